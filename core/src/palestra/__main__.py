@@ -1,0 +1,5 @@
+"""`python -m palestra` is the command `palestra`."""
+
+from palestra.cli import main
+
+main()

@@ -1,0 +1,223 @@
+"""Typed actions of text games: what may be said, how it is written and how it is read.
+
+An action is a frozen `msgspec.Struct`, written as a call: `Propose(price=40)`, `Say(text='hi')`.
+A `Grammar` states which are legal now, field by field.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from palestra.errors import InvalidAction
+from palestra.rng import Rng
+
+
+class TextAction(msgspec.Struct, frozen=True, tag=True, repr_omit_defaults=True):
+    """Base of every typed action; subclasses list their fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number in [low, high]."""
+
+    low: int
+    high: int
+
+    def problem(self, value: object) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return f"must be a whole number, not {value!r}"
+        if not self.low <= value <= self.high:
+            return f"must be from {self.low} to {self.high}, not {value}"
+        return None
+
+    def sample(self, rng: Rng) -> int:
+        return rng.between(self.low, self.high)
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}" if self.low < self.high else str(self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few values."""
+
+    values: tuple[Any, ...]
+
+    def problem(self, value: object) -> str | None:
+        if value in self.values:
+            return None
+        return f"must be one of {', '.join(map(repr, self.values))}, not {value!r}"
+
+    def sample(self, rng: Rng) -> Any:
+        return rng.choice(self.values)
+
+    def __str__(self) -> str:
+        return "|".join(map(repr, self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Free text of at most `limit` characters; `samples` are lines a program may say."""
+
+    limit: int = 300
+    samples: tuple[str, ...] = ("...",)
+
+    def problem(self, value: object) -> str | None:
+        if not isinstance(value, str):
+            return f"must be a string, not {value!r}"
+        if len(value) > self.limit:
+            return f"has {len(value)} characters, more than {self.limit}"
+        return None
+
+    def sample(self, rng: Rng) -> str:
+        return rng.choice(self.samples)
+
+    def __str__(self) -> str:
+        return f"'text up to {self.limit} characters'"
+
+
+Domain = Integer | OneOf | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One kind of action that is legal now, and what each of its fields may hold."""
+
+    action: type[TextAction]
+    fields: Mapping[str, Domain] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.action.__name__
+
+    def problem(self, action: TextAction) -> str | None:
+        for name, domain in self.fields.items():
+            why = domain.problem(getattr(action, name))
+            if why:
+                return f"{name} {why}"
+        return None
+
+    def sample(self, rng: Rng) -> TextAction:
+        return self.action(**{name: domain.sample(rng) for name, domain in self.fields.items()})
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{n}={d}' for n, d in self.fields.items())})"
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Everything one player may do now."""
+
+    options: tuple[Option, ...]
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self.options)
+
+    def __contains__(self, action: object) -> bool:
+        return self.problem(action) is None
+
+    def problem(self, action: object) -> str | None:
+        """Why an action is not legal now; None if it is."""
+        for option in self.options:
+            if type(action) is option.action:
+                return option.problem(action)
+        name = type(action).__name__ if isinstance(action, TextAction) else repr(action)
+        return f"{name} is not possible now"
+
+    def sample(self, rng: Rng) -> TextAction:
+        return rng.choice(self.options).sample(rng)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.options))
+
+    def example(self) -> str:
+        return repr(self.sample(Rng(0))) if self.options else ""
+
+
+_CALL = re.compile(r"\b([A-Z]\w*)\s*\(")
+
+
+def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) -> TextAction:
+    """Read the last action written in `text`, in call form or as a JSON object with a `type`.
+
+    Anything around it is ignored, so a model may think aloud first. Raises `InvalidAction`.
+    """
+    known = {kind.__name__: kind for kind in types}
+    why = "no action found"
+    for match in reversed(list(_CALL.finditer(text))):
+        if match.group(1) not in known:
+            continue
+        call = _balanced(text, match.start(), match.end())
+        if call is None:
+            why = f"{match.group(1)}( … is never closed"
+            continue
+        action, why = _read_call(call, known)
+        if action is not None:
+            return _legal(action, text, grammar)
+        break
+    else:
+        action = _read_json(text, known)
+        if action is not None:
+            return _legal(action, text, grammar)
+    raise InvalidAction(text, str(grammar), grammar.example(), why)
+
+
+def _legal(action: TextAction, text: str, grammar: Grammar) -> TextAction:
+    why = grammar.problem(action)
+    if why:
+        raise InvalidAction(text, str(grammar), grammar.example(), why)
+    return action
+
+
+def _balanced(text: str, start: int, after: int) -> str | None:
+    """The call that starts at `start`, up to its closing bracket outside any quotes."""
+    depth, quote, skip = 1, "", False
+    for position in range(after, len(text)):
+        mark = text[position]
+        if skip:
+            skip = False
+        elif quote:
+            skip = mark == "\\"
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        elif mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+            if depth == 0:
+                return text[start : position + 1]
+    return None
+
+
+def _read_call(call: str, known: Mapping[str, type[TextAction]]) -> tuple[TextAction | None, str]:
+    try:
+        node = ast.parse(call, mode="eval").body
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            return None, f"{call!r} is not an action"
+        kind = known[node.func.id]
+        values = dict(zip(kind.__struct_fields__, map(ast.literal_eval, node.args), strict=False))
+        if len(node.args) > len(kind.__struct_fields__):
+            return None, f"{node.func.id} takes {len(kind.__struct_fields__)} values"
+        values |= {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+        return kind(**values), ""
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:
+        return None, f"{call!r} cannot be read: {e}"
+
+
+def _read_json(text: str, known: Mapping[str, type[TextAction]]) -> TextAction | None:
+    start, end = text.rfind("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    try:
+        data = json.loads(text[start : end + 1], strict=False)
+        return known[data.pop("type")](**data)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,5 @@
+"""The program's commands."""
+
+import typer
+
+app = typer.Typer()

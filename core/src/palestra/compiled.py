@@ -1,0 +1,221 @@
+"""Compiling the rules of an ArrayGame with numba, and keeping the result across processes."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import platformdirs
+
+from palestra import driver as interpreted_driver
+from palestra.array_game import ArrayGame, Out
+from palestra.errors import MissingExtra, PalestraError
+
+RULES = ("setup", "advance", "allow", "sense")
+INNER = ("refresh", "settle")
+DRIVER = Path(interpreted_driver.__file__)
+
+
+def numba_installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
+
+
+@dataclass(slots=True)
+class Driver:
+    """The functions of `palestra.driver` for one game, ready to call on its frames."""
+
+    begin: Callable[[Any, int, int], int]
+    derive: Callable[[Any], int]
+    move: Callable[[Any, int], int]
+    play: Callable[[Any], int]
+    playout: Callable[[Any, int, int], int]
+
+
+ENTRIES = tuple(field.name for field in fields(Driver))
+
+
+@lru_cache(maxsize=256)
+def driver_for(game: ArrayGame, compiled: bool) -> Driver:
+    """The driver of one game with one configuration, compiled or interpreted."""
+    return _compiled_driver(game) if compiled else _interpreted_driver(game)
+
+
+def rule_functions(game: ArrayGame) -> dict[str, FunctionType]:
+    return {name: getattr(type(game), name) for name in RULES}
+
+
+def _interpreted_driver(game: ArrayGame) -> Driver:
+    names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
+    module = _load_driver(f"palestra_rules_{id(game)}", DRIVER, names)
+    return Driver(**{entry: getattr(module, entry) for entry in ENTRIES})
+
+
+def _load_driver(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    vars(module).update(names)
+    found.loader.exec_module(module)
+    return module
+
+
+def _compiled_driver(game: ArrayGame) -> Driver:
+    if not numba_installed():
+        raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
+    from numba import from_dtype, int64, njit
+
+    functions = rule_functions(game)
+    digest = fingerprint(game)
+    path = cache_folder() / f"{type(game).__name__.lower()}_{digest}.py"
+    _write_once(path, DRIVER.read_text())
+    name = f"palestra_compiled_{digest}"
+    devices = device_functions(functions, lambda function: njit(function))
+    module = _load_driver(name, path, {"CONFIG": game.config, "Out": Out, **devices})
+    sys.modules[name] = module  # numba looks the module of a cached function up by name
+    for function in INNER + ENTRIES:
+        setattr(module, function, njit(cache=function in ENTRIES)(getattr(module, function)))
+    frames = from_dtype(game.frame_dtype)[::1]
+    driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
+    for entry in ENTRIES:
+        dispatcher = getattr(module, entry)
+        extra = dispatcher.py_func.__code__.co_argcount - 1
+        _compile_on_first_call(driver, entry, dispatcher, (frames, *[int64] * extra))
+    return driver
+
+
+def _compile_on_first_call(
+    driver: Driver, entry: str, dispatcher: Any, signature: tuple[Any, ...]
+) -> None:
+    """Put a stand-in into `driver` that compiles the entry when it is first needed.
+
+    Afterwards calls go straight to the machine code's own entry point: numba's dispatcher would
+    look at the argument types every time, which costs as much again as the whole move.
+    """
+
+    def compile_and_call(*arguments: Any) -> int:
+        dispatcher.compile(signature)
+        point = dispatcher.overloads[signature].entry_point
+        setattr(driver, entry, point)
+        return int(point(*arguments))
+
+    setattr(driver, entry, compile_and_call)
+
+
+def device_functions(
+    functions: dict[str, FunctionType], compile_one: Callable[[FunctionType], Any]
+) -> dict[str, Any]:
+    """Compile rules together with every plain function they reach, each once.
+
+    A copy of each function gets the compiled helpers among its globals; the module it came from
+    is left as it was, so that the same rules go on running interpreted.
+    """
+    made: dict[FunctionType, Any] = {}
+
+    def build(function: FunctionType) -> Any:
+        if function not in made:
+            copy = FunctionType(
+                function.__code__,
+                dict(function.__globals__),
+                function.__name__,
+                function.__defaults__,
+                function.__closure__,
+            )
+            copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+            for name, helper in helpers_of(function):
+                copy.__globals__[name] = build(helper)
+            made[function] = compile_one(copy)
+        return made[function]
+
+    return {name: build(function) for name, function in functions.items()}
+
+
+def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
+    """The plain Python functions among the globals a function reads."""
+    for name in _global_names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType):
+            yield name, value
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)
+
+
+def fingerprint(game: ArrayGame) -> str:
+    """A hash of all that the machine code depends on."""
+    parts = [DRIVER.read_text(), repr(game.config), repr(game.frame_dtype.descr)]
+    parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
+    seen: set[FunctionType] = set()
+    queue = list(rule_functions(game).values())
+    while queue:
+        function = queue.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        parts.append(_source(function))
+        queue += [helper for _, helper in helpers_of(function)]
+    parts += sorted(constant for function in seen for constant in _constants(function))
+    return blake2b("\0".join(sorted(parts)).encode(), digest_size=12).hexdigest()
+
+
+def _constants(function: FunctionType) -> Iterator[str]:
+    for name in _global_names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, int | float | tuple | str | np.ndarray):
+            text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
+            yield f"{function.__module__}.{name}={text}"
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except OSError:  # typed at a prompt: the code itself must do
+        return (
+            f"{function.__qualname__} {function.__code__.co_code!r} {function.__code__.co_consts}"
+        )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "none"
+
+
+def cache_folder() -> Path:
+    """Where compiled games are kept: PALESTRA_CACHE, or the platform's cache folder."""
+    root = os.environ.get("PALESTRA_CACHE") or platformdirs.user_cache_dir("palestra", False)
+    folder = Path(root) / "compiled"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PalestraError(
+            f"cannot write compiled games to {folder}: {error}; set PALESTRA_CACHE to a folder "
+            "that can be written"
+        ) from error
+    return folder
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write atomically, and only if missing: other processes may be doing the same."""
+    if path.exists():
+        return
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(text)
+    temporary.replace(path)

@@ -1,0 +1,109 @@
+"""Everything Palestra raises on purpose.
+
+PalestraError
+├── UnknownName          an id, agent, view, option … that is not there (also a LookupError)
+├── InvalidOption        a known option with a value it cannot take (also a ValueError)
+├── InvalidAction        a move that was not understood or is not legal (also a ValueError)
+├── OutOfTurn            actions for players who are not asked to move, or none after the end
+├── MissingExtra         an optional dependency that is not installed (also an ImportError)
+├── PluginError          a plugin that failed, or two that claim one name
+├── RecordError          a record file that cannot be read; keeps what came before it
+├── Divergence           a record that does not replay as it was written
+└── BudgetSpent          a run that has used up what it was given
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class PalestraError(Exception):
+    """The one class to catch."""
+
+
+class UnknownName(PalestraError, LookupError):
+    """A name nobody registered; the message suggests the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        names = sorted(known)
+        close = get_close_matches(name, names, n=3, cutoff=0.5) or _same_tail(name, names)
+        message = f"unknown {kind} {name!r}"
+        if close:
+            message += f"; did you mean {' or '.join(repr(c) for c in close)}?"
+        elif names:
+            message += f"; choose from: {', '.join(names[:20])}"
+        super().__init__(f"{message} {hint}".rstrip())
+        self.name = name
+        self.close = close
+
+
+def _same_tail(name: str, names: Sequence[str]) -> list[str]:
+    tail = name.rsplit("/", 1)[-1].split("-v")[0].lower()
+    return [n for n in names if tail and tail == n.rsplit("/", 1)[-1].split("-v")[0].lower()][:3]
+
+
+class InvalidOption(PalestraError, ValueError):
+    """An option whose value cannot be used."""
+
+
+class InvalidAction(PalestraError, ValueError):
+    """A move that cannot be played.
+
+    `read` is what came, `legal` describes what would have been accepted, `example` is one legal
+    move written the way it must be written.
+    """
+
+    def __init__(self, read: object, legal: str, example: str = "", why: str = "") -> None:
+        message = f"cannot play {_clip(read)}"
+        if why:
+            message += f": {why}"
+        message += f"; legal: {legal}"
+        if example:
+            message += f"; for example: {example}"
+        super().__init__(message)
+        self.read, self.legal, self.example, self.why = read, legal, example, why
+
+
+def _clip(value: object, limit: int = 120) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+class OutOfTurn(PalestraError, ValueError):
+    """Actions that do not match the players who are to act."""
+
+
+class MissingExtra(PalestraError, ImportError):
+    """Something optional is not installed; the message is the line that installs it."""
+
+    def __init__(self, what: str, install: str) -> None:
+        super().__init__(f'{what} is not installed; run: pip install "{install}"')
+        self.install = install
+
+
+class PluginError(PalestraError):
+    """A plugin could not be used."""
+
+
+class RecordError(PalestraError, ValueError):
+    """A record file that stops making sense at `line` (counted from 1)."""
+
+    def __init__(self, path: object, line: int, why: str, kept: int) -> None:
+        super().__init__(f"{path}, line {line}: {why} ({kept} good episodes before it were kept)")
+        self.path, self.line, self.kept = path, line, kept
+
+
+class Divergence(PalestraError):
+    """A replay that stopped matching its record at `turn` (counted from 0)."""
+
+    def __init__(self, turn: int, what: str, recorded: object, replayed: object) -> None:
+        super().__init__(
+            f"replay diverges at turn {turn}: {what} was {_clip(recorded)} in the record "
+            f"and is {_clip(replayed)} now"
+        )
+        self.turn, self.what = turn, what
+
+
+class BudgetSpent(PalestraError):
+    """A run hit a hard limit it was given."""

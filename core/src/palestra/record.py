@@ -1,0 +1,342 @@
+"""What happened in an episode, as data: one JSON object a line, tied to no engine.
+
+A record holds the seed, every action and what each decision took, and replays exactly. Events,
+legal sets, state keys and rewards stand beside them, so that nothing needs the environment to be
+installed in order to be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from palestra.agents import Decision
+from palestra.budget import Usage
+from palestra.episode import Episode, Forfeit, Truncate
+from palestra.errors import Divergence, InvalidAction, RecordError
+from palestra.events import Event
+from palestra.game import Game, Outcome, Result
+from palestra.registry import load_game, registry
+from palestra.world import narrate
+
+FORMAT = "palestra.episode/1"
+Terms = dict[int, dict[str, float]]
+
+
+class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An event; `audience` None is everybody."""
+
+    kind: str
+    text: str
+    data: dict[str, Any] = {}
+    audience: list[int] | None = None
+
+
+class TurnRecord(msgspec.Struct, omit_defaults=True):
+    """One decision of one seat.
+
+    `seen` is the range of the seat's transcript that was new to it. `action` is the number of the
+    action, or a typed action as an object, or null for a forfeit. `status` is "ok", "retried",
+    "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` are the refused
+    answers before it.
+    """
+
+    player: int
+    action: Any
+    text: str = ""
+    legal: Any = None
+    seen: tuple[int, int] = (0, 0)
+    status: str = "ok"
+    raw: str | None = None
+    errors: list[str] = []
+    thought: str = ""
+    model: str = ""
+    logprob: float | None = None
+    usage: Usage = Usage()
+    state_key: str = ""
+
+
+class StepRecord(msgspec.Struct, omit_defaults=True):
+    """Decisions played together, what they paid by seat and term, and the events they led to."""
+
+    turns: list[TurnRecord]
+    rewards: Terms = {}
+    costs: Terms = {}
+    events: list[EventRecord] = []
+
+
+class OutcomeRecord(msgspec.Struct, frozen=True):
+    results: tuple[Result, ...]
+    scores: tuple[float, ...]
+    reason: str = ""
+
+
+class EpisodeRecord(msgspec.Struct, omit_defaults=True):
+    """One play-through. `group`, `parent` and `branched_at` tie siblings and forks together."""
+
+    env: str
+    seed: int
+    players: tuple[str, ...]
+    agents: tuple[str, ...] = ()
+    options: dict[str, Any] = {}
+    opening: list[EventRecord] = []
+    steps: list[StepRecord] = []
+    outcome: OutcomeRecord | None = None
+    returns: tuple[float, ...] = ()
+    mistakes: tuple[int, ...] = ()
+    invalid: str = "raise"
+    versions: dict[str, str] = {}
+    number: int = 0
+    group: str = ""
+    parent: str = ""
+    branched_at: int = 0
+    tags: dict[str, Any] = {}
+    format: str = FORMAT
+
+    @property
+    def turns(self) -> list[TurnRecord]:
+        return [turn for step in self.steps for turn in step.turns]
+
+    @property
+    def events(self) -> list[EventRecord]:
+        return [*self.opening, *(event for step in self.steps for event in step.events)]
+
+    def transcript(self, player: int) -> list[EventRecord]:
+        """The events one seat may know."""
+        return [e for e in self.events if e.audience is None or player in e.audience]
+
+
+def write_event(event: Event) -> EventRecord:
+    audience = None if event.audience is None else sorted(event.audience)
+    return EventRecord(event.kind, event.text, msgspec.to_builtins(dict(event.data)), audience)
+
+
+def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
+    """Write an episode down, by playing its history again from the start.
+
+    `notes` of the history, where a runner left them, are `{seat: TurnNote}`.
+    """
+    game, spec = episode.game, episode.spec
+    world = episode._at_start()
+    opening = [write_event(event) for event in game.opening(world.state)]
+    steps, shown = [], [0] * game.num_players
+    counts = [sum(_visible(e, p) for e in opening) for p in range(game.num_players)]
+    for played in episode.history():
+        notes = played.notes or {}
+        turns = []
+        for player, action in sorted(played.actions.items()):
+            if isinstance(action, Truncate):
+                continue
+            turn = _turn(game, world.state, player, action, notes.get(player))
+            turn.seen = (shown[player], counts[player])
+            shown[player] = counts[player]
+            turns.append(turn)
+        step = _play(world, played.actions, turns)
+        steps.append(step)
+        for player in range(game.num_players):
+            counts[player] += sum(_visible(event, player) for event in step.events)
+    outcome = episode.outcome
+    return EpisodeRecord(
+        env=spec.id if spec else type(game).__name__,
+        seed=episode.seed,
+        players=game.players,
+        agents=tuple(agents),
+        options=options_of(game),
+        opening=opening,
+        steps=steps,
+        outcome=None if outcome is None else _outcome(outcome),
+        returns=tuple(float(value) for value in episode.returns),
+        mistakes=episode.mistakes,
+        invalid=episode.invalid,
+        versions=versions_for(game),
+        **identity,
+    )
+
+
+class TurnNote(msgspec.Struct):
+    """What a runner knows of a decision besides the action played."""
+
+    decision: Any = None
+    errors: list[str] = []
+    status: str = "ok"
+
+
+def _turn(
+    game: Game[Any, Any], state: Any, player: int, action: Any, note: TurnNote | None
+) -> TurnRecord:
+    legal = game.legal(state, player)
+    made: Decision = note.decision if note and note.decision else Decision()
+    gone = isinstance(action, Forfeit)
+    return TurnRecord(
+        player=player,
+        action=None if gone else msgspec.to_builtins(action),
+        text=action.why if gone else game.action_text(state, player, action),
+        legal=legal.nonzero()[0].tolist() if hasattr(legal, "nonzero") else str(legal),
+        status="forfeit" if gone else (note.status if note else "ok"),
+        raw=made.text,
+        errors=list(note.errors) if note else [],
+        thought=made.thought,
+        model=made.model,
+        logprob=made.logprob,
+        usage=made.usage,
+        state_key=game.state_key(state, player).hex(),
+    )
+
+
+def _play(world: Any, actions: Mapping[int, Any], turns: list[TurnRecord]) -> StepRecord:
+    """Advance a world by one recorded step and write down what it did."""
+    game = world.game
+    for player, action in actions.items():
+        if isinstance(action, Forfeit):
+            rewards = {p: {"forfeit": v} for p, v in game.forfeit(player).items() if v}
+            text = f"{game.players[player]} forfeits: {action.why}."
+            return StepRecord(turns, rewards, events=[EventRecord("end", text)])
+        if isinstance(action, Truncate):
+            return StepRecord(turns, events=[EventRecord("end", f"{action.why}.")])
+    before = game.clone(world.state)
+    if not world.advance(actions):
+        raise InvalidAction(actions, "the recorded moves, from the recorded start")
+    paid = world.step
+    events = [write_event(event) for event in narrate(world, before, actions)]
+    return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events)
+
+
+def _plain(terms: Mapping[int, Mapping[str, float]]) -> Terms:
+    return {p: {k: float(v) for k, v in named.items()} for p, named in terms.items() if named}
+
+
+def _visible(event: EventRecord, player: int) -> bool:
+    return event.audience is None or player in event.audience
+
+
+def _outcome(outcome: Outcome) -> OutcomeRecord:
+    return OutcomeRecord(outcome.results, tuple(map(float, outcome.scores)), outcome.reason)
+
+
+def options_of(game: Game[Any, Any]) -> dict[str, Any]:
+    """A game's options as JSON."""
+    fields = getattr(game, "__dataclass_fields__", {})
+    options: dict[str, Any] = msgspec.to_builtins({name: getattr(game, name) for name in fields})
+    return options
+
+
+def versions_for(game: Game[Any, Any]) -> dict[str, str]:
+    """Versions of the distributions an episode rests on."""
+    found = {}
+    for module in ("palestra", type(game).__module__.split(".")[0]):
+        with contextlib.suppress(PackageNotFoundError):
+            found[module] = version(module.replace("_", "-"))
+    return found
+
+
+# Replay
+
+
+def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode:
+    """Play a record again; raises `Divergence` where it stops matching."""
+    spec = None
+    if game is None:
+        spec = registry().environment(record.env)
+        game = load_game(spec, record.options)
+    episode = Episode(game, record.seed, spec=spec, invalid=record.invalid)
+    for number, step in enumerate(record.steps):
+        _replay_step(episode, number, step)
+    if episode.over != (record.outcome is not None):
+        raise Divergence(len(record.steps), "over", record.outcome is not None, episode.over)
+    if record.outcome is not None and episode.outcome is not None:
+        _same(len(record.steps), "outcome", record.outcome.results, episode.outcome.results)
+    _same(len(record.steps), "returns", record.returns, tuple(map(float, episode.returns)))
+    return episode
+
+
+def _replay_step(episode: Episode, number: int, step: StepRecord) -> None:
+    if not step.turns:
+        why = step.events[0].text.rstrip(".") if step.events else "stopped"
+        episode.truncate(why)
+        return
+    lost = [turn for turn in step.turns if turn.status == "forfeit"]
+    if lost:
+        episode.forfeit(lost[0].player, lost[0].text)
+        return
+    _same(number, "seats to act", tuple(t.player for t in step.turns), episode.to_act)
+    actions = {}
+    for turn in step.turns:
+        if turn.state_key:
+            state = episode._world.state
+            key = episode.game.state_key(state, turn.player).hex()
+            _same(number, f"what {episode.players[turn.player]} faced", turn.state_key, key)
+        actions[turn.player] = read_action(episode, turn)
+    episode.act(actions)
+    _same(number, "rewards", step.rewards, _plain(episode.step.rewards))
+    events = [write_event(event) for event in episode.log[-1]]
+    _same(number, "events", step.events, events)
+
+
+def read_action(episode: Episode, turn: TurnRecord) -> Any:
+    """A recorded action as the game's own."""
+    types = getattr(episode.game, "action_types", None)
+    if types is None:
+        return turn.action
+    return msgspec.convert(turn.action, _union(tuple(types)))
+
+
+def _union(types: tuple[type, ...]) -> Any:
+    union: Any = types[0]
+    for kind in types[1:]:
+        union = union | kind
+    return union
+
+
+def _same(number: int, what: str, recorded: object, replayed: object) -> None:
+    if recorded != replayed:
+        raise Divergence(number, what, recorded, replayed)
+
+
+# Files
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(EpisodeRecord, strict=False)
+
+
+def write_records(path: str | Path, records: Iterable[EpisodeRecord]) -> Path:
+    """Append records to a JSON-lines file; each line is written whole and flushed."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("ab") as file:
+        for record in records:
+            file.write(_encoder.encode(record) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return target
+
+
+def read_records(path: str | Path) -> list[EpisodeRecord]:
+    """All records of a file; raises `RecordError`, whose `kept` are the good ones before."""
+    return list(iter_records(path))
+
+
+def iter_records(path: str | Path) -> Iterator[EpisodeRecord]:
+    """Records of a file one by one; a bad line raises after the good ones were given."""
+    good = 0
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                record = _decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                why = (
+                    "the line is cut off" if not line.endswith(b"\n") else f"not a record: {error}"
+                )
+                raise RecordError(path, number, why, good) from error
+            if record.format != FORMAT:
+                why = f"format {record.format!r}; this version reads {FORMAT!r}"
+                raise RecordError(path, number, why, good)
+            good += 1
+            yield record

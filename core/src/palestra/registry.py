@@ -1,0 +1,211 @@
+"""What is installed, by name: environments, agents, renderers, rewards, metrics, models."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import gymnasium
+import pettingzoo
+
+from palestra.agents import Agent, FunctionAgent, construct, parse_agent
+from palestra.errors import InvalidOption, MissingExtra, PluginError, UnknownName
+from palestra.game import Game
+from palestra.plugins import Plugins
+from palestra.specs import (
+    AgentSpec,
+    EnvSpec,
+    MetricSpec,
+    RendererSpec,
+    RewardSpec,
+    load_entry_point,
+)
+
+Spec = TypeVar("Spec", EnvSpec, AgentSpec, RewardSpec, RendererSpec, MetricSpec)
+
+
+class Registry:
+    """The catalogues of all loaded plugins."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self.plugins = plugins
+        self.environments = self._collect("palestra_environments", lambda s: s.id)
+        self.agents = self._collect("palestra_agents", lambda s: s.name)
+        self.rewards = self._collect("palestra_rewards", lambda s: s.name)
+        self.renderers = self._collect("palestra_renderers", lambda s: f"{s.family} {s.mode}")
+        self.metrics = self._collect("palestra_metrics", lambda s: s.name)
+
+    def _collect(self, hook: str, key: Any) -> dict[str, Any]:
+        """Merge one catalogue; a name claimed twice belongs to nobody and names both."""
+        found: dict[str, tuple[str, Any]] = {}
+        disputed: dict[str, list[str]] = {}
+        for name, plugin in self.plugins.plugins.items():
+            for spec in plugin.gives.get(hook, ()):
+                first = found.setdefault(key(spec), (name, spec))
+                if first[1] is not spec:
+                    disputed.setdefault(key(spec), [first[0]]).append(name)
+        for item, owners in disputed.items():
+            del found[item]
+            described = " and ".join(
+                f"{owner!r} ({self.plugins.plugins[owner].distribution})" for owner in owners
+            )
+            error = PluginError(
+                f"{item!r} is claimed by {described}; block one of them with PALESTRA_BLOCK"
+            )
+            self.disputes[item] = str(error)
+            for owner in owners:
+                self.plugins.reject(owner, f"register {item!r}", error)
+        return {item: spec for item, (_, spec) in found.items()}
+
+    @property
+    def disputes(self) -> dict[str, str]:
+        """Names two plugins claim, and what to do about it."""
+        return self.__dict__.setdefault("_disputes", {})  # type: ignore[no-any-return]
+
+    def environment(self, name: str) -> EnvSpec:
+        """Look an id up; a module prefix (`palestra:`) is allowed."""
+        bare = name.rpartition(":")[2]
+        spec = self.environments.get(bare)
+        if spec is None:
+            if bare in self.disputes:
+                raise PluginError(self.disputes[bare])
+            namespaces = sorted({s.namespace for s in self.environments.values()})
+            hint = f"Installed namespaces: {', '.join(namespaces) or 'none'}."
+            raise UnknownName("environment", name, self.environments, hint + self._broken())
+        return spec  # type: ignore[no-any-return]
+
+    def _broken(self) -> str:
+        failures = self.plugins.failures
+        return f" Not loaded: {'; '.join(map(str, failures))}" if failures else ""
+
+    def agent(self, name: str) -> AgentSpec:
+        spec = self.agents.get(name)
+        if spec is None:
+            hint = (
+                "" if self.agents else 'No agents are installed; pip install "palestra[standard]".'
+            )
+            raise UnknownName("agent", name, self.agents, hint + self._broken())
+        return spec  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=1)
+def registry() -> Registry:
+    """Load every plugin, once a process."""
+    plugins = Plugins.from_environment()
+    plugins.load()
+    return Registry(plugins)
+
+
+def specs(
+    *,
+    family: str | None = None,
+    namespace: str | None = None,
+    players: int | None = None,
+    moves: str | None = None,
+    payoffs: str | None = None,
+    tags: Iterable[str] = (),
+) -> list[EnvSpec]:
+    """Every installed environment whose declared facts match, in order of id."""
+    wanted = set(tags)
+    return [
+        spec
+        for _, spec in sorted(registry().environments.items())
+        if (family is None or spec.family == family)
+        and (namespace is None or spec.namespace == namespace)
+        and (players is None or spec.players[0] <= players <= spec.players[1])
+        and (moves is None or spec.moves == moves)
+        and (payoffs is None or spec.payoffs == payoffs)
+        and wanted <= set(spec.tags)
+    ]
+
+
+def load_game(spec: EnvSpec, options: Mapping[str, Any]) -> Game[Any, Any]:
+    """Construct the game a spec names, with its options checked."""
+    kind = load_entry_point(spec.entry_point)
+    game: Game[Any, Any] = construct(kind, spec.id, {**spec.kwargs, **options})
+    return game
+
+
+def game(name: str, **options: Any) -> Game[Any, Any]:
+    """The rules registered under an id."""
+    return load_game(registry().environment(name), options)
+
+
+AgentLike = str | Agent | Any
+
+
+def make_agent(agent: AgentLike, **more: Any) -> Agent:
+    """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or a function of a `Turn`."""
+    if isinstance(agent, Agent):
+        return agent
+    if not isinstance(agent, str):
+        if not callable(agent):
+            raise InvalidOption(f"an agent is a name, an Agent or a function, not {agent!r}")
+        return FunctionAgent(agent)
+    name, options, rest = parse_agent(agent)
+    spec = registry().agent(name)
+    if rest:
+        options["target"] = rest
+    made: Agent = construct(load_entry_point(spec.entry_point), f"agent {name!r}", more | options)
+    made.name = agent
+    return made
+
+
+def open_model(uri: str, **options: Any) -> Any:
+    """Open a language model by URI; the first plugin that knows the scheme answers."""
+    model = registry().plugins.first("palestra_models", uri=uri, options=options)
+    if model is None:
+        raise UnknownName(
+            "model scheme",
+            uri.split(":", 1)[0],
+            ["echo", "local", "openai", "vllm"],
+            '(model openers come with plugins; pip install "palestra[standard]")',
+        )
+    return model
+
+
+def renderer(spec: EnvSpec | None, mode: str) -> Any:
+    """The renderer for an environment's family in one mode, or the one for every family."""
+    family = spec.family if spec else "*"
+    available = registry().renderers
+    found = available.get(f"{family} {mode}") or available.get(f"* {mode}")
+    if found is None:
+        modes = sorted({s.mode for s in available.values()})
+        if not modes:
+            raise MissingExtra("a renderer", "palestra-renderers")
+        raise UnknownName("render mode", mode, modes)
+    return load_entry_point(found.entry_point)
+
+
+def push() -> None:
+    """Enter every spec into Gymnasium's and PettingZoo's registries; safe to repeat."""
+    for spec in registry().environments.values():
+        if spec.id not in gymnasium.registry:
+            gymnasium.register(
+                spec.id,
+                entry_point="palestra.views.gym:make",
+                kwargs={"env": spec.id},
+                order_enforce=False,  # ours does both itself, without a wrapper on the step path
+                disable_env_checker=True,
+            )
+        for kind, known in (
+            ("aec", pettingzoo.aec_registry),
+            ("parallel", pettingzoo.parallel_registry),
+        ):
+            if spec.id not in known:
+                pettingzoo.register(
+                    kind, spec.id, f"palestra.views.{kind}:make", kwargs={"env": spec.id}
+                )
+
+
+def warn_of_failures() -> None:
+    """Tell the user, once, which installed plugins could not be used."""
+    for failure in registry().plugins.failures:
+        warnings.warn(f"{failure}. See: palestra plugins", RuntimeWarning, stacklevel=3)
+
+
+def forget() -> None:
+    """Drop what was loaded, so that the next look-up scans again (after installing a plugin)."""
+    registry.cache_clear()

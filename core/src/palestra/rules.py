@@ -1,0 +1,104 @@
+"""Words the rules of an `ArrayGame` are written in.
+
+Plain functions over a state record, inside the subset of Python that numba compiles. The record's
+standard fields (see `palestra.array_game.HEADER`) are set through these, so a game file says
+`win(state, player, out)` and not which bytes that means.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.rng import MASK, threefry
+
+NO_RESULT, WIN, DRAW, LOSS, FORFEIT = 0, 1, 2, 3, 4
+
+
+def randint(state: Any, n: int) -> int:
+    """Draw a uniform integer in [0, n), 0 < n <= 2**31, from the state's own generator."""
+    counter = state.rng[2]
+    state.rng[2] = counter + 1
+    x, _ = threefry(int(state.rng[0]), int(state.rng[1]), int(counter) & MASK, int(counter) >> 32)
+    return (x * n) >> 32
+
+
+def uniform(state: Any) -> float:
+    """Draw a uniform float in [0, 1) from the state's own generator."""
+    return randint(state, 2147483648) / 2147483648.0
+
+
+def shuffle(state: Any, items: Any) -> None:
+    """Shuffle a one-dimensional array field in place."""
+    for i in range(len(items) - 1, 0, -1):
+        j = randint(state, i + 1)
+        held = items[i]
+        items[i] = items[j]
+        items[j] = held
+
+
+def mover(state: Any) -> int:
+    """The first seat that is asked to act; -1 when nobody is."""
+    for player in range(len(state.acting)):
+        if state.acting[player]:
+            return player
+    return -1
+
+
+def turn_to(state: Any, player: int) -> None:
+    """Ask `player`, and nobody else, to act next."""
+    for other in range(len(state.acting)):
+        state.acting[other] = 0
+    state.acting[player] = 1
+
+
+def pass_turn(state: Any) -> None:
+    """Ask the next seat that is still in the game, going round the table."""
+    seats = len(state.acting)
+    start = mover(state)
+    for offset in range(1, seats + 1):
+        player = (start + offset) % seats
+        if state.present[player]:
+            turn_to(state, player)
+            return
+
+
+def all_act(state: Any) -> None:
+    """Ask everybody who is still in the game to act at once."""
+    for player in range(len(state.acting)):
+        state.acting[player] = state.present[player]
+
+
+def leave(state: Any, player: int) -> None:
+    """Take a seat out of the game; the others go on."""
+    state.present[player] = 0
+    state.acting[player] = 0
+
+
+def finish(state: Any) -> None:
+    """End the episode by the rules; set `state.result` first where there are winners."""
+    state.over = 1
+    for player in range(len(state.acting)):
+        state.acting[player] = 0
+
+
+def truncate(state: Any) -> None:
+    """End the episode because time is up, not because the rules say so."""
+    state.truncated = 1
+    finish(state)
+
+
+def win(state: Any, winner: int, out: Any) -> None:
+    """End the episode: `winner` gets +1 in the first reward term, everybody else -1."""
+    for player in range(len(state.result)):
+        state.result[player] = LOSS
+        out.rewards[player, 0] = -1.0
+    state.result[winner] = WIN
+    out.rewards[winner, 0] = 1.0
+    finish(state)
+
+
+def draw(state: Any) -> None:
+    """End the episode with no winner and nothing paid."""
+    for player in range(len(state.result)):
+        state.result[player] = DRAW
+    finish(state)

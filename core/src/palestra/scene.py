@@ -1,0 +1,58 @@
+"""What to draw, as plain data: a game declares it, and every renderer draws it its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal["square", "disc", "tile", "card", "mark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something on a cell.
+
+    `colour` is an index into the renderer's palette (-1: neutral), one per seat by convention;
+    `glyph` is one or two characters for terminals and labels.
+    """
+
+    glyph: str
+    colour: int = -1
+    shape: Shape = "tile"
+    label: str = ""
+
+
+EMPTY: Piece | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows of cells, top row first; `shaded` cells are outside the viewer's sight."""
+
+    cells: tuple[tuple[Piece | None, ...], ...]
+    row_labels: tuple[str, ...] = ()
+    column_labels: tuple[str, ...] = ()
+    checkered: bool = False
+    highlighted: frozenset[tuple[int, int]] = frozenset()
+    shaded: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A labelled quantity out of `full`."""
+
+    label: str
+    value: float
+    full: float
+    colour: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One picture: any of a grid, rows of cards, bars and lines of text, under a caption."""
+
+    caption: str = ""
+    grid: Grid | None = None
+    hands: tuple[tuple[str, tuple[Piece, ...]], ...] = ()
+    bars: tuple[Bar, ...] = ()
+    lines: tuple[str, ...] = ()

@@ -1,0 +1,113 @@
+"""What plugins declare: plain data, with string entry points that are imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from palestra.errors import InvalidOption, PluginError
+
+MoveOrder = Literal["sequential", "simultaneous", "phased"]
+Payoffs = Literal["zero-sum", "common", "general"]
+ObservationKind = Literal["array", "text"]
+
+_ID = re.compile(r"^(?P<namespace>[A-Za-z0-9_-]+)/(?P<name>[A-Za-z0-9_-]+)-v(?P<version>\d+)$")
+
+
+def load_entry_point(entry_point: str) -> Any:
+    """Return what `"package.module:attribute"` names."""
+    module, _, attribute = entry_point.partition(":")
+    if not attribute:
+        raise InvalidOption(f"entry point {entry_point!r} is not of the form 'module:attribute'")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except AttributeError as error:
+        raise PluginError(f"entry point {entry_point!r}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSpec:
+    """One registered environment and the facts that can be known without importing it.
+
+    `players` is the smallest and largest number of seats. `family` groups environments that are
+    drawn alike ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
+    `splits` names seed ranges or presets, as in {"train": {...}, "held-out": {...}}.
+    """
+
+    id: str
+    entry_point: str
+    players: tuple[int, int]
+    moves: MoveOrder
+    payoffs: Payoffs
+    observations: tuple[ObservationKind, ...] = ("array", "text")
+    family: str = "text"
+    tags: tuple[str, ...] = ()
+    paper: str = ""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    splits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _ID.match(self.id):
+            raise InvalidOption(
+                f"environment id {self.id!r} is not of the form 'namespace/Name-v0'"
+            )
+
+    @property
+    def namespace(self) -> str:
+        return self.id.split("/", 1)[0]
+
+
+AgentKind = Literal["scripted", "search", "solver", "learned", "llm", "human"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent that can be named in a string such as `mcts:simulations=200`.
+
+    `plays` lists the ids, namespaces (`"text/*"`) or `"*"` it can play; `needs` lists what it asks
+    of a game beyond that ("array", "menu", "perfect-information", "fork").
+    """
+
+    name: str
+    entry_point: str
+    kind: AgentKind
+    summary: str
+    plays: tuple[str, ...] = ("*",)
+    needs: tuple[str, ...] = ()
+
+
+RewardShape = Literal["step", "episode", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class RewardSpec:
+    """A step shaper, an episode shaper or a group estimator; nothing applies one unasked."""
+
+    name: str
+    entry_point: str
+    shape: RewardShape
+    summary: str
+    needs: tuple[str, ...] = ()
+    paper: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RendererSpec:
+    """Draws the scenes of one environment family (`"*"` for any) in one mode."""
+
+    family: str
+    mode: str
+    entry_point: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """A named number computed from one `EpisodeRecord`."""
+
+    name: str
+    entry_point: str
+    summary: str
+    unit: str = ""

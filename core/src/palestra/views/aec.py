@@ -1,0 +1,127 @@
+"""An episode as a PettingZoo `AECEnv`: one agent at a time, dead steps and all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from palestra.errors import InvalidAction, OutOfTurn
+from palestra.views.table import TableView
+
+
+class AecView(TableView, AECEnv[str, Any, Any]):
+    """Agents are `player_0`, `player_1`, …; simultaneous moves are collected sealed, seat by seat.
+
+    obs="array": observations are {"observation", "action_mask"}, actions numbers.
+    obs="text": both are strings. An illegal move forfeits unless `invalid` says otherwise.
+    """
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode; without a seed a fresh one is drawn."""
+        self._episode.reset(seed)
+        self.agents = agents = self.possible_agents.copy()
+        self.rewards = dict.fromkeys(agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(agents, 0.0)
+        self.terminations = dict.fromkeys(agents, False)
+        self.truncations = dict.fromkeys(agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
+        self._sealed: dict[int, Any] = {}  # simultaneous moves given so far
+        self._since = [0] * len(agents)
+        self._paid = False  # whether self.rewards holds anything but zeros
+        self._dying = False  # whether somebody waits for his last step(None)
+        self._select()
+
+    def _select(self) -> None:
+        """Point at the dead first, then at the next who moves."""
+        if self._dying:
+            for agent in self.agents:
+                if self.terminations[agent] or self.truncations[agent]:
+                    self.agent_selection = agent
+                    return
+            self._dying = False
+        for player in self._episode.to_act:
+            if player not in self._sealed:
+                self.agent_selection = self.possible_agents[player]
+                return
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What the selected agent sees, and what it was paid since its last action."""
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def step(self, action: Any) -> None:
+        """Play for the selected agent; None, and only None, for one that is dead."""
+        if not self.agents:
+            raise OutOfTurn("the episode is over; call reset()")
+        agent = self.agent_selection
+        if self._dying:
+            self._bury(agent, action)
+            return
+        seat = self._seat[agent]
+        self._cumulative_rewards[agent] = 0.0
+        if self._paid:
+            self.rewards = dict.fromkeys(self.agents, 0.0)
+            self._paid = False
+        if len(self._episode.to_act) == 1:
+            self._play({seat: self._read(seat, action)})
+            return
+        self._sealed[seat] = self._read(seat, action)
+        if len(self._sealed) == len(self._episode.to_act):
+            sealed, self._sealed = self._sealed, {}
+            self._play(sealed)
+        else:
+            self._select()
+
+    def _play(self, actions: dict[int, Any]) -> None:
+        episode = self._episode
+        try:
+            episode.act(actions)
+        except InvalidAction as error:
+            if episode.invalid == "raise":
+                raise
+            for seat in actions:
+                self.infos[self.possible_agents[seat]] = {"error": str(error)}
+            self._select()
+            return
+        for seat, reward in enumerate(episode.rewards):
+            name = self.possible_agents[seat]
+            if reward and name in self.rewards:
+                self.rewards[name] = reward
+                self._cumulative_rewards[name] += reward
+                self._paid = True
+        if not episode.to_act or len(episode.present) < len(self.agents):
+            self._mark_dead()
+        self._select()
+
+    def _mark_dead(self) -> None:
+        episode = self._episode
+        present, outcome = episode.present, episode.outcome
+        cut = episode.over and episode.truncated
+        for agent in self.agents:
+            seat = self._seat[agent]
+            if seat in present:
+                continue
+            self._dying = True
+            self.terminations[agent], self.truncations[agent] = not cut, cut
+            if outcome is not None:
+                self.infos[agent] = {"outcome": outcome.results[seat], "reason": outcome.reason}
+
+    def _bury(self, agent: str, action: Any) -> None:
+        if action is not None:
+            raise OutOfTurn(f"{agent} is out of the game; step(None) for it, not {action!r}")
+        self.agents.remove(agent)
+        del self.terminations[agent], self.truncations[agent], self.infos[agent]
+        del self._cumulative_rewards[agent]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._paid = False
+        self._select()
+
+
+make = AecView

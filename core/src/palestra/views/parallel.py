@@ -1,0 +1,84 @@
+"""An episode as a PettingZoo `ParallelEnv`: everybody gives an action at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pettingzoo import ParallelEnv
+
+from palestra.errors import InvalidAction, OutOfTurn
+from palestra.views.table import TableView
+
+
+class ParallelView(TableView, ParallelEnv[str, Any, Any]):
+    """Actions of agents who are not asked to move are ignored, and their masks are all ones.
+
+    `infos[agent]["acting"]` says who is asked. Otherwise as `AecView`.
+    """
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode; without a seed a fresh one is drawn."""
+        self._episode.reset(seed)
+        self.agents = self.possible_agents.copy()
+        self._since = [0] * len(self.agents)
+        return {agent: self.observe(agent) for agent in self.agents}, self._infos(self.agents)
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[
+        dict[str, Any],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Play the actions of those who are asked to move."""
+        episode, agents, seat = self._episode, self.agents, self._seat
+        if not agents:
+            raise OutOfTurn("the episode is over; call reset()")
+        error = self._play(actions)
+        paid: Sequence[float] = [0.0] * len(seat) if error else episode.rewards
+        present = set(episode.present)
+        cut = episode.over and episode.truncated
+        out = {agent: seat[agent] not in present for agent in agents}
+        self.agents = [agent for agent in agents if not out[agent]]
+        return (
+            {agent: self.observe(agent) for agent in agents},
+            {agent: float(paid[seat[agent]]) for agent in agents},
+            {agent: out[agent] and not cut for agent in agents},
+            {agent: out[agent] and cut for agent in agents},
+            self._infos(agents, **({"error": error} if error else {})),
+        )
+
+    def _play(self, actions: Mapping[str, Any]) -> str:
+        """Act; returns why nothing happened where a retry is open."""
+        episode, names = self._episode, self.possible_agents
+        missing = [names[player] for player in episode.to_act if names[player] not in actions]
+        if missing:
+            raise OutOfTurn(f"{', '.join(missing)} must act and gave no action")
+        try:
+            episode.act({p: self._read(p, actions[names[p]]) for p in episode.to_act})
+        except InvalidAction as error:
+            if episode.invalid == "raise":
+                raise
+            return str(error)
+        return ""
+
+    def _infos(self, agents: list[str], **more: Any) -> dict[str, dict[str, Any]]:
+        episode = self._episode
+        acting = episode.to_act
+        infos: dict[str, dict[str, Any]] = {
+            agent: {"acting": self._seat[agent] in acting, **more} for agent in agents
+        }
+        outcome = episode.outcome if episode.over else None
+        if outcome is not None:
+            for agent in agents:
+                infos[agent]["outcome"] = outcome.results[self._seat[agent]]
+                infos[agent]["reason"] = outcome.reason
+        return infos
+
+
+make = ParallelView

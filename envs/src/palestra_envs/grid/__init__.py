@@ -1,0 +1,1 @@
+"""Grid worlds: many players, partial views, simultaneous moves."""

@@ -1,0 +1,1 @@
+"""Text games: typed actions, messages, private types."""

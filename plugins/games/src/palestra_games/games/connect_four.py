@@ -1,0 +1,120 @@
+"""Connect Four: drop discs into columns until four stand in a line.
+
+Two players take turns dropping a disc into one of seven columns, where it falls to the lowest
+empty of six rows. Four of one's own discs in a horizontal, vertical or diagonal line win; a full
+board without one is a draw. The first player wins with best play (Allis, "A Knowledge-based
+Approach of Connect-Four", 1988). Positions reachable by move number: 7, 49, 343, 2,401, 16,807,
+117,649, 823,536, 5,673,234 move sequences (published perft).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Grid, Piece, Scene
+from palestra.errors import InvalidOption
+from palestra.rules import draw, mover, pass_turn, turn_to, win
+
+MARKS = ".XO"
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+@dataclass(frozen=True)
+class ConnectFour(ArrayGame):
+    """You play Connect Four: drop a disc into a column, numbered from 1 at the left.
+
+    A disc falls to the lowest empty cell. Four of your discs in a row, upright or diagonal, win.
+    """
+
+    rows: int = 6
+    columns: int = 7
+    line: int = 4
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    num_players = 2
+
+    def __post_init__(self) -> None:
+        if (
+            not 1 < self.line <= max(self.rows, self.columns) <= 100
+            or min(self.rows, self.columns) < 1
+        ):
+            raise InvalidOption(
+                f"a line of {self.line} does not fit a board of {self.rows} rows and "
+                f"{self.columns} columns (at most 100 each)"
+            )
+
+    @property
+    def num_actions(self) -> int:
+        return self.columns
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """Two planes, own discs and the other's; row 0 is the bottom."""
+        return (2, self.rows, self.columns)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        return [("board", np.int8, (self.rows, self.columns)), ("heights", np.int8, self.columns)]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        column = actions[player]
+        row = state.heights[column]
+        state.board[row, column] = player + 1
+        state.heights[column] += 1
+        if completes_line(config, state.board, row, column):
+            win(state, player, out)
+        elif state.turn + 1 == config.rows * config.columns:
+            draw(state)
+        else:
+            pass_turn(state)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        for column in range(config.columns):
+            mask[column] = state.heights[column] < config.rows
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        for column in range(config.columns):
+            for row in range(state.heights[column]):
+                plane = 0 if state.board[row, column] == player + 1 else 1
+                view[plane, row, column] = 1
+
+    def describe(self, state: Any, player: int) -> str:
+        rows = ["".join(MARKS[mark] for mark in row) for row in state.board[::-1]]
+        header = "".join(str((column + 1) % 10) for column in range(self.columns))
+        return "\n".join([f"You are {MARKS[player + 1]}.", header, *rows])
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return str(action + 1)
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        rows = [
+            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
+            for row in state.board[::-1].tolist()
+        ]
+        labels = tuple(str(column + 1) for column in range(self.columns))
+        return Scene(grid=Grid(tuple(rows), column_labels=labels))
+
+
+def completes_line(config: Any, board: Any, row: int, column: int) -> bool:
+    """Whether the disc just placed at (row, column) is part of a full line."""
+    mark = board[row, column]
+    for rise, run in DIRECTIONS:
+        length = 1
+        for sign in (1, -1):
+            r, c = row + sign * rise, column + sign * run
+            while 0 <= r < config.rows and 0 <= c < config.columns and board[r, c] == mark:
+                length += 1
+                r, c = r + sign * rise, c + sign * run
+        if length >= config.line:
+            return True
+    return False

@@ -1,0 +1,143 @@
+"""Kuhn poker: three cards, one bet, one call.
+
+Each player antes 1 and gets one of three cards (jack, queen, king). The first player may check
+or bet 1. Against a bet the other may fold or call; after a check the second player may check
+(showdown) or bet, and then the first may fold or call. The higher card takes the pot at a
+showdown. With best play the first player is paid -1/18 a deal (H. W. Kuhn, "A simplified
+two-person poker", 1950).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Event, Piece, Rng, Scene, only
+from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
+
+PASS, BET = 0, 1
+CARDS = ("jack", "queen", "king")
+
+
+@dataclass(frozen=True)
+class KuhnPoker(ArrayGame):
+    """You play Kuhn poker with a deck of a jack, a queen and a king, king highest.
+
+    Each player has put 1 in the pot and holds one card. Say "pass" (check, or fold against a bet)
+    or "bet" (bet 1, or call a bet). At a showdown the higher card takes the pot.
+    """
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    num_players = 2
+    num_actions = 2
+    perfect_information = False
+    observation_shape = (11,)
+    payoff_bounds = (-2.0, 2.0)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """`deck`: the first two cards are the players'; `line`: moves so far, -1 for none."""
+        return [("deck", np.int8, 3), ("line", np.int8, 3)]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        for card in range(3):
+            state.deck[card] = card
+            state.line[card] = -1
+        shuffle(state, state.deck)
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        state.line[state.turn] = actions[player]
+        if state.turn == 0 or (state.turn == 1 and state.line[0] == PASS and state.line[1] == BET):
+            turn_to(state, 1 - player)
+            return
+        last, before = state.line[state.turn], state.line[state.turn - 1]
+        if before == BET and last == PASS:  # folded
+            settle(state, 1 - player, 1.0, out)
+        else:
+            stronger = 0 if state.deck[0] > state.deck[1] else 1
+            settle(state, stronger, 2.0 if last == BET else 1.0, out)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        mask[PASS] = 1
+        mask[BET] = 1
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        """Seat (2), own card (3), then one pair a move so far."""
+        view[player] = 1
+        view[2 + state.deck[player]] = 1
+        for move in range(3):
+            if state.line[move] >= 0:
+                view[5 + 2 * move + state.line[move]] = 1
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        if before is None:
+            return [
+                Event(
+                    "deal",
+                    f"You are dealt the {CARDS[after.deck[player]]}.",
+                    {"card": int(after.deck[player])},
+                    only(player),
+                )
+                for player in range(2)
+            ]
+        events = list(super().narrate(before, actions, after))
+        if after.over and not is_fold(after):
+            shown = [CARDS[after.deck[player]] for player in range(2)]
+            text = f"Showdown: player_0 has the {shown[0]}, player_1 the {shown[1]}."
+            events.append(Event("reveal", text, {"cards": after.deck[:2].tolist()}))
+        return events
+
+    def describe(self, state: Any, player: int) -> str:
+        moves = [self.action_text(state, i % 2, m) for i, m in enumerate(state.line) if m >= 0]
+        return "\n".join(
+            [
+                f"You are player_{player} and hold the {CARDS[state.deck[player]]}.",
+                f"Moves so far: {', '.join(moves) or 'none'}.",
+            ]
+        )
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return ("pass", "bet")[action]
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        stake = 2.0 if (state.line == BET).sum() == 2 else 1.0
+        return tuple(stake if result == WIN else -stake for result in state.result.tolist())
+
+    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+        """Swap the two cards this player does not hold with probability one half."""
+        copy = self.clone(state)
+        if rng.below(2):
+            copy.deck[1 - player], copy.deck[2] = state.deck[2], state.deck[1 - player]
+        return copy
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        hands = []
+        for seat in range(2):
+            hidden = player not in (None, seat)
+            card = CARDS[state.deck[seat]]
+            piece = Piece("?" if hidden else card[0].upper(), -1 if hidden else seat, "card")
+            hands.append((f"player_{seat}", (piece,)))
+        moves = [self.action_text(state, i % 2, m) for i, m in enumerate(state.line) if m >= 0]
+        return Scene(hands=tuple(hands), lines=(f"Moves: {', '.join(moves) or 'none'}",))
+
+
+def settle(state: Any, winner: int, stake: float, out: Any) -> None:
+    """Pay `stake` from the loser to the winner and end the hand."""
+    for player in range(2):
+        out.rewards[player, 0] = stake if player == winner else -stake
+        state.result[player] = WIN if player == winner else LOSS
+    finish(state)
+
+
+def is_fold(state: Any) -> bool:
+    """Whether the hand ended with a pass against a bet."""
+    moves = [move for move in state.line.tolist() if move >= 0]
+    return moves[-2:] == [BET, PASS]

@@ -1,0 +1,82 @@
+"""Tic-tac-toe: three in a row on a 3x3 board.
+
+Two players take turns placing a mark on an empty cell of a 3x3 board. Whoever first has three
+marks in a row, column or diagonal wins; a full board without such a line is a draw. With best
+play by both it is a draw. There are 255,168 games and 5,478 positions (both counts include the
+empty board's continuations up to the end of each game; Schaefer, MathRec Solutions, 2002).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Grid, Piece, Scene
+from palestra.rules import draw, mover, pass_turn, turn_to, win
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+MARKS = ".XO"
+
+
+@dataclass(frozen=True)
+class TicTacToe(ArrayGame):
+    """You play tic-tac-toe on a 3x3 board whose cells are numbered 1 to 9, row by row.
+
+    Players take turns marking an empty cell; three of your marks in a row, column or diagonal win.
+    """
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    num_players = 2
+    num_actions = 9
+    observation_shape = (2, 3, 3)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        return [("board", np.int8, 9)]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        state.board[actions[player]] = player + 1
+        if has_line(state.board, player + 1):
+            win(state, player, out)
+        elif state.turn == 8:
+            draw(state)
+        else:
+            pass_turn(state)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        for cell in range(9):
+            mask[cell] = state.board[cell] == 0
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        for cell in range(9):
+            if state.board[cell] != 0:
+                plane = 0 if state.board[cell] == player + 1 else 1
+                view[plane, cell // 3, cell % 3] = 1
+
+    def describe(self, state: Any, player: int) -> str:
+        rows = ["".join(MARKS[mark] for mark in row) for row in state.board.reshape(3, 3)]
+        return "\n".join([f"You are {MARKS[player + 1]}.", *rows])
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return str(action + 1)
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        cells = [Piece(MARKS[m], m - 1, "mark") if m else None for m in state.board.tolist()]
+        return Scene(grid=Grid(tuple(tuple(cells[r : r + 3]) for r in (0, 3, 6))))
+
+
+def has_line(board: Any, mark: int) -> bool:
+    """Whether `mark` fills a row, column or diagonal of a 9-cell board."""
+    for a, b, c in LINES:
+        if board[a] == mark and board[b] == mark and board[c] == mark:
+            return True
+    return False

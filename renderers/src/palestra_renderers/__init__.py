@@ -1,0 +1,1 @@
+"""A Palestra plugin; see `plugin.py` for what it gives."""
