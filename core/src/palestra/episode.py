@@ -343,6 +343,17 @@ class Episode:
         self._end(results, f"{self.players[player]} forfeits: {why}")
         self._history = (self._history, {player: Forfeit(why)}, notes)
 
+    def repeat(self, played: Played) -> None:
+        """Play one step of another episode's history, its end by forfeit or truncation included."""
+        for player, action in played.actions.items():
+            if isinstance(action, Forfeit):
+                self.forfeit(player, action.why)
+                return
+            if isinstance(action, Truncate):
+                self.truncate(action.why)
+                return
+        self.act(played.actions)
+
     def truncate(self, why: str = "stopped") -> None:
         """End the episode from outside, with nobody's result decided."""
         if self.over:

@@ -14,6 +14,7 @@ PalestraError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -27,20 +28,28 @@ class UnknownName(PalestraError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         names = sorted(known)
-        close = get_close_matches(name, names, n=3, cutoff=0.5) or _same_tail(name, names)
+        close = _close(name, names)
         message = f"unknown {kind} {name!r}"
         if close:
             message += f"; did you mean {' or '.join(repr(c) for c in close)}?"
         elif names:
             message += f"; choose from: {', '.join(names[:20])}"
-        super().__init__(f"{message} {hint}".rstrip())
+        super().__init__(f"{message}. {hint}" if hint else message)
         self.name = name
         self.close = close
 
 
-def _same_tail(name: str, names: Sequence[str]) -> list[str]:
-    tail = name.rsplit("/", 1)[-1].split("-v")[0].lower()
-    return [n for n in names if tail and tail == n.rsplit("/", 1)[-1].split("-v")[0].lower()][:3]
+def _close(name: str, names: Sequence[str]) -> list[str]:
+    """The nearest names, judged without namespace, version and case."""
+    by_core: dict[str, list[str]] = {}
+    for known in names:
+        by_core.setdefault(_core(known), []).append(known)
+    near = get_close_matches(_core(name), by_core, n=3, cutoff=0.6)
+    return [known for core in near for known in by_core[core]][:3]
+
+
+def _core(name: str) -> str:
+    return re.sub(r"-v\d+$", "", name.rpartition("/")[2]).lower()
 
 
 class InvalidOption(PalestraError, ValueError):

@@ -1,5 +1,46 @@
-"""The program's commands."""
+"""The commands, put together; each family of them has a module of its own."""
+
+from __future__ import annotations
 
 import typer
+from rich.console import Console
 
-app = typer.Typer()
+from palestra.cli import checking, listing, making, playing
+from palestra.version import __version__
+
+app = typer.Typer(
+    name="palestra",
+    help="One set of rules, every way to play it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def console_error(message: str) -> None:
+    """Print one sentence to stderr, unwrapped and unstyled by what is in it."""
+    Console(stderr=True, soft_wrap=True).print(f"palestra: {message}", style="red", markup=False)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"palestra {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """One set of rules, every way to play it."""
+
+
+app.command("list")(listing.list_environments)
+app.command("agents")(listing.list_agents)
+app.command("info")(listing.info)
+app.command("plugins")(listing.list_plugins)
+app.command("play")(playing.play_command)
+app.command("replay")(playing.replay_command)
+app.command("check")(checking.check_command)
+app.add_typer(making.new, name="new", help="Start something of your own.")

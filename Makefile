@@ -1,0 +1,39 @@
+# Everything a newcomer needs: `make play` and `make test`. CONTRIBUTING.md has the plain lines.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SYNC := $(BIN)/uv sync --all-packages --all-extras --quiet
+
+# uv looks for wheels where pip has been told to look
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+export UV_PROJECT_ENVIRONMENT := $(VENV)
+
+.PHONY: play test fast format
+
+play: $(BIN)/uv
+	$(SYNC) --no-dev
+	$(BIN)/palestra play games/ConnectFour-v0 --agents mcts:simulations=400,minimax:depth=4
+
+test: $(BIN)/uv
+	$(SYNC)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+# what to run while working: no tests that install distributions or start browsers
+fast: $(BIN)/uv
+	$(SYNC)
+	$(BIN)/pytest -m "not slow" -x -q
+
+format: $(BIN)/uv
+	$(SYNC)
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Palestra needs Python 3.11 or newer; say which: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"

@@ -1,0 +1,51 @@
+"""Reading what is typed: ids, lists of agents, options of a game."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from palestra.agents import parse_agent
+from palestra.errors import InvalidOption
+from palestra.registry import registry
+
+_CONTINUES = re.compile(r"^[a-z_]+=")
+
+
+def split_agents(text: str) -> list[str]:
+    """Split at commas that start a new agent: `mcts:simulations=50,c=2,random` is two."""
+    agents: list[str] = []
+    for part in text.split(","):
+        if agents and _CONTINUES.match(part):
+            agents[-1] += f",{part}"
+        elif part.strip():
+            agents.append(part.strip())
+    if not agents:
+        raise InvalidOption("name at least one agent, as in --agents random,mcts")
+    return agents
+
+
+def seat_agents(text: str, seats: int) -> list[str]:
+    """Agents for every seat: one for all, or as many as there are seats."""
+    agents = split_agents(text)
+    if len(agents) == 1:
+        return agents * seats
+    if len(agents) != seats:
+        raise InvalidOption(f"{seats} seats need {seats} agents, or one for all; got {agents}")
+    return agents
+
+
+def read_options(pairs: list[str]) -> dict[str, Any]:
+    """`key=value` pairs with numbers and true/false read as such."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, _ = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InvalidOption(f"option {pair!r} is not of the form name=value")
+        options |= parse_agent(f"options:{pair}")[1]
+    return options
+
+
+def complete_id(incomplete: str) -> list[str]:
+    """Shell completion of environment ids."""
+    return [name for name in registry().environments if name.startswith(incomplete)]

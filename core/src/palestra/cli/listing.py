@@ -1,0 +1,143 @@
+"""`palestra list`, `agents`, `info` and `plugins`: what there is."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import asdict, fields
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from palestra.cli.arguments import complete_id
+from palestra.registry import load_game, registry, specs
+from palestra.specs import AgentSpec, EnvSpec
+
+EnvId = Annotated[
+    str, typer.Argument(help="An id such as games/TicTacToe-v0.", autocompletion=complete_id)
+]
+
+
+def table(*columns: str) -> Table:
+    """A table whose first column is never broken."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for number, column in enumerate(columns):
+        made.add_column(column, no_wrap=number == 0, overflow="fold")
+    return made
+
+
+def list_environments(
+    family: Annotated[str | None, typer.Option(help="Only this family.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Only this namespace.")] = None,
+    players: Annotated[int | None, typer.Option(help="Only those this many can play.")] = None,
+    moves: Annotated[str | None, typer.Option(help="sequential, simultaneous or phased.")] = None,
+    pays: Annotated[str | None, typer.Option(help="zero-sum, common or general.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only those with this tag.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the installed environments."""
+    found = specs(
+        family=family,
+        namespace=namespace,
+        players=players,
+        moves=moves,
+        payoffs=pays,
+        tags=tag or (),
+    )
+    if as_json:
+        typer.echo(json.dumps([asdict(spec) for spec in found], indent=2))
+        return
+    rows = table("id", "players", "moves", "payoffs", "family", "observations")
+    for spec in found:
+        rows.add_row(
+            spec.id,
+            seats_text(spec),
+            spec.moves,
+            spec.payoffs,
+            spec.family,
+            "+".join(spec.observations),
+        )
+    Console().print(rows if found else "Nothing installed matches.")
+
+
+def seats_text(spec: EnvSpec) -> str:
+    low, high = spec.players
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def list_agents() -> None:
+    """List the installed agents."""
+    rows = table("agent", "kind", "plays", "summary", "options")
+    for _, spec in sorted(registry().agents.items()):
+        rows.add_row(spec.name, spec.kind, ", ".join(spec.plays), spec.summary, options_of(spec))
+    Console().print(rows)
+
+
+def options_of(spec: AgentSpec) -> str:
+    """An agent's options and their defaults."""
+    from palestra.specs import load_entry_point
+
+    try:
+        parameters = inspect.signature(load_entry_point(spec.entry_point)).parameters
+    except ImportError as error:
+        return f"({error})"
+    return ", ".join(f"{p.name}={p.default!r}" for p in parameters.values() if p.name != "seed")
+
+
+def can_play(agent: AgentSpec, env: EnvSpec) -> bool:
+    """Whether an agent's spec names an environment, by id, namespace or `*`."""
+    return any(plays in ("*", env.id, f"{env.namespace}/*") for plays in agent.plays)
+
+
+def info(env: EnvId) -> None:
+    """Show an environment's facts, options, rules and who can play it."""
+    spec = registry().environment(env)
+    game = load_game(spec, {})
+    rows = Table(box=None, show_header=False, pad_edge=False)
+    rows.add_column(style="bold")
+    rows.add_column(overflow="fold")
+    for name, value in _facts(spec, game):
+        rows.add_row(name, value)
+    console = Console()
+    console.print(f"{spec.id}\n", style="bold", markup=False)
+    console.print(game.rules(0), markup=False)
+    console.print()
+    console.print(rows)
+
+
+def _facts(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
+    options = ", ".join(f"{f.name}={getattr(game, f.name)!r}" for f in fields(game))
+    agents = [a.name for a in registry().agents.values() if can_play(a, spec)]
+    facts = [
+        ("players", f"{seats_text(spec)} ({game.num_players} by default)"),
+        ("moves", spec.moves),
+        ("payoffs", f"{spec.payoffs}, terms {', '.join(game.reward_terms)}"),
+        ("information", "perfect" if game.perfect_information else "hidden"),
+        ("family", spec.family),
+        ("tags", ", ".join(spec.tags)),
+        ("options", options or "none"),
+        ("paper", spec.paper),
+        ("splits", ", ".join(spec.splits)),
+        ("agents", ", ".join(sorted(agents))),
+        ("views", "gym, aec, parallel, episode"),
+    ]
+    if "array" in spec.observations:
+        facts.insert(6, ("observation", str(game.observation_space(0))))
+        facts.insert(7, ("actions", str(game.action_space(0))))
+    return [(name, value) for name, value in facts if value]
+
+
+def list_plugins() -> None:
+    """List the installed plugins, what they give, and what is broken."""
+    rows = table("plugin", "distribution", "status", "gives")
+    plugins = registry().plugins.plugins
+    for name, plugin in sorted(plugins.items()):
+        gives = [f"{len(items)} {hook[9:]}" for hook, items in plugin.gives.items()]
+        gives += [hook[9:] for hook in plugin.hooks if hook not in plugin.gives]
+        rows.add_row(name.strip(), plugin.distribution, plugin.status, ", ".join(gives))
+    console = Console()
+    console.print(rows if plugins else 'No plugins. Try: pip install "palestra[standard]"')
+    for failure in registry().plugins.failures:
+        console.print(f"\n{failure}", style="red", markup=False, soft_wrap=True)

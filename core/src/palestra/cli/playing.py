@@ -1,0 +1,227 @@
+"""`palestra play` and `palestra replay`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from palestra.cli.arguments import read_options, seat_agents
+from palestra.cli.listing import EnvId, table
+from palestra.episode import Episode
+from palestra.errors import InvalidOption, PalestraError, RecordError
+from palestra.record import EpisodeRecord, iter_records, replay
+from palestra.registry import load_game, registry, renderer
+from palestra.runner import play
+from palestra.specs import EnvSpec
+
+RENDERS = ("terminal", "pygame", "none")
+MODES = {"terminal": "terminal", "pygame": "human"}
+
+
+def play_command(
+    env: EnvId,
+    agents: Annotated[str, typer.Option(help="Comma-separated, one a seat or one for all.")],
+    episodes: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1,
+    seed: Annotated[int, typer.Option(help="Episode i starts from seed + i.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder for records and replays.")] = None,
+    render: Annotated[str, typer.Option(help="terminal, pygame or none.")] = "",
+    option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
+    invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
+    pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
+    replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
+) -> None:
+    """Play episodes between agents; records and a replay end up in a folder."""
+    spec = registry().environment(env)
+    options = read_options(option or [])
+    seats = load_game(spec, options).num_players
+    folder = out or _fresh_folder(spec)
+    seated = seat_agents(agents, seats)
+    console = Console()
+    drawn = _drawer(spec, render or ("terminal" if episodes == 1 else "none"), seated, pause)
+    records: list[EpisodeRecord] = []
+    with Progress(console=console, transient=True, disable=episodes == 1) as progress:
+        task = progress.add_task(spec.id, total=episodes)
+
+        def keep(record: EpisodeRecord) -> None:
+            records.append(record)
+            progress.advance(task)
+
+        try:
+            play(
+                spec,
+                agents=seated,
+                episodes=episodes,
+                seed=seed,
+                out=folder,
+                invalid=invalid,
+                on_step=drawn,
+                on_record=keep,
+                live=1 if drawn else 256,
+                **options,
+            )
+        except KeyboardInterrupt:
+            console.print(f"Stopped. {len(records)} of {episodes} episodes were finished and kept.")
+    if records:
+        _report(console, records, seated)
+        _written(console, folder, records, replays)
+
+
+def _fresh_folder(spec: EnvSpec) -> Path:
+    name = spec.id.split("/", 1)[1]
+    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def _drawer(
+    spec: EnvSpec, render: str, agents: list[str], pause: float
+) -> Callable[[Episode], None] | None:
+    """What draws every step, if anything does."""
+    if render not in RENDERS:
+        raise InvalidOption(f"--render {render!r}; choose from: {', '.join(RENDERS)}")
+    if render == "none":
+        return None
+    artist: Any = renderer(spec, MODES[render])()
+    artist.names = tuple(agents)
+
+    def draw(episode: Episode) -> None:
+        try:
+            artist.draw(episode, None)
+        except PalestraError:
+            raise
+        except Exception as error:  # a broken picture never ends an episode
+            typer.echo(f"(not drawn: {type(error).__name__}: {error})", err=True)
+        if pause and not episode.over:
+            time.sleep(pause)
+
+    return draw
+
+
+def _report(console: Console, records: list[EpisodeRecord], agents: list[str]) -> None:
+    """Results and mean returns by seat."""
+    rows = table("seat", "agent", "mean return", "results", "mistakes")
+    for seat, agent in enumerate(agents):
+        results = Counter(r.outcome.results[seat] for r in records if r.outcome)
+        mean = sum(record.returns[seat] for record in records) / len(records)
+        rows.add_row(
+            f"player_{seat}",
+            agent,
+            f"{mean:.3g}",
+            ", ".join(f"{count} {name}" for name, count in results.most_common()),
+            str(sum(record.mistakes[seat] for record in records)),
+        )
+    console.print(rows)
+
+
+def _written(console: Console, folder: Path, records: list[EpisodeRecord], replays: bool) -> None:
+    console.print(f"record  {folder / 'episode.jsonl'}", soft_wrap=True, highlight=False)
+    if not replays:
+        return
+    for kind in ("gif", "html"):
+        try:
+            path = export(kind, records[:1], folder / f"replay.{kind}")
+        except PalestraError as error:
+            console.print(f"(no {kind} replay: {error})", markup=False, soft_wrap=True)
+        else:
+            console.print(f"replay  {path}", soft_wrap=True, highlight=False)
+
+
+def export(
+    kind: str,
+    records: list[EpisodeRecord],
+    path: Path,
+    *,
+    seat: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
+    """Write records as a `gif` or an `html` page, by whichever renderer is installed."""
+    spec = registry().environments.get(records[0].env)
+    written: Path = renderer(spec, kind)(records, path, seat, progress)
+    return written
+
+
+def replay_command(
+    file: Annotated[Path, typer.Argument(help="A file of episode records.")],
+    html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
+    gif: Annotated[Path | None, typer.Option(help="Write an animation.")] = None,
+    verify: Annotated[bool, typer.Option(help="Only check that every record replays.")] = False,
+    episode: Annotated[int, typer.Option(help="Which episode of the file, from 0.")] = 0,
+    seat: Annotated[int | None, typer.Option(help="Show only what this seat may see.")] = None,
+    pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.5,
+) -> None:
+    """Watch a record again, export it, or verify that it replays exactly."""
+    records, problem = _read(file)
+    if verify:
+        _verify(records)
+    if html or gif:
+        chosen = _choose(records, episode, file)
+        for kind, path in (("html", html), ("gif", gif)):
+            if path is not None:
+                _export(kind, records if kind == "html" else [chosen], path, seat)
+    elif not verify:
+        _watch(_choose(records, episode, file), seat, pause)
+    if problem:
+        raise problem
+
+
+def _read(file: Path) -> tuple[list[EpisodeRecord], RecordError | None]:
+    """The good records of a file, and what is wrong with the rest."""
+    if not file.exists():
+        raise InvalidOption(f"there is no file {file}")
+    records = []
+    try:
+        for record in iter_records(file):
+            records.append(record)
+    except RecordError as error:
+        if not records:
+            raise
+        return records, error
+    if not records:
+        raise InvalidOption(f"{file} holds no records")
+    return records, None
+
+
+def _choose(records: list[EpisodeRecord], number: int, file: Path) -> EpisodeRecord:
+    if not 0 <= number < len(records):
+        raise InvalidOption(f"{file} has episodes 0 to {len(records) - 1}; there is no {number}")
+    return records[number]
+
+
+def _verify(records: list[EpisodeRecord]) -> None:
+    for number, record in enumerate(records):
+        replay(record)
+        turns = len(record.turns)
+        typer.echo(f"episode {number}: {record.env}, {turns} turns, replays exactly")
+
+
+def _export(kind: str, records: list[EpisodeRecord], path: Path, seat: int | None) -> None:
+    with Progress(transient=True) as bar:
+        task = bar.add_task(f"writing {path.name}", total=None)
+        export(
+            kind,
+            records,
+            path,
+            seat=seat,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    typer.echo(f"wrote {path}")
+
+
+def _watch(record: EpisodeRecord, seat: int | None, pause: float) -> None:
+    """Draw a record step by step in the terminal."""
+    spec = registry().environment(record.env)
+    artist = renderer(spec, "terminal")()
+    artist.names = record.agents
+    final = replay(record)
+    episode = Episode(final.game, record.seed, spec=spec, invalid=record.invalid)
+    artist.draw(episode, seat)
+    for played in final.history():
+        time.sleep(pause)
+        episode.repeat(played)
+        artist.draw(episode, seat)

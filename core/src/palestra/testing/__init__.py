@@ -1,0 +1,24 @@
+"""The conformance kit: what every environment must pass, for plugin authors in one line.
+
+    from palestra.testing import conformance
+    test_conformance = conformance("palestra_games")
+
+gives one pytest test for every environment of that module and every check below. The same checks
+run from the command line: `palestra check games/TicTacToe-v0`.
+"""
+
+from palestra.testing.golden import play_through
+from palestra.testing.kit import CHECKS, Verdict, check, conformance, run_check
+from palestra.testing.subject import Failed, Skipped, Subject
+
+__all__ = [
+    "CHECKS",
+    "Failed",
+    "Skipped",
+    "Subject",
+    "Verdict",
+    "check",
+    "conformance",
+    "play_through",
+    "run_check",
+]

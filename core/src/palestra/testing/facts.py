@@ -1,0 +1,46 @@
+"""What a spec declares is what the game does."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from palestra.errors import PalestraError
+from palestra.game import Game
+from palestra.registry import load_game
+from palestra.testing.subject import Subject, require
+
+
+def facts_are_true(subject: Subject) -> None:
+    """Order, payoffs, seats and documentation as declared; the game is a frozen dataclass."""
+    game, spec = subject.game, subject.spec
+    require(game.order == spec.moves, f"moves: spec {spec.moves!r}, game {game.order!r}")
+    require(game.payoffs == spec.payoffs, f"payoffs: spec {spec.payoffs!r}, game {game.payoffs!r}")
+    low, high = spec.players
+    require(low <= game.num_players <= high, f"{game.num_players} seats, declared {low} to {high}")
+    require(len(game.players) == len(game.seats) == game.num_players, "not one seat a player")
+    require(bool(game.rules(0).strip()), "rules() is empty: write a class docstring")
+    parameters = getattr(game, "__dataclass_params__", None)
+    frozen = parameters is not None and parameters.frozen
+    require(frozen, "the game is not a frozen dataclass, so it is no value")
+    require(load_game(spec, subject.options) == game, "two games with the same options differ")
+    _every_declared_size(subject, game)
+
+
+def _every_declared_size(subject: Subject, game: Game[Any, Any]) -> None:
+    low, high = subject.spec.players
+    if low == high:
+        return
+    names = [field.name for field in fields(game)]  # type: ignore[arg-type]
+    require("num_players" in names, "the number of seats varies, but num_players is no option")
+    for seats in {low, high}:
+        sized = load_game(subject.spec, {**subject.options, "num_players": seats})
+        state = sized.initial_state(0)
+        require(sized.num_players == seats, f"num_players={seats} gives {sized.num_players}")
+        require(bool(sized.to_act(state)), f"with {seats} seats nobody is to act at the start")
+    for seats in (low - 1, high + 1):
+        try:
+            load_game(subject.spec, {**subject.options, "num_players": seats})
+        except PalestraError:
+            continue
+        require(False, f"num_players={seats} is outside {low} to {high} and is accepted")

@@ -1,0 +1,135 @@
+"""Running the checks: one by one, as a table, or as pytest tests."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+from palestra.errors import PluginError, UnknownName
+from palestra.registry import registry
+from palestra.specs import EnvSpec
+from palestra.testing import (
+    endurance,
+    facts,
+    golden,
+    moves,
+    pictures,
+    privacy,
+    standards,
+    states,
+)
+from palestra.testing.subject import Skipped, Subject
+
+Check = Callable[[Subject], None]
+
+CHECKS: dict[str, Check] = {
+    check.__name__: check
+    for check in (
+        facts.facts_are_true,
+        standards.found_by_id,
+        standards.gymnasium_checker,
+        standards.sb3_checker,
+        standards.pettingzoo_api,
+        standards.pettingzoo_parallel_api,
+        standards.pettingzoo_seeds,
+        states.clone_is_independent,
+        states.forks_diverge,
+        states.snapshot_gives_same_future,
+        states.record_replays_exactly,
+        states.pickles,
+        states.seeds_decide,
+        states.compiled_equals_interpreted,
+        moves.masks_agree,
+        moves.nonsense_is_refused,
+        moves.illegal_moves_never_pay,
+        moves.ends_are_told,
+        moves.numbers_stay_in_space,
+        privacy.secrets_stay_hidden,
+        privacy.transcripts_keep_secrets,
+        privacy.sealed_moves_stay_sealed,
+        endurance.resets_leave_nothing,
+        pictures.renders_offscreen,
+        golden.matches_golden_transcript,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one check found; `detail` is why it failed or was skipped."""
+
+    env: str
+    check: str
+    status: Literal["passed", "failed", "skipped"]
+    detail: str = ""
+    seconds: float = 0.0
+
+
+def run_check(subject: Subject, name: str) -> Verdict:
+    """Run one check by name."""
+    if name not in CHECKS:
+        raise UnknownName("check", name, CHECKS)
+    started = perf_counter()
+    status: Literal["passed", "failed", "skipped"] = "passed"
+    detail = ""
+    try:
+        CHECKS[name](subject)
+    except Skipped as reason:
+        status, detail = "skipped", str(reason)
+    except Exception as error:
+        status, detail = "failed", f"{type(error).__name__}: {error}"
+    return Verdict(subject.spec.id, name, status, detail, perf_counter() - started)
+
+
+def check(
+    env: str | EnvSpec,
+    *,
+    only: Iterable[str] = (),
+    golden_folder: Path | None = None,
+    **options: Any,
+) -> list[Verdict]:
+    """Run the kit on one environment; `options` go to the game."""
+    spec = env if isinstance(env, EnvSpec) else registry().environment(env)
+    subject = Subject(spec, dict(options), golden_folder)
+    return [run_check(subject, name) for name in (tuple(only) or CHECKS)]
+
+
+def specs_of(module: str) -> list[EnvSpec]:
+    """The environments a plugin module declares; `palestra_games` finds `palestra_games.plugin`."""
+    for name in (f"{module}.plugin", module):
+        try:
+            plugin = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            continue
+        if hasattr(plugin, "palestra_environments"):
+            return list(plugin.palestra_environments())
+    raise PluginError(f"neither {module!r} nor {module}.plugin has a palestra_environments hook")
+
+
+def conformance(module: str, *, golden_folder: Path | None = None) -> Callable[..., None]:
+    """A pytest test of every environment of `module` with every check.
+
+    Golden transcripts are looked for in `golden/` beside the calling test file.
+    """
+    import pytest
+
+    folder = golden_folder or Path(sys._getframe(1).f_globals["__file__"]).parent / "golden"
+    subjects = {spec.id: Subject(spec, golden=folder) for spec in specs_of(module)}
+    cases = [pytest.param(env, name, id=f"{env}:{name}") for env in subjects for name in CHECKS]
+
+    @pytest.mark.parametrize(("env", "name"), cases)
+    def test_conformance(env: str, name: str) -> None:
+        verdict = run_check(subjects[env], name)
+        if verdict.status == "skipped":
+            pytest.skip(verdict.detail)
+        if verdict.status == "failed":
+            pytest.fail(f"{env}, {name}: {verdict.detail}", pytrace=False)
+
+    return test_conformance

@@ -1,0 +1,156 @@
+"""Legal moves agree, however one asks for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from palestra.array_game import ArrayGame
+from palestra.episode import Episode
+from palestra.errors import InvalidAction
+from palestra.rng import Rng
+from palestra.testing.subject import Subject, play_on, require, same
+
+NONSENSE = ("", "\0", "I have no idea.", "(((((", "Propose(", "🤷" * 50, "x" * 20_000, "-1", "None")
+
+
+def masks_agree(subject: Subject) -> None:
+    """Mask, `legal`, `check`, `sample` and `parse` accept the same moves, and texts round-trip."""
+    for seed in range(3):
+        episode, rng = subject.episode(seed), Rng(seed)
+        for number, _ in play_on(episode, rng, 12):
+            for player in episode.to_act:
+                _agree(subject, episode, player, f"seed {seed}, step {number}, player {player}")
+
+
+def _agree(subject: Subject, episode: Episode, player: int, where: str) -> None:
+    game, state = subject.game, episode.state
+    if subject.has_array_view:
+        mask = game.action_mask(state, player)
+        require(mask.dtype == np.int8, f"{where}: the mask is {mask.dtype}, not int8")
+        require(len(mask) == game.action_space(player).n, f"{where}: the mask has a wrong length")
+        require(bool(mask.any()), f"{where}: is to act and has no legal move")
+        require(same(mask, episode.action_mask(player)), f"{where}: the episode's mask differs")
+        for index, allowed in enumerate(mask.tolist()):
+            action = game.action_of(index)
+            require(_legal(subject, state, player, action) == bool(allowed), _odd(where, action))
+            if allowed:
+                require(game.index_of(action) == index, f"{where}: index_of({action!r}) ≠ {index}")
+                _round_trip(subject, state, player, action, where)
+    for action in (game.sample(state, player, Rng(n)) for n in range(5)):
+        require(_legal(subject, state, player, action), f"{where}: sampled illegal {action!r}")
+        _round_trip(subject, state, player, action, where)
+
+
+def _odd(where: str, action: object) -> str:
+    return f"{where}: mask and check disagree about {action!r}"
+
+
+def _legal(subject: Subject, state: Any, player: int, action: Any) -> bool:
+    try:
+        subject.game.check(state, player, action)
+    except InvalidAction:
+        return False
+    return True
+
+
+def _round_trip(subject: Subject, state: Any, player: int, action: Any, where: str) -> None:
+    text = subject.game.action_text(state, player, action)
+    try:
+        read = subject.game.parse(state, player, text)
+    except InvalidAction as error:
+        read = error
+    require(read == action, f"{where}: {action!r} is written {text!r} and read back as {read!r}")
+    require(
+        subject.game.action_text(state, player, read) == text,
+        f"{where}: {text!r} is read and written differently",
+    )
+
+
+def nonsense_is_refused(subject: Subject) -> None:
+    """Unreadable text raises `InvalidAction` naming what is legal, and changes nothing."""
+    episode = subject.episode(0)
+    player = episode.to_act[0]
+    before = subject.game.state_key(episode.state)
+    for text in NONSENSE:
+        try:
+            episode.parse(player, text)
+        except InvalidAction as error:
+            require(bool(error.legal), f"the error for {text[:20]!r} does not say what is legal")
+        else:
+            require(not text.strip(), f"{text[:40]!r} was read as a move")
+    require(subject.game.state_key(episode.state) == before, "reading text changed the state")
+
+
+def illegal_moves_never_pay(subject: Subject) -> None:
+    """Under every policy an illegal move is counted; a forfeit never pays the one who forfeits."""
+    for policy in ("random", "forfeit"):
+        episode = subject.episode(1, invalid=policy)
+        player = episode.to_act[0]
+        actions = {p: subject.game.sample(episode.state, p, Rng(1)) for p in episode.to_act}
+        actions[player] = Illegal()
+        episode.act(actions)
+        require(episode.mistakes[player] == 1, f"policy {policy!r} does not count the mistake")
+        if policy == "forfeit":
+            require(episode.over, "a forfeit does not end the episode")
+            require(episode.rewards[player] <= 0, "a forfeit pays the one who forfeits")
+            outcome = episode.outcome
+            require(
+                outcome is not None and outcome.results[player] == "forfeit",
+                "a forfeit is not in the outcome",
+            )
+
+
+class Illegal:
+    """An action no game knows."""
+
+
+def ends_are_told(subject: Subject) -> None:
+    """No outcome while moves are asked for; at the end there is one, with a score a seat."""
+    for seed in range(3):
+        episode = subject.episode(seed)
+        for number, _ in play_on(episode, Rng(seed), 2_000):
+            if not episode.over:
+                require(episode.outcome is None, f"step {number}: an outcome before the end")
+        require(episode.over, f"seed {seed}: not over after 2,000 random steps")
+        outcome = episode.outcome
+        require(outcome is not None, f"seed {seed}: over without an outcome")
+        assert outcome is not None
+        seats = subject.game.num_players
+        require(len(outcome.results) == len(outcome.scores) == seats, "not one result a seat")
+        _within_bounds(subject, episode)
+
+
+def _within_bounds(subject: Subject, episode: Episode) -> None:
+    low, high = subject.game.payoff_bounds
+    returns = list(episode.returns)
+    worst, best = min(returns), max(returns)
+    slack = 1e-9 * max(1.0, abs(low), abs(high))
+    require(
+        low - slack <= worst and best <= high + slack,
+        f"returns {returns} leave the declared payoff_bounds {(low, high)}",
+    )
+    if subject.game.payoffs == "zero-sum":
+        require(abs(sum(returns)) < 1e-6, f"declared zero-sum, but returns are {returns}")
+    if subject.game.payoffs == "common":
+        require(best - worst < 1e-6, f"declared common payoffs, but returns are {returns}")
+
+
+def numbers_stay_in_space(subject: Subject) -> None:
+    """Every observation lies in its declared space."""
+    if not subject.has_array_view:
+        return
+    is_array_game = isinstance(subject.game, ArrayGame)
+    for seed in range(3):
+        episode = subject.episode(seed)
+        for number, _ in play_on(episode, Rng(seed), 60):
+            for player in range(subject.game.num_players):
+                seen, space = episode.observation(player), subject.game.observation_space(player)
+                require(
+                    seen in space,
+                    f"seed {seed}, step {number}: {seen!r} is not in {space}",
+                )
+                if is_array_game:
+                    direct = subject.game.observe(episode.state, player)
+                    require(same(seen, direct), f"step {number}: observe() and the episode differ")

@@ -1,0 +1,131 @@
+"""No secret reaches the wrong player, through any view, transcript or `info`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.episode import Episode
+from palestra.rng import Rng
+from palestra.testing.subject import (
+    Skipped,
+    Subject,
+    play_on,
+    random_actions,
+    require,
+    same,
+    sight,
+)
+
+REVEALS = "reveal"
+
+
+def secrets_stay_hidden(subject: Subject) -> None:
+    """Redraw what is hidden from a player: nothing he can look at changes."""
+    game = subject.game
+    if game.perfect_information:
+        raise Skipped("perfect information: nothing is hidden")
+    changed = False
+    for seed in range(12):
+        episode = subject.episode(seed)
+        for number, _ in play_on(episode, Rng(seed), 12):
+            if episode.over:
+                break
+            for player in range(game.num_players):
+                changed |= _redrawn_looks_the_same(subject, episode, player, (seed, number))
+    require(changed, "determinize() never changed anything in 12 games; is nothing hidden?")
+
+
+def _redrawn_looks_the_same(
+    subject: Subject, episode: Episode, player: int, where: tuple[int, int]
+) -> bool:
+    """Compare one seat's sight of a state and of the same state with the secrets redrawn."""
+    game, changed = subject.game, False
+    for draw in range(3):
+        state = game.determinize(episode.state, player, Rng(draw + 17))
+        other = episode.fork()
+        other.load(state)
+        base = episode.fork()
+        base.load(episode.state)
+        one = sight(base, player, array=subject.has_array_view)
+        two = sight(other, player, array=subject.has_array_view)
+        leaks = [name for name in one if not same(one[name], two[name])]
+        require(not leaks, f"{where}: {leaks} of player {player} betray a secret")
+        changed |= game.state_key(state) != game.state_key(episode.state)
+    return changed
+
+
+def transcripts_keep_secrets(subject: Subject) -> None:
+    """From two starts a player cannot tell apart, the same moves give him the same transcript.
+
+    A step whose events include one of kind "reveal" that he may see ends the comparison.
+    """
+    game = subject.game
+    if game.perfect_information:
+        raise Skipped("perfect information: nothing is hidden")
+    for seed in range(6):
+        for player in range(min(game.num_players, 4)):
+            one = subject.episode(seed)
+            other = subject.episode(seed)
+            other.load(game.determinize(one.state, player, Rng(seed + 5)))
+            rng = Rng(seed)
+            private = _private_events(one, player), _private_events(other, player)
+            require(private[0] == private[1], f"the opening betrays a secret to player {player}")
+            _follow(one, other, player, rng, subject.has_array_view)
+
+
+def _private_events(episode: Episode, player: int) -> list[tuple[str, str, Any]]:
+    return [(e.kind, e.text, dict(e.data)) for e in episode.transcript(player)]
+
+
+def _follow(one: Episode, other: Episode, player: int, rng: Rng, array: bool) -> None:
+    for _ in range(30):
+        if one.over or one.to_act != other.to_act:
+            return
+        actions = random_actions(one, rng)
+        try:
+            other.act(actions)
+        except ValueError:
+            return  # the other's move was not legal in the other world
+        one.act(actions)
+        told = [e for step in (one.log[-1], other.log[-1]) for e in step]
+        if any(e.kind == REVEALS and e.visible_to(player) for e in told) or one.over or other.over:
+            return
+        seen, imagined = sight(one, player, array=array), sight(other, player, array=array)
+        leaks = [name for name in seen if not same(seen[name], imagined[name])]
+        require(not leaks, f"turn {one.turn}: {leaks} of player {player} betray a secret")
+
+
+def sealed_moves_stay_sealed(subject: Subject) -> None:
+    """In the AEC view, a simultaneous move is invisible until all have been given."""
+    if subject.game.order == "sequential":
+        raise Skipped("moves are sequential")
+    from palestra.views.aec import AecView
+
+    env = AecView(subject.game, obs="array" if subject.has_array_view else "text", compiled=False)
+    for seed in range(4):
+        env.reset(seed)
+        for _ in range(30):
+            if env.episode.over:
+                break
+            seats = env.episode.to_act
+            actions = random_actions(env.episode, Rng(seed))
+            if len(seats) > 1:
+                before = [_infos(env, s) for s in seats]
+                env.step(_written(env, seats[0], actions[seats[0]]))
+                after = [_infos(env, s) for s in seats]
+                require(same(before[1:], after[1:]), "a sealed move can be seen by the next seat")
+                seats = seats[1:]
+            for seat in seats:
+                env.step(_written(env, seat, actions[seat]))
+
+
+def _infos(env: Any, seat: int) -> dict[str, Any]:
+    name = env.possible_agents[seat]
+    return {"sees": env.observe(name), "info": env.infos[name], "reward": env.rewards[name]}
+
+
+def _written(env: Any, seat: int, action: Any) -> Any:
+    if env.obs == "text":
+        return env.game.action_text(env.episode.state, seat, action)
+    index = env.game.index_of(action)
+    return index if index is not None else int(env.episode.action_mask(seat).argmax())

@@ -1,0 +1,98 @@
+"""What is under test, and the moves that test it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palestra.array_game import ArrayGame
+from palestra.episode import Episode
+from palestra.game import Game
+from palestra.registry import load_game
+from palestra.rng import Rng
+from palestra.specs import EnvSpec
+
+MAX_STEPS = 400
+
+
+class Failed(AssertionError):
+    """The environment breaks the contract; the message says where and how."""
+
+
+class Skipped(Exception):
+    """The check does not apply, or needs something that is not installed."""
+
+
+@dataclass
+class Subject:
+    """One registered environment with its options, and where its golden transcript is kept."""
+
+    spec: EnvSpec
+    options: dict[str, Any] = field(default_factory=dict)
+    golden: Path | None = None
+
+    @cached_property
+    def game(self) -> Game[Any, Any]:
+        return load_game(self.spec, self.options)
+
+    @property
+    def has_array_view(self) -> bool:
+        return "array" in self.spec.observations
+
+    def episode(self, seed: int = 0, **more: Any) -> Episode:
+        # the kit plays interpreted what is not about speed, so that it does not wait for compilers
+        compiled = False if isinstance(self.game, ArrayGame) else None
+        return Episode(self.game, seed, spec=self.spec, **{"compiled": compiled, **more})
+
+
+def random_actions(episode: Episode, rng: Rng) -> dict[int, Any]:
+    """A random legal action for everybody who is to act."""
+    state = episode.state
+    return {player: episode.game.sample(state, player, rng) for player in episode.to_act}
+
+
+def play_on(
+    episode: Episode, rng: Rng, steps: int = MAX_STEPS
+) -> Iterator[tuple[int, dict[int, Any]]]:
+    """Play random legal moves to the end; yields each step's number and actions, after it."""
+    for number in range(steps):
+        if episode.over:
+            return
+        actions = random_actions(episode, rng)
+        episode.act(actions)
+        yield number, actions
+
+
+def same(one: Any, other: Any) -> bool:
+    """Deep equality that knows arrays."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    return bool(one == other)
+
+
+def require(condition: bool, message: str) -> None:
+    """Fail with a message."""
+    if not condition:
+        raise Failed(message)
+
+
+def sight(episode: Episode, player: int, *, array: bool) -> dict[str, Any]:
+    """Everything one seat can learn through any view, to compare."""
+    seen: dict[str, Any] = {
+        "describe": episode.describe(player),
+        "prompt": episode.prompt(player),
+        "events": [(e.kind, e.text, dict(e.data)) for e in episode.transcript(player)],
+        "key": episode.game.state_key(episode.state, player),
+        "to_act": episode.to_act,
+    }
+    if array:
+        seen["observation"] = episode.observation(player)
+        seen["mask"] = episode.action_mask(player).copy()
+    return seen
