@@ -164,13 +164,13 @@ class ArrayGame(Game[Record, int]):
         return state
 
     def to_act(self, state: Record) -> tuple[int, ...]:
-        return tuple(state.acting.nonzero()[0].tolist())
+        return tuple(state["acting"].nonzero()[0].tolist())
 
     def present(self, state: Record) -> tuple[int, ...]:
-        return tuple(state.present.nonzero()[0].tolist())
+        return tuple(state["present"].nonzero()[0].tolist())
 
     def truncated(self, state: Record) -> bool:
-        return bool(state.truncated)
+        return bool(state["truncated"])
 
     def legal(self, state: Record, player: int) -> Mask:
         mask = np.zeros(self.num_actions, np.int8)
@@ -214,17 +214,18 @@ class ArrayGame(Game[Record, int]):
         return self.narrate(None, {}, state)
 
     def outcome(self, state: Record) -> Outcome | None:
-        if not state.over:
+        # item access: several times quicker than attributes on an np.record
+        if not state["over"]:
             return None
-        results = tuple(RESULTS[code] for code in state.result.tolist())
-        if state.truncated:
+        results = tuple(RESULTS[code] for code in state["result"].tolist())
+        if state["truncated"]:
             results = ("truncated",) * self.num_players
         return Outcome(results, self.scores(state))
 
     def scores(self, state: Record) -> tuple[float, ...]:
         """The score of every seat at the end; by default 1, 0 or -1 for its result."""
         values = {rules.WIN: 1.0, rules.LOSS: -1.0, rules.FORFEIT: -1.0}
-        return tuple(values.get(code, 0.0) for code in state.result.tolist())
+        return tuple(values.get(code, 0.0) for code in state["result"].tolist())
 
     def observation_space(self, player: int) -> spaces.Box:
         return self._box

@@ -129,7 +129,7 @@ class Episode:
     @property
     def present(self) -> tuple[int, ...]:
         """Seats still in the game."""
-        return () if self.over else self.game.present(self._world.state)
+        return self._world.present if self.to_act else ()
 
     @property
     def truncated(self) -> bool:

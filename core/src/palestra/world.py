@@ -52,6 +52,11 @@ class World(ABC):
 
     @property
     @abstractmethod
+    def present(self) -> tuple[int, ...]:
+        """Seats still in the game."""
+
+    @property
+    @abstractmethod
     def step(self) -> Step:
         """What the last advance paid."""
 
@@ -130,6 +135,10 @@ class TextWorld(World):
         return twin
 
     @property
+    def present(self) -> tuple[int, ...]:
+        return self.game.present(self._state)
+
+    @property
     def step(self) -> Step:
         return self._step
 
@@ -170,6 +179,8 @@ class ArrayWorld(World):
         self.compiled = compiled
         self._driver: Final = driver_for(game, compiled)
         self._seats = tuple((player,) for player in range(game.num_players))
+        self._all_seats = tuple(range(game.num_players))
+        self._everyone = bytes([1] * game.num_players)
         self._blank = bytes(game.frame_dtype.itemsize)
         self._adopt(self._blank)
         self.to_act = ()
@@ -180,6 +191,8 @@ class ArrayWorld(World):
         self._frames = np.frombuffer(self._memory, self.game.frame_dtype)
         self._masks: tuple[Mask, ...] = ()  # rows of the frame, sliced when first asked for
         self._sights: tuple[Any, ...] = ()
+        self._present: Any = None
+        self._rewards: Any = None
 
     def begin(self, seed: int) -> None:
         self._memory[:] = self._blank
@@ -251,6 +264,14 @@ class ArrayWorld(World):
         self.to_act = kept["to_act"]
 
     @property
+    def present(self) -> tuple[int, ...]:
+        if self._present is None:
+            self._present = self._frames["state"]["present"][0]
+        if self._present.tobytes() == self._everyone:
+            return self._all_seats
+        return tuple(self._present.nonzero()[0].tolist())
+
+    @property
     def step(self) -> Step:
         game, frames = self.game, self._frames
         return Step(
@@ -260,7 +281,9 @@ class ArrayWorld(World):
 
     @property
     def rewards(self) -> Sequence[float]:
-        rewards = self._frames["rewards"][0]
+        if self._rewards is None:
+            self._rewards = self._frames["rewards"][0]
+        rewards = self._rewards
         if rewards.shape[1] == 1:
             return rewards[:, 0].tolist()  # type: ignore[no-any-return]
         return rewards.sum(axis=1).tolist()  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pettingzoo import AECEnv
@@ -90,15 +91,19 @@ class AecView(TableView, AECEnv[str, Any, Any]):
                 self.infos[self.possible_agents[seat]] = {"error": str(error)}
             self._select()
             return
-        for seat, reward in enumerate(episode.rewards):
-            name = self.possible_agents[seat]
-            if reward and name in self.rewards:
-                self.rewards[name] = reward
-                self._cumulative_rewards[name] += reward
-                self._paid = True
+        paid = episode.rewards
+        if any(paid):
+            self._pay(paid)
         if not episode.to_act or len(episode.present) < len(self.agents):
             self._mark_dead()
         self._select()
+
+    def _pay(self, paid: Sequence[float]) -> None:
+        self._paid = True
+        for name, reward in zip(self.possible_agents, paid, strict=True):
+            if name in self.rewards:
+                self.rewards[name] = reward
+                self._cumulative_rewards[name] += reward
 
     def _mark_dead(self) -> None:
         episode = self._episode

@@ -1,0 +1,67 @@
+"""Run the benchmarks and write `results/<name>.json` and the table in README.md.
+
+python benchmarks/run.py [turn_based] [text_turns] [weight]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from timing import Row, as_dict, machine, versions
+
+HERE = Path(__file__).parent
+SUITES = ("turn_based", "text_turns", "weight")
+DISTRIBUTIONS = ("numpy", "numba", "gymnasium", "pettingzoo", "open_spiel", "textarena")
+START, END = "<!-- results -->", "<!-- end of results -->"
+
+
+def main(names: list[str]) -> None:
+    for name in names or SUITES:
+        module = import_module(name)
+        where = machine()
+        rows = []
+        for measure in module.MEASURES:
+            rows.append(measure())
+            print(line(rows[-1]), flush=True)
+        result = {
+            "machine": where,
+            "versions": versions(*DISTRIBUTIONS),
+            "rows": [as_dict(row) for row in rows],
+        }
+        (HERE / "results" / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+    write_table()
+
+
+def line(row: Row) -> str:
+    verdict = "met" if row.met else "MISSED"
+    return (
+        f"| {row.name} | {figure(row.ours)} | {row.against} {figure(row.peer)} | {row.unit} "
+        f"| {row.ratio:.2f}x | {row.target:g}x {verdict} |"
+    )
+
+
+def figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def write_table() -> None:
+    """Put every kept result into README.md."""
+    lines = ["| what | ours | against | unit | ratio | target |", "|---|---:|---|---|---:|---|"]
+    for name in SUITES:
+        path = HERE / "results" / f"{name}.json"
+        if path.exists():
+            for kept in json.loads(path.read_text())["rows"]:
+                kept.pop("met")
+                lines.append(line(Row(**kept)))
+    readme = HERE / "README.md"
+    text = readme.read_text()
+    head, _, rest = text.partition(START)
+    _, _, tail = rest.partition(END)
+    readme.write_text(f"{head}{START}\n" + "\n".join(lines) + f"\n{END}{tail}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
