@@ -53,12 +53,13 @@ VIEWS = {
     "gym": "palestra.views.gym:make",
     "aec": "palestra.views.aec:make",
     "parallel": "palestra.views.parallel:make",
+    "batch": "palestra.views.batch:make",
     "episode": "palestra.views.episode:make",
 }
 
 
 def make(env: str, view: str = "gym", **options: Any) -> Any:
-    """Open an environment as a `gym`, `aec`, `parallel` or `episode` view.
+    """Open an environment as a `gym`, `aec`, `parallel`, `batch` or `episode` view.
 
     Options the view does not know go to the game; `palestra info ID` lists both.
     """

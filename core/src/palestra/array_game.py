@@ -132,26 +132,22 @@ class ArrayGame(Game[Record, int]):
                     f"{type(self).__name__}: field {name!r} is bool, which does not compile in a "
                     "record; use np.uint8"
                 )
-        return np.dtype((np.record, [*header, *own]), align=True)
+        return record_dtype([*header, *own])
 
     @cached_property
     def frame_dtype(self) -> np.dtype[Any]:
         """A state with everything derived from it beside it; what one compiled call fills."""
         seats = self.num_players
-        return np.dtype(
-            (
-                np.record,
-                [
-                    ("state", self.state_dtype),
-                    ("actions", np.int64, seats),
-                    ("rewards", np.float64, (seats, len(self.reward_terms))),
-                    ("costs", np.float64, (seats, max(1, len(self.cost_terms)))),
-                    ("returns", np.float64, seats),
-                    ("mask", np.int8, (seats, self.num_actions)),
-                    ("sights", self.observation_dtype, (seats, *self.observation_shape)),
-                ],
-            ),
-            align=True,
+        return record_dtype(
+            [
+                ("state", self.state_dtype),
+                ("actions", np.int64, seats),
+                ("rewards", np.float64, (seats, len(self.reward_terms))),
+                ("costs", np.float64, (seats, max(1, len(self.cost_terms)))),
+                ("returns", np.float64, seats),
+                ("mask", np.int8, (seats, self.num_actions)),
+                ("sights", self.observation_dtype, (seats, *self.observation_shape)),
+            ]
         )
 
     # Game, over a record; interpreted, the reference the compiled forms are tested against
@@ -293,6 +289,11 @@ class ArrayGame(Game[Record, int]):
 
     def reseed(self, state: Record, seed: int) -> None:
         state.rng[0], state.rng[1], state.rng[2] = seed & MASK, seed >> 32, 0
+
+
+def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
+    """A structured dtype laid out as C would, whose elements have their fields as attributes."""
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
 def action_number(action: object) -> int | None:

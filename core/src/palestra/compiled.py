@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 import platformdirs
 
-from palestra import driver as interpreted_driver
+from palestra import batch_driver, driver
 from palestra.array_game import ArrayGame, Out
 from palestra.errors import MissingExtra, PalestraError
+from palestra.rng import threefry
 
 RULES = ("setup", "advance", "allow", "sense")
-INNER = ("refresh", "settle")
-DRIVER = Path(interpreted_driver.__file__)
+DRIVER = Path(driver.__file__)
+BATCH_DRIVER = Path(batch_driver.__file__)
 
 
 def numba_installed() -> bool:
@@ -56,10 +57,83 @@ def rule_functions(game: ArrayGame) -> dict[str, FunctionType]:
     return {name: getattr(type(game), name) for name in RULES}
 
 
+@dataclass(slots=True)
+class BatchDriver:
+    """The functions of `palestra.batch_driver` for one game, ready to call on its rows."""
+
+    begin: Callable[..., int]
+    step: Callable[..., int]
+    see: Callable[..., int]
+    act_randomly: Callable[..., int]
+
+
+BATCH_ENTRIES = tuple(field.name for field in fields(BatchDriver))
+
+
+@lru_cache(maxsize=64)
+def batch_driver_for(game: ArrayGame, compiled: bool) -> BatchDriver:
+    """The batch driver of one game with one configuration, compiled or interpreted."""
+    module = _compiled_module(game, BATCH_DRIVER) if compiled else _plain_module(game, BATCH_DRIVER)
+    return BatchDriver(**{entry: getattr(module, entry) for entry in BATCH_ENTRIES})
+
+
 def _interpreted_driver(game: ArrayGame) -> Driver:
-    names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
-    module = _load_driver(f"palestra_rules_{id(game)}", DRIVER, names)
+    module = _plain_module(game, DRIVER)
     return Driver(**{entry: getattr(module, entry) for entry in ENTRIES})
+
+
+def _compiled_driver(game: ArrayGame) -> Driver:
+    from numba import from_dtype, int64
+
+    module = _compiled_module(game, DRIVER)
+    frames = from_dtype(game.frame_dtype)[::1]
+    driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
+    for entry in ENTRIES:
+        dispatcher = getattr(module, entry)
+        extra = dispatcher.py_func.__code__.co_argcount - 1
+        _compile_on_first_call(driver, entry, dispatcher, (frames, *[int64] * extra))
+    return driver
+
+
+def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
+    """A template run as it is, over the game's plain functions."""
+    names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
+    if template == BATCH_DRIVER:
+        names |= _shared(game)
+    return _load_driver(f"palestra_rules_{id(game)}", template, names)
+
+
+def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
+    """A copy of a template in the cache folder, over the game's compiled functions."""
+    if not numba_installed():
+        raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
+    from numba import njit
+
+    digest = fingerprint(game)
+    name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
+    path = cache_folder() / f"{name}.py"
+    _write_once(path, template.read_text())
+    functions = rule_functions(game)
+    if template == BATCH_DRIVER:
+        functions |= _shared(game)
+    devices = device_functions(functions, njit)
+    module = _load_driver(name, path, {"CONFIG": game.config, "Out": Out, **devices})
+    sys.modules[name] = module  # as above
+    entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
+    for helper, function in list(vars(module).items()):
+        if isinstance(function, FunctionType) and function.__module__ == name:
+            cached = helper in entries
+            setattr(module, helper, njit(cache=cached, nogil=cached)(function))
+    return module
+
+
+def _shared(game: ArrayGame) -> dict[str, FunctionType]:
+    """What the batch takes over from elsewhere: the generator, and the single driver's core."""
+    names = {"CONFIG": game.config, "Out": Out, "threefry": threefry, **rule_functions(game)}
+    name = f"palestra_shared_{fingerprint(game)}"
+    single = _load_driver(name, DRIVER, names)
+    sys.modules[name] = single  # numba looks the module of a cached function up by name
+    return {"refresh": single.refresh, "settle": single.settle, "threefry": single.threefry}
 
 
 def _load_driver(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
@@ -70,30 +144,6 @@ def _load_driver(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
     vars(module).update(names)
     found.loader.exec_module(module)
     return module
-
-
-def _compiled_driver(game: ArrayGame) -> Driver:
-    if not numba_installed():
-        raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
-    from numba import from_dtype, int64, njit
-
-    functions = rule_functions(game)
-    digest = fingerprint(game)
-    path = cache_folder() / f"{type(game).__name__.lower()}_{digest}.py"
-    _write_once(path, DRIVER.read_text())
-    name = f"palestra_compiled_{digest}"
-    devices = device_functions(functions, lambda function: njit(function))
-    module = _load_driver(name, path, {"CONFIG": game.config, "Out": Out, **devices})
-    sys.modules[name] = module  # numba looks the module of a cached function up by name
-    for function in INNER + ENTRIES:
-        setattr(module, function, njit(cache=function in ENTRIES)(getattr(module, function)))
-    frames = from_dtype(game.frame_dtype)[::1]
-    driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
-    for entry in ENTRIES:
-        dispatcher = getattr(module, entry)
-        extra = dispatcher.py_func.__code__.co_argcount - 1
-        _compile_on_first_call(driver, entry, dispatcher, (frames, *[int64] * extra))
-    return driver
 
 
 def _compile_on_first_call(
@@ -159,7 +209,8 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 def fingerprint(game: ArrayGame) -> str:
     """A hash of all that the machine code depends on."""
-    parts = [DRIVER.read_text(), repr(game.config), repr(game.frame_dtype.descr)]
+    parts = [path.read_text() for path in (DRIVER, BATCH_DRIVER, Path(__file__))]
+    parts += [repr(game.config), repr(game.frame_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
     seen: set[FunctionType] = set()
     queue = list(rule_functions(game).values())

@@ -23,7 +23,11 @@ ILLEGAL = -3
 
 
 def refresh(frame: Any) -> int:
-    """Rewrite every mask and sight; returns the only acting seat, SEVERAL or ENDED."""
+    """Rewrite every mask and sight; returns the only acting seat, SEVERAL or ENDED.
+
+    Takes the frame and not its arrays: numba passes a record as one pointer, and code over arrays
+    that came as arguments runs four times slower.
+    """
     state = frame.state
     acting = ENDED
     for player in range(len(state.acting)):
@@ -34,9 +38,9 @@ def refresh(frame: Any) -> int:
             allow(CONFIG, state, player, mask)
         else:
             mask[:] = 1
-        view = frame.sights[player]
-        view[:] = 0
-        sense(CONFIG, state, player, view)
+        sight = frame.sights[player]
+        sight[:] = 0
+        sense(CONFIG, state, player, sight)
     return acting
 
 

@@ -83,10 +83,10 @@ class ConnectFour(ArrayGame):
 
     @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
-        for column in range(config.columns):
-            for row in range(state.heights[column]):
-                plane = 0 if state.board[row, column] == player + 1 else 1
-                view[plane, row, column] = 1
+        for row in range(config.rows):
+            for column in range(config.columns):
+                view[0, row, column] = state.board[row, column] == player + 1
+                view[1, row, column] = state.board[row, column] == 2 - player
 
     def describe(self, state: Any, player: int) -> str:
         rows = ["".join(MARKS[mark] for mark in row) for row in state.board[::-1]]

@@ -58,9 +58,8 @@ class TicTacToe(ArrayGame):
     @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         for cell in range(9):
-            if state.board[cell] != 0:
-                plane = 0 if state.board[cell] == player + 1 else 1
-                view[plane, cell // 3, cell % 3] = 1
+            view[0, cell // 3, cell % 3] = state.board[cell] == player + 1
+            view[1, cell // 3, cell % 3] = state.board[cell] == 2 - player
 
     def describe(self, state: Any, player: int) -> str:
         rows = ["".join(MARKS[mark] for mark in row) for row in state.board.reshape(3, 3)]
@@ -76,7 +75,7 @@ class TicTacToe(ArrayGame):
 
 def has_line(board: Any, mark: int) -> bool:
     """Whether `mark` fills a row, column or diagonal of a 9-cell board."""
+    found = False  # no early return: looking at all lines costs less than guessing when to stop
     for a, b, c in LINES:
-        if board[a] == mark and board[b] == mark and board[c] == mark:
-            return True
-    return False
+        found |= (board[a] == mark) & (board[b] == mark) & (board[c] == mark)
+    return found

@@ -1,0 +1,166 @@
+"""One learning seat in N episodes: the batch as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from palestra.array_game import ArrayGame
+from palestra.batch import Batch
+from palestra.errors import InvalidOption
+from palestra.game import Game
+from palestra.specs import EnvSpec
+from palestra.views.opening import open_game
+
+Array = NDArray[Any]
+Policy = Callable[[Array, Array], Any]
+
+MODES = {
+    "next_step": AutoresetMode.NEXT_STEP,
+    "same_step": AutoresetMode.SAME_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+class VectorView(VectorEnv[Any, Any, Any]):
+    """`seat` is played from outside; the others by `opponents`.
+
+    `opponents` is "random" (played inside the compiled loop) or a function of observations
+    (M, *shape) and masks (M, A) to M action numbers, called once for all rows that wait for it.
+    Infos have `action_mask` (N, A), and where an episode ended (`_episode`) its return and length
+    in `episode` as `r` and `l`; in "same_step" mode also `final_obs`.
+    """
+
+    def __init__(
+        self,
+        env: str | EnvSpec | Game[Any, Any],
+        num_envs: int = 1,
+        *,
+        seat: int = 0,
+        opponents: str | Policy = "random",
+        autoreset: str = "next_step",
+        threads: int = 1,
+        compiled: bool | None = None,
+        **options: Any,
+    ) -> None:
+        _, game = open_game(env, options)
+        if not isinstance(game, ArrayGame):
+            raise InvalidOption(
+                f"{type(game).__name__} is not an ArrayGame; use vectorization_mode='sync'"
+            )
+        if not 0 <= seat < game.num_players:
+            raise InvalidOption(f"seat must be from 0 to {game.num_players - 1}, not {seat}")
+        if isinstance(opponents, str) and opponents != "random":
+            raise InvalidOption(
+                f"opponents={opponents!r}: a vector environment takes 'random' or a function of "
+                "observations and masks; named agents play in the gym view"
+            )
+        others = [player for player in range(game.num_players) if player != seat]
+        self.game, self.seat, self.num_envs = game, seat, num_envs
+        self._policy = None if isinstance(opponents, str) else opponents
+        self.batch = Batch(
+            game,
+            num_envs,
+            autoreset=autoreset,
+            random_seats=others if self._policy is None else (),
+            threads=threads,
+            compiled=compiled,
+        )
+        self.metadata = {"autoreset_mode": MODES[autoreset]}
+        self.single_observation_space = game.observation_space(seat)
+        self.single_action_space = game.action_space(seat)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Deal every row, or with options {"reset_mask": (N,) bool} only some."""
+        rows = None if options is None else options.get("reset_mask")
+        if rows is not None:
+            rows = np.flatnonzero(rows)
+        self.batch.reset(seed, rows)
+        self._others_play(np.zeros((self.num_envs, self.game.num_players)))
+        return self._observations(), {"action_mask": self._masks()}
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play an action for the learning seat of every row, then all others up to its next."""
+        batch = self.batch
+        batch.actions[:, self.seat] = actions
+        if self._policy is None:
+            batch.step()
+            paid = batch.rewards
+        else:
+            self._answer(np.arange(self.num_envs))
+            batch.step()
+            paid = batch.rewards.copy()
+            self._others_play(paid)
+        seat = self.seat
+        return (
+            self._observations(),
+            paid[:, seat].copy(),
+            batch.terminations[:, seat].copy(),
+            batch.truncations[:, seat].copy(),
+            self._infos(),
+        )
+
+    def _others_play(self, paid: Array) -> None:
+        """Step the rows in which only opponents are asked, until the learning seat is."""
+        if self._policy is None:
+            return
+        batch = self.batch
+        while True:
+            over = batch.rows["over"].view(np.bool_)
+            waiting = np.flatnonzero(~over & ~batch.acting[:, self.seat])
+            if not len(waiting):
+                return
+            self._answer(waiting)
+            batch.step(rows=waiting)
+            paid[waiting] += batch.rewards[waiting]
+
+    def _answer(self, rows: Array) -> None:
+        """Write the opponents' actions for these rows."""
+        assert self._policy is not None
+        batch = self.batch
+        for player in range(self.game.num_players):
+            asked = rows[batch.acting[rows, player]]
+            if player != self.seat and len(asked):
+                seen, masks = batch.observations[asked, player], batch.masks[asked, player]
+                batch.actions[asked, player] = self._policy(seen, masks)
+
+    def _observations(self) -> Array:
+        return np.ascontiguousarray(self.batch.observations[:, self.seat])
+
+    def _masks(self) -> Array:
+        return np.ascontiguousarray(self.batch.masks[:, self.seat])
+
+    def _infos(self) -> dict[str, Any]:
+        batch = self.batch
+        infos: dict[str, Any] = {"action_mask": self._masks()}
+        done = batch.finished.copy()
+        if done.any():
+            statistics = batch.statistics()
+            infos["episode"] = {
+                "r": statistics["returns"][:, self.seat].copy(),
+                "l": statistics["length"].copy(),
+            }
+            infos["_episode"] = done
+            if batch.autoreset == "same_step":
+                infos["final_obs"] = batch.final_observations[:, self.seat].copy()
+                infos["_final_obs"] = done
+        return infos
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """(N, A) legal actions of the learning seat, sb3-contrib's convention."""
+        return self._masks().astype(bool)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        self.batch.close()
+
+
+make = VectorView

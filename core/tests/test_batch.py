@@ -1,0 +1,248 @@
+"""A batch plays what single episodes play, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import palestra
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palestra import ArrayGame, Episode, InvalidAction, InvalidOption, OutOfTurn, UnknownName
+from palestra.batch import Batch
+
+IDS = [s.id for s in palestra.specs() if isinstance(palestra.game(s.id), ArrayGame)]
+
+
+def follow(batch: Batch, steps: int, seed: int) -> None:
+    """Play random moves, and the same in one interpreted episode a row; everything must agree."""
+    rng = np.random.default_rng(seed)
+    batch.reset(seed)
+    episodes = [Episode(batch.game, s, compiled=False) for s in batch.episode_seeds]
+    for _ in range(steps):
+        actions = (rng.random(batch.masks.shape) * batch.masks).argmax(2)
+        dealt = batch.rows["over"].copy()
+        batch.step(actions)
+        for row, episode in enumerate(episodes):
+            if dealt[row]:
+                episode.reset(batch.episode_seeds[row])
+            else:
+                episode.act({p: int(actions[row, p]) for p in episode.to_act})
+                assert batch.rewards[row].tolist() == list(episode.rewards)
+            agree(batch, row, episode)
+
+
+def agree(batch: Batch, row: int, episode: Episode) -> None:
+    assert batch.acting[row].nonzero()[0].tolist() == list(episode.to_act)
+    assert bool(batch.rows["over"][row]) == episode.over
+    assert batch.returns[row].tolist() == list(episode.returns)
+    for player in range(batch.game.num_players):
+        assert np.array_equal(batch.observations[row, player], episode.observation(player))
+        assert np.array_equal(batch.masks[row, player], episode.action_mask(player))
+
+
+@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rows_equal_interpreted_episodes(env: str, compiled: bool) -> None:
+    follow(Batch(palestra.game(env), 3, compiled=compiled), 40 if compiled else 12, seed=5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**63), num_envs=st.integers(1, 5))
+def test_any_seed_and_size_equals_episodes(seed: int, num_envs: int) -> None:
+    batch = Batch(palestra.game("games/KuhnPoker-v0"), num_envs)
+    rng = np.random.default_rng(seed % 2**32)
+    batch.reset(seed)
+    episodes = [Episode(batch.game, s, compiled=False) for s in batch.episode_seeds]
+    for _ in range(3):
+        actions = rng.integers(0, 2, batch.actions.shape)
+        batch.step(actions)
+        for row, episode in enumerate(episodes):
+            if not episode.over:
+                episode.act({p: int(actions[row, p]) for p in episode.to_act})
+                agree(batch, row, episode)
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_neither_size_nor_threads_change_a_row(env: str) -> None:
+    game = palestra.game(env)
+    batches = [Batch(game, 3), Batch(game, 17), Batch(game, 17, threads=3)]
+    for batch in batches:
+        batch.reset(7)
+    for _ in range(60):
+        for batch in batches:
+            batch.random_actions()
+            batch.step()
+        first, *others = batches
+        for other in others:
+            assert np.array_equal(first.rows, other.rows[:3])
+    batches[2].close()
+
+
+def test_next_step_mode_deals_a_finished_row_in_the_step_after() -> None:
+    batch = Batch(palestra.game("games/TicTacToe-v0"), 1)
+    batch.reset(0)
+    for cell in (0, 3, 1, 4, 2):
+        batch.step(np.full((1, 2), cell))
+    assert batch.terminations.all()
+    assert batch.finished.all()
+    assert batch.rewards.tolist() == [[1.0, -1.0]]
+    assert batch.statistics()["length"].tolist() == [5]
+    batch.step(np.full((1, 2), 8))
+    assert not batch.terminations.any()
+    assert not batch.observations.any()
+    assert batch.rewards.tolist() == [[0.0, 0.0]]
+
+
+def test_same_step_mode_deals_at_once_and_keeps_the_last_sight() -> None:
+    batch = Batch(palestra.game("games/TicTacToe-v0"), 1, autoreset="same_step")
+    batch.reset(0)
+    for cell in (0, 3, 1, 4, 2):
+        batch.step(np.full((1, 2), cell))
+    assert batch.terminations.all()
+    assert batch.rewards.tolist() == [[1.0, -1.0]]
+    assert not batch.observations.any()
+    assert batch.final_observations[0, 0, 0].ravel().tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_disabled_mode_waits_for_reset_of_some_rows() -> None:
+    batch = Batch(palestra.game("games/TicTacToe-v0"), 2, autoreset="disabled")
+    batch.reset(0)
+    for cell in (0, 3, 1, 4, 2, 5):
+        batch.step(np.full((2, 2), cell))
+    assert batch.terminations.all()
+    batch.reset(rows=[1])
+    assert batch.terminations.tolist() == [[True, True], [False, False]]
+
+
+def test_an_illegal_action_forfeits_and_is_counted() -> None:
+    batch = Batch(palestra.game("games/TicTacToe-v0"), 2)
+    batch.reset(0)
+    batch.step(np.array([[4, 0], [4, 0]]))
+    batch.step(np.array([[0, 4], [0, 3]]))
+    assert batch.rewards.tolist() == [[1.0, -1.0], [0.0, 0.0]]
+    assert batch.mistakes.tolist() == [[0, 1], [0, 0]]
+    assert batch.terminations.tolist() == [[True, True], [False, False]]
+
+
+@pytest.mark.parametrize(
+    ("actions", "says"),
+    [
+        (np.zeros((2, 3), np.int64), "shape (2, 2)"),
+        (np.zeros((2, 2)), "float64"),
+        (np.array([[9, 0], [0, 0]]), "row 0, seat 0"),
+        (np.array([[0, 0], [-1, 0]]), "row 1, seat 0"),
+    ],
+)
+def test_bad_action_arrays_are_refused_before_anything_moves(actions: Any, says: str) -> None:
+    batch = Batch(palestra.game("games/TicTacToe-v0"), 2)
+    batch.reset(0)
+    before = batch.save()
+    with pytest.raises(InvalidAction, match=says.replace("(", r"\(").replace(")", r"\)")):
+        batch.step(actions)
+    assert np.array_equal(batch.rows, before)
+
+
+def test_saved_rows_have_the_same_future_anywhere() -> None:
+    game = palestra.game("games/ConnectFour-v0")
+    batch = Batch(game, 4)
+    batch.reset(3)
+    for _ in range(5):
+        batch.random_actions()
+        batch.step()
+    other = Batch(game, 2)
+    other.reset(99)
+    other.load(batch.save([2, 0]))
+    for _ in range(30):
+        for each in (batch, other):
+            each.random_actions()
+            each.step()
+    assert np.array_equal(batch.rows[[2, 0]], other.rows)
+
+
+def test_wrong_set_up_is_named() -> None:
+    game = palestra.game("games/TicTacToe-v0")
+    with pytest.raises(UnknownName, match="did you mean 'same_step'"):
+        Batch(game, 2, autoreset="samestep")
+    with pytest.raises(InvalidOption, match="num_envs"):
+        Batch(game, 0)
+    with pytest.raises(OutOfTurn, match="reset"):
+        Batch(game, 1).step(np.zeros((1, 2), np.int64))
+    with pytest.raises(UnknownName, match="device"):
+        palestra.make("games/TicTacToe-v0", view="batch", num_envs=1, device="tpu")
+
+
+def test_torch_tensors_share_memory() -> None:
+    torch = pytest.importorskip("torch")
+    batch = palestra.make("games/ConnectFour-v0", view="batch", num_envs=8)
+    batch.reset(0)
+    tensors = batch.torch()
+    batch.step(np.zeros((8, 2), np.int64))
+    assert torch.equal(tensors["observations"], torch.from_numpy(batch.observations.copy()))
+    assert int(tensors["observations"].sum()) == 16
+
+
+def test_gymnasium_makes_a_vector_of_one_seat() -> None:
+    env = gymnasium.make_vec(
+        "palestra:games/ConnectFour-v0", num_envs=16, vectorization_mode="vector_entry_point"
+    )
+    observation, info = env.reset(seed=1)
+    assert observation in env.observation_space
+    finished = 0
+    for _ in range(60):
+        actions = info["action_mask"].argmax(1)
+        observation, rewards, terminated, truncated, info = env.step(actions)
+        assert observation in env.observation_space
+        if "_episode" in info:
+            finished += int(info["_episode"].sum())
+            assert set(info["episode"]["r"][info["_episode"]]) <= {-1.0, 0.0, 1.0}
+    assert finished > 16
+    assert not env.unwrapped.batch.mistakes.any()
+    env.close()
+
+
+def test_a_batched_policy_plays_the_other_seat() -> None:
+    """The opponent opens and fills the last column; it has four there on its fourth move."""
+    asked = []
+
+    def highest(seen: Any, masks: Any) -> Any:
+        asked.append(len(masks))
+        return 6 - masks[:, ::-1].argmax(1)
+
+    env = gymnasium.make_vec(
+        "palestra:games/ConnectFour-v0",
+        num_envs=3,
+        vectorization_mode="vector_entry_point",
+        seat=1,
+        opponents=highest,
+    )
+    _, info = env.reset(seed=0)
+    rewards = []
+    for _ in range(4):
+        _, reward, terminated, _, info = env.step(info["action_mask"].argmax(1))
+        rewards.append(reward.tolist())
+    assert rewards == [[0.0] * 3, [0.0] * 3, [-1.0] * 3, [0.0] * 3]
+    assert set(asked) == {3}
+
+
+def test_episodes_of_a_row_replay_by_their_seeds() -> None:
+    batch = Batch(palestra.game("games/KuhnPoker-v0"), 2)
+    batch.reset(11)
+    decks = []
+    for _ in range(12):
+        decks.append((batch.episode_seeds[0], batch.rows["frame"]["state"]["deck"][0].tolist()))
+        batch.random_actions()
+        batch.step()
+    assert len({seed for seed, _ in decks}) > 2
+    for seed, deck in decks:
+        assert Episode(batch.game, seed).state.deck.tolist() == deck
+
+
+def test_noise_of_random_seats_is_spread_over_all_moves() -> None:
+    batch = Batch(palestra.game("games/TicTacToe-v0"), 2_000)
+    batch.reset(0)
+    counts = np.bincount(batch.random_actions()[:, 0], minlength=9)
+    assert counts.min() > 2_000 / 9 * 0.7
+    assert counts.max() < 2_000 / 9 * 1.3
