@@ -1,6 +1,6 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
-python benchmarks/run.py [turn_based] [text_turns] [weight]
+python benchmarks/run.py [turn_based] [text_turns] [weight] [batch]
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from timing import Row, as_dict, machine, versions
 
 HERE = Path(__file__).parent
-SUITES = ("turn_based", "text_turns", "weight")
-DISTRIBUTIONS = ("numpy", "numba", "gymnasium", "pettingzoo", "open_spiel", "textarena")
+SUITES = ("turn_based", "text_turns", "weight", "batch")
+DISTRIBUTIONS = ("numpy", "numba", "gymnasium", "pettingzoo", "open_spiel", "textarena", "pgx", "jax")
 START, END = "<!-- results -->", "<!-- end of results -->"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palestra.hooks import hookimpl
 from palestra.specs import AgentSpec
 
@@ -15,4 +17,41 @@ def palestra_agents() -> list[AgentSpec]:
         AgentSpec(
             "first", "palestra_agents.simple:FirstLegalAgent", "scripted", "The first legal action."
         ),
+        AgentSpec(
+            "minimax",
+            "palestra_agents.minimax:MinimaxAgent",
+            "search",
+            "Alpha-beta; exact for small games.",
+            needs=("two players", "zero-sum", "perfect information"),
+        ),
+        AgentSpec(
+            "mcts",
+            "palestra_agents.mcts:MCTSAgent",
+            "search",
+            "Monte-Carlo tree search over forks.",
+            needs=("fork",),
+        ),
+        AgentSpec(
+            "cfr",
+            "palestra_agents.cfr:CFRAgent",
+            "solver",
+            "Counterfactual regret minimisation; near-equilibrium in small games.",
+            needs=("deals",),
+        ),
+        AgentSpec(
+            "llm",
+            "palestra_agents.llm:LLMAgent",
+            "llm",
+            "A language model: llm:<model uri>[,mode=free|choice].",
+        ),
     ]
+
+
+@hookimpl
+def palestra_models(uri: str, options: dict[str, Any]) -> Any:
+    scheme, _, rest = uri.partition(":")
+    if scheme != "echo":
+        return None
+    from palestra_agents.echo import EchoModel
+
+    return EchoModel(rest, **options)

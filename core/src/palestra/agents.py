@@ -109,7 +109,7 @@ class Turn:
 
     def state_key(self) -> bytes:
         """Equal where this seat faces the same decision."""
-        return self.game.state_key(self._episode._world.state, self.player)
+        return self._episode.state_key(self.player)
 
     def sample(self, rng: Rng) -> Any:
         return self.game.sample(self._episode._world.state, self.player, rng)

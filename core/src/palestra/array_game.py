@@ -283,9 +283,10 @@ class ArrayGame(Game[Record, int]):
         if player is not None:
             seen = self.observe(state, player).tobytes() + self.action_mask(state, player).tobytes()
             return blake2b(bytes([player % 256]) + seen, digest_size=16).digest()
-        bare = self.clone(state)
-        bare.rng[:] = 0
-        return blake2b(bare.tobytes(), digest_size=16).digest()
+        bare = bytes(self.rng_bytes) + state.tobytes()[self.rng_bytes :]
+        return blake2b(bare, digest_size=16).digest()
+
+    rng_bytes: ClassVar[int] = 24  # `rng` is the record's first field
 
     def reseed(self, state: Record, seed: int) -> None:
         state.rng[0], state.rng[1], state.rng[2] = seed & MASK, seed >> 32, 0

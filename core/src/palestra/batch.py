@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -128,6 +128,11 @@ class Batch:
             "results": rows["final_results"],
             "_finished": self.finished,
         }
+
+    def hand_over(self, seats: Iterable[int]) -> None:
+        """Let these seats be played from outside from now on."""
+        for seat in seats:
+            self._auto[seat] = 0
 
     # Playing
 

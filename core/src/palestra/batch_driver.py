@@ -61,24 +61,23 @@ def pick(row: Any, mask: Any) -> int:
     noise = (row.noise * 1103515245 + 12345) & 0x7FFFFFFF
     row.noise = noise
     skip = ((noise >> 8) * legal) >> 23
-    for action in range(len(mask)):
-        if mask[action]:
-            if skip == 0:
-                return action
-            skip -= 1
-    return 0
+    chosen = 0
+    for action in range(len(mask)):  # all of them: a processor cannot guess when to stop
+        chosen = action if mask[action] and skip == 0 else chosen
+        skip -= mask[action]
+    return chosen
 
 
 def illegal_seat(row: Any) -> int:
     """The first acting seat whose action is not legal; -1 if all are."""
     frame = row.frame
-    for player in range(len(row.acting)):
+    bad = -1
+    for player in range(len(row.acting) - 1, -1, -1):
         action = frame.actions[player]
-        if row.acting[player] and not (
-            0 <= action < frame.mask.shape[1] and frame.mask[player, action]
-        ):
-            return player
-    return -1
+        known = 0 <= action < frame.mask.shape[1]
+        allowed = known & (frame.mask[player, action if known else 0] != 0)
+        bad = player if (row.acting[player] != 0) & (not allowed) else bad
+    return bad
 
 
 def move_row(row: Any, forfeits: Any) -> None:

@@ -188,6 +188,10 @@ class Episode:
             return numbers
         return [self.game.action_of(number) for number in numbers]
 
+    def state_key(self, player: int | None = None) -> bytes:
+        """Equal where the decision problem is equal; see `Game.state_key`."""
+        return self._world.state_key(player)
+
     def describe(self, player: int) -> str:
         return self.game.describe(self._world.state, player)
 

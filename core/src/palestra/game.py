@@ -67,14 +67,16 @@ class Seat:
 class Game(ABC, Generic[State, Action]):
     """Rules as functions of a state; concrete games are frozen dataclasses of their options.
 
-    Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, the names of the
-    reward and cost terms, and `payoff_bounds`, the least and most one seat can be paid in an
+    Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic`
+    (no chance after the start), the names of the reward and cost terms, and `payoff_bounds`, the
+    least and most one seat can be paid in an
     episode (a forfeit pays the least).
     """
 
     order: ClassVar[MoveOrder]
     payoffs: ClassVar[Payoffs]
     perfect_information: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False  # no chance once the first move is to be made
     reward_terms: ClassVar[tuple[str, ...]] = ("payoff",)
     cost_terms: ClassVar[tuple[str, ...]] = ()
     num_players: Any  # int; a class attribute, or a dataclass field where the number varies
@@ -229,6 +231,13 @@ class Game(ABC, Generic[State, Action]):
             f"{type(self).__name__} hides information and defines no determinize(); "
             "an agent that looks ahead would see the secret"
         )
+
+    def deals(self) -> Sequence[tuple[float, State]] | None:
+        """Every initial state with its probability, where they can be listed; else None.
+
+        What exact solvers start from: chance between moves is not part of it.
+        """
+        return None
 
     def forfeit(self, player: int) -> dict[int, float]:
         """What each seat is paid when `player` forfeits: he the least, rivals what he loses."""

@@ -23,7 +23,7 @@ from palestra.errors import Divergence, InvalidAction, RecordError
 from palestra.events import Event
 from palestra.game import Game, Outcome, Result
 from palestra.registry import load_game, registry
-from palestra.world import narrate
+from palestra.world import World, narrate
 
 FORMAT = "palestra.episode/1"
 Terms = dict[int, dict[str, float]]
@@ -133,7 +133,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         for player, action in sorted(played.actions.items()):
             if isinstance(action, Truncate):
                 continue
-            turn = _turn(game, world.state, player, action, notes.get(player))
+            turn = _turn(world, player, action, notes.get(player))
             turn.seen = (shown[player], counts[player])
             shown[player] = counts[player]
             turns.append(turn)
@@ -167,9 +167,8 @@ class TurnNote(msgspec.Struct):
     status: str = "ok"
 
 
-def _turn(
-    game: Game[Any, Any], state: Any, player: int, action: Any, note: TurnNote | None
-) -> TurnRecord:
+def _turn(world: World, player: int, action: Any, note: TurnNote | None) -> TurnRecord:
+    game, state = world.game, world.state
     legal = game.legal(state, player)
     made: Decision = note.decision if note and note.decision else Decision()
     gone = isinstance(action, Forfeit)
@@ -185,7 +184,7 @@ def _turn(
         model=made.model,
         logprob=made.logprob,
         usage=made.usage,
-        state_key=game.state_key(state, player).hex(),
+        state_key=world.state_key(player).hex(),
     )
 
 
@@ -268,8 +267,7 @@ def _replay_step(episode: Episode, number: int, step: StepRecord) -> None:
     actions = {}
     for turn in step.turns:
         if turn.state_key:
-            state = episode._world.state
-            key = episode.game.state_key(state, turn.player).hex()
+            key = episode.state_key(turn.player).hex()
             _same(number, f"what {episode.players[turn.player]} faced", turn.state_key, key)
         actions[turn.player] = read_action(episode, turn)
     episode.act(actions)

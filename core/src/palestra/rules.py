@@ -38,10 +38,10 @@ def shuffle(state: Any, items: Any) -> None:
 
 def mover(state: Any) -> int:
     """The first seat that is asked to act; -1 when nobody is."""
-    for player in range(len(state.acting)):
-        if state.acting[player]:
-            return player
-    return -1
+    found = -1
+    for player in range(len(state.acting) - 1, -1, -1):
+        found = player if state.acting[player] else found  # a choice, not a jump: rows differ
+    return found
 
 
 def turn_to(state: Any, player: int) -> None:

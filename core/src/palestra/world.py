@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
@@ -78,6 +79,10 @@ class World(ABC):
 
     @abstractmethod
     def mask(self, player: int) -> Mask: ...
+
+    @abstractmethod
+    def state_key(self, player: int | None) -> bytes:
+        """`Game.state_key` of the state."""
 
     @abstractmethod
     def playout(self, rng: Rng, limit: int) -> int:
@@ -159,6 +164,9 @@ class TextWorld(World):
 
     def mask(self, player: int) -> Mask:
         return self.game.action_mask(self._state, player)
+
+    def state_key(self, player: int | None) -> bytes:
+        return self.game.state_key(self._state, player)
 
     def playout(self, rng: Rng, limit: int) -> int:
         game = self.game
@@ -304,6 +312,17 @@ class ArrayWorld(World):
         if not self._masks:
             self._masks = tuple(self._frames["mask"][0])
         return self._masks[player]
+
+    def state_key(self, player: int | None) -> bytes:
+        """The same digest as the game's own, from what the frame already holds."""
+        if player is None:
+            rng, end = self.game.rng_bytes, self.game.state_dtype.itemsize
+            bare = bytes(rng) + self._memory[rng:end]
+            return blake2b(bare, digest_size=16).digest()
+        if not self._sights:
+            self._sights = tuple(self._frames["sights"][0])
+        seen = self._sights[player].tobytes() + self.mask(player).tobytes()
+        return blake2b(bytes([player % 256]) + seen, digest_size=16).digest()
 
     def playout(self, rng: Rng, limit: int) -> int:
         steps = int(self._driver.playout(self._frames, rng.below(2**31), limit))

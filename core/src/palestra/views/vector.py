@@ -77,6 +77,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
+    def seat_policy(self, policy: Policy) -> None:
+        """Let a function play the other seats from now on."""
+        self._policy = policy
+        self.batch.hand_over(range(self.game.num_players))
+
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:

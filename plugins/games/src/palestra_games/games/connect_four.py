@@ -34,6 +34,7 @@ class ConnectFour(ArrayGame):
 
     order = "sequential"
     payoffs = "zero-sum"
+    deterministic = True
     num_players = 2
 
     def __post_init__(self) -> None:

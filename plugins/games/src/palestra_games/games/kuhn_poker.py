@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class KuhnPoker(ArrayGame):
 
     order = "sequential"
     payoffs = "zero-sum"
+    deterministic = True
     num_players = 2
     num_actions = 2
     perfect_information = False
@@ -117,6 +119,15 @@ class KuhnPoker(ArrayGame):
         if rng.below(2):
             copy.deck[1 - player], copy.deck[2] = state.deck[2], state.deck[1 - player]
         return copy
+
+    def deals(self) -> list[tuple[float, Any]]:
+        """The six deals, equally likely."""
+        dealt = []
+        for deck in permutations(range(3)):
+            state = self.initial_state(0)
+            state.deck[:] = deck
+            dealt.append((1 / 6, state))
+        return dealt
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
         hands = []

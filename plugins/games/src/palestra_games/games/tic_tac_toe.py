@@ -28,6 +28,7 @@ class TicTacToe(ArrayGame):
 
     order = "sequential"
     payoffs = "zero-sum"
+    deterministic = True
     num_players = 2
     num_actions = 9
     observation_shape = (2, 3, 3)

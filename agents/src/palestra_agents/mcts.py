@@ -1,0 +1,175 @@
+"""Monte-Carlo tree search over forks, for any game.
+
+UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006), one return a seat.
+A deterministic game of perfect information is forked once at the root. Where there is chance or
+hidden information every simulation starts from a fresh fork with future chance and hidden facts
+redrawn, and statistics are kept by what the acting seat sees (information-set MCTS, Cowling,
+Powley and Whitehouse, 2012). Seats that move at once choose on their own statistics (decoupled
+UCT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf, log, sqrt
+from typing import Any
+
+from palestra import Agent, Decision, Episode, InvalidOption, Rng, Turn
+
+MAX_ACTIONS = 64  # of a seat in one node; the rest is sampled
+
+
+@dataclass(slots=True)
+class Choice:
+    """What one action of one seat has been worth."""
+
+    visits: int = 0
+    value: float = 0.0
+
+
+@dataclass(slots=True)
+class Node:
+    """One decision of one seat: its statistics by action."""
+
+    visits: int = 0
+    choices: dict[Any, Choice] = field(default_factory=dict)
+
+    def select(self, actions: Sequence[Any], c: float, low: float, high: float, rng: Rng) -> Any:
+        """An untried action, or the one with the highest upper confidence bound."""
+        untried = [action for action in actions if action not in self.choices]
+        if untried:
+            return untried[rng.below(len(untried))]
+        spread = max(high - low, 1e-9)
+        scale = log(self.visits + 1)
+        best, chosen = -inf, actions[0]
+        for action in actions:
+            choice = self.choices[action]
+            mean = (choice.value / choice.visits - low) / spread
+            bound = mean + c * sqrt(scale / choice.visits)
+            if bound > best:
+                best, chosen = bound, action
+        return chosen
+
+    def learn(self, action: Any, value: float) -> None:
+        choice = self.choices.get(action)
+        if choice is None:
+            choice = self.choices[action] = Choice()
+        self.visits += 1
+        choice.visits += 1
+        choice.value += value
+
+
+class MCTSAgent(Agent):
+    """Plays the most visited action after `simulations` from the root.
+
+    `c` weighs exploration on values scaled to [0, 1]; each new leaf is valued by `playouts`
+    random playouts of at most `depth` steps.
+    """
+
+    def __init__(
+        self,
+        *,
+        simulations: int = 200,
+        c: float = 0.7,
+        playouts: int = 1,
+        depth: int = 1_000,
+        seed: int | None = None,
+    ) -> None:
+        if simulations < 1 or playouts < 1 or depth < 1:
+            raise InvalidOption(
+                f"mcts: simulations, playouts and depth must be positive, got {simulations}, "
+                f"{playouts} and {depth}"
+            )
+        self._simulations, self._c = simulations, c
+        self._playouts, self._depth = playouts, depth
+        self._rng = Rng.seeded(seed, stream=3)
+
+    def reseed(self, seed: int) -> None:
+        self._rng = Rng.seeded(seed, stream=3)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._search(turn)) for turn in turns]
+
+    def _search(self, turn: Turn) -> Any:
+        actions = turn.legal_actions
+        if not actions:
+            return turn.sample(self._rng)  # nothing but free text
+        if len(actions) == 1:
+            return actions[0]
+        search = Search(turn, self._rng, self._c, self._playouts, self._depth)
+        for _ in range(self._simulations):
+            search.simulate()
+        root = search.tree[search.key(search.root, turn.player)]
+        return max(root.choices, key=lambda action: root.choices[action].visits)
+
+
+class Search:
+    """One tree for one turn."""
+
+    def __init__(self, turn: Turn, rng: Rng, c: float, playouts: int, depth: int) -> None:
+        self._turn, self._rng, self._c = turn, rng, c
+        self._playouts, self._depth = playouts, depth
+        self.root = turn.fork(rng)
+        self._redraw = is_uncertain(turn)
+        self.tree: dict[bytes, Node] = {}
+        self._low, self._high = turn.game.payoff_bounds
+        if self._high - self._low in (inf, 0.0):
+            self._low, self._high = 0.0, 0.0
+
+    @staticmethod
+    def key(episode: Episode, player: int) -> bytes:
+        return bytes([player % 256]) + episode.state_key(player)
+
+    def simulate(self) -> None:
+        """Select down the tree, add one node, play out, learn."""
+        episode = self._turn.fork(self._rng) if self._redraw else self.root.fork()
+        path: list[tuple[int, Node, Any]] = []
+        new = False
+        while episode.to_act and not new and len(path) < self._depth:
+            actions = {}
+            for player in episode.to_act:
+                node, fresh = self._node(self.key(episode, player))
+                new |= fresh and bool(path)
+                action = self._choose(episode, player, node)
+                actions[player] = action
+                path.append((player, node, action))
+            episode.act(actions)
+        returns = self._value(episode)
+        for player, node, action in path:
+            node.learn(action, returns[player])
+
+    def _node(self, key: bytes) -> tuple[Node, bool]:
+        node = self.tree.get(key)
+        if node is not None:
+            return node, False
+        node = self.tree[key] = Node()
+        return node, True
+
+    def _choose(self, episode: Episode, player: int, node: Node) -> Any:
+        actions = episode.legal_actions(player)
+        if not actions:
+            return episode.game.sample(episode.state, player, self._rng)
+        if len(actions) > MAX_ACTIONS:
+            self._rng.shuffle(actions)
+            actions = [a for a in actions if a in node.choices][:MAX_ACTIONS] + actions[:8]
+        return node.select(actions, self._c, self._low, self._high, self._rng)
+
+    def _value(self, episode: Episode) -> list[float]:
+        """Mean returns of random playouts from here, one a seat."""
+        if episode.over:
+            totals = list(episode.returns)
+        else:
+            totals = [0.0] * episode.game.num_players
+            for _ in range(self._playouts):
+                twin = episode.fork() if self._playouts > 1 else episode
+                for seat, value in enumerate(twin.playout(self._rng, self._depth)):
+                    totals[seat] += value / self._playouts
+        if self._turn.game.payoff_bounds[1] == inf or self._low == self._high:
+            self._low, self._high = min(self._low, *totals), max(self._high, *totals)
+        return totals
+
+
+def is_uncertain(turn: Turn) -> bool:
+    """Whether looking ahead twice from here could show two different worlds."""
+    return not turn.game.perfect_information or not turn.game.deterministic

@@ -1,0 +1,109 @@
+"""Alpha-beta search for two-player zero-sum games of perfect information.
+
+Exact where the game is small enough to search to its end (tic-tac-toe), to a given depth
+otherwise, where unfinished positions count as even.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from palestra import Agent, Decision, Episode, Game, InvalidOption, Rng, Turn
+
+EXACT, AT_LEAST, AT_MOST = 0, 1, 2
+
+
+class MinimaxAgent(Agent):
+    """Plays a best move; equally good ones are drawn from the agent's own generator."""
+
+    def __init__(self, *, depth: int = 1_000, seed: int | None = None) -> None:
+        if depth < 1:
+            raise InvalidOption(f"minimax: depth must be positive, not {depth}")
+        self._depth = depth
+        self._rng = Rng.seeded(seed, stream=4)
+        self._tables: dict[Game[Any, Any], Table] = {}
+
+    def reseed(self, seed: int) -> None:
+        self._rng = Rng.seeded(seed, stream=4)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._best(turn)) for turn in turns]
+
+    def _best(self, turn: Turn) -> Any:
+        require_searchable(turn.game)
+        root = turn.fork(self._rng)
+        table = self._tables.setdefault(turn.game, {})
+        best, chosen = -inf, []
+        for action in turn.legal_actions:
+            child = root.fork()
+            child.act({turn.player: action})
+            worth = -_search(child, self._depth - 1, -inf, -best + 1e-9, 1 - turn.player, table)
+            if worth > best + 1e-9:
+                best, chosen = worth, [action]
+            elif abs(worth - best) <= 1e-9:
+                chosen.append(action)
+        return self._rng.choice(chosen)
+
+
+Table = dict[tuple[bytes, int], tuple[int, float]]
+
+
+def require_searchable(game: Game[Any, Any]) -> None:
+    """Refuse a game minimax is not defined for, saying why."""
+    why = ""
+    if game.num_players != 2:
+        why = f"it has {game.num_players} players"
+    elif game.payoffs != "zero-sum":
+        why = f"its payoffs are {game.payoffs}"
+    elif game.order != "sequential":
+        why = f"its moves are {game.order}"
+    elif not game.perfect_information:
+        why = "it hides information"
+    elif not game.deterministic:
+        why = "it has chance"
+    if why:
+        raise InvalidOption(
+            f"minimax plays two-player zero-sum games of perfect information; "
+            f"{type(game).__name__} is none: {why}. Try mcts"
+        )
+
+
+def value(game: Game[Any, Any], depth: int = 1_000) -> float:
+    """The value of a game to the first player, with best play by both."""
+    require_searchable(game)
+    episode = Episode(game, 0)
+    return _search(episode, depth, -inf, inf, episode.to_act[0], {})
+
+
+def _search(
+    episode: Episode, depth: int, alpha: float, beta: float, player: int, table: Table
+) -> float:
+    """What `player`, to act or not, can still get from here; negamax with a table of bounds."""
+    if episode.over:
+        return episode.returns[player]
+    if depth == 0:
+        return 0.0
+    mover = episode.to_act[0]
+    if mover != player:
+        return -_search(episode, depth, -beta, -alpha, mover, table)
+    key = (episode.state_key(), depth)
+    known = table.get(key)
+    if known is not None:
+        kind, worth = known
+        if kind == EXACT or (kind == AT_LEAST and worth >= beta):
+            return worth
+        if kind == AT_MOST and worth <= alpha:
+            return worth
+    best, floor = -inf, alpha
+    for action in episode.legal_actions():
+        child = episode.fork()
+        child.act({mover: action})
+        best = max(best, -_search(child, depth - 1, -beta, -floor, 1 - mover, table))
+        floor = max(floor, best)
+        if floor >= beta:
+            break
+    kind = AT_MOST if best <= alpha else AT_LEAST if best >= beta else EXACT
+    table[key] = (kind, best)
+    return best

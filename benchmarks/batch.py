@@ -1,0 +1,76 @@
+"""Batches of 1,024: random legal policy, observations, masks and auto-reset included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import palestra
+from timing import Row, compare
+
+ROWS = 1024
+STEPS = 200
+
+
+def tic_tac_toe() -> Row:
+    return _against_pgx("games/TicTacToe-v0", "tic_tac_toe")
+
+
+def connect_four() -> Row:
+    return _against_pgx("games/ConnectFour-v0", "connect_four")
+
+
+def _against_pgx(ours: str, theirs: str) -> Row:
+    return compare(
+        f"{ours}, batch of {ROWS}",
+        our_batch(ours),
+        pgx_batch(theirs),
+        target=3,
+        unit="moves/s",
+        against="Pgx (jit, scan)",
+    )
+
+
+def our_batch(env: str, **options: Any) -> Any:
+    batch = palestra.make(env, view="batch", num_envs=ROWS, seed=0, **options)
+    batch.reset()
+    seats = 1 if batch.game.order == "sequential" else batch.game.num_players
+
+    def play() -> int:
+        for _ in range(STEPS):
+            batch.random_actions()
+            batch.step()
+        return ROWS * STEPS * seats
+
+    return play
+
+
+def pgx_batch(name: str) -> Any:
+    import jax
+    import jax.numpy as jnp
+    import pgx
+    from pgx.experimental import auto_reset
+
+    env = pgx.make(name)
+    step = jax.vmap(auto_reset(env.step, env.init))
+
+    def one(carry: Any, _: Any) -> Any:
+        state, key = carry
+        key, draw, chance = jax.random.split(key, 3)
+        noise = jax.random.uniform(draw, state.legal_action_mask.shape)
+        actions = jnp.argmax(noise * state.legal_action_mask, axis=1)
+        state = step(state, actions, jax.random.split(chance, ROWS))
+        return (state, key), state.observation.sum()
+
+    run = jax.jit(lambda carry: jax.lax.scan(one, carry, None, length=STEPS))
+    start = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(0), ROWS))
+    held = [(start, jax.random.PRNGKey(1))]
+
+    def play() -> int:
+        held[0], seen = run(held[0])
+        seen.block_until_ready()
+        return ROWS * STEPS
+
+    return play
+
+
+MEASURES = (tic_tac_toe, connect_four)

@@ -1,0 +1,143 @@
+"""How foragers move, load and spawn: the parts of `Foraging`'s rules that compile.
+
+Plain functions over its state record, see `palestra.array_game`; `config` holds its options.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.rules import randint
+
+STAY, NORTH, SOUTH, WEST, EAST, LOAD = range(6)
+SOUTHWARD = (0, -1, 1, 0, 0, 0)  # by action
+EASTWARD = (0, 0, 0, -1, 1, 0)
+
+
+def in_sight(config: Any, state: Any, player: int, row: int, column: int) -> bool:
+    """Whether a player sees a cell."""
+    distance = max(abs(row - state.row[player]), abs(column - state.column[player]))
+    seen: bool = distance <= config.sight
+    return seen
+
+
+def spawn_player(config: Any, state: Any, player: int) -> None:
+    """Put a player on a random empty cell and draw his level."""
+    placed = False
+    while not placed:
+        row, column = randint(state, config.rows), randint(state, config.columns)
+        placed = True
+        for other in range(player):
+            if state.row[other] == row and state.column[other] == column:
+                placed = False
+        state.row[player], state.column[player] = row, column
+    levels = config.max_player_level - config.min_player_level + 1
+    state.level[player] = config.min_player_level + randint(state, levels)
+
+
+def food_levels(config: Any, state: Any) -> tuple[int, int]:
+    """The lowest and highest level food may have among these players."""
+    high = config.max_food_level
+    if high == 0:
+        high = lowest_three(config, state)
+    low = high if config.force_coop else min(config.min_food_level, high)
+    return low, high
+
+
+def lowest_three(config: Any, state: Any) -> int:
+    """The sum of the three lowest player levels, or of all where fewer play."""
+    total, counted = 0, 0
+    for level in range(config.min_player_level, config.max_player_level + 1):
+        for player in range(config.num_players):
+            if state.level[player] == level and counted < 3:
+                total += level
+                counted += 1
+    return total
+
+
+def is_room(config: Any, state: Any, row: int, column: int) -> bool:
+    """Whether food may be laid on a cell off the border: nobody on it and no food near."""
+    for player in range(config.num_players):
+        if state.row[player] == row and state.column[player] == column:
+            return False
+    for food in range(config.max_food):
+        if state.food_level[food] > 0:
+            south, east = abs(state.food_row[food] - row), abs(state.food_column[food] - column)
+            if max(south, east) <= 1 or (south + east == 2 and south * east == 0):
+                return False
+    return True
+
+
+def has_food(config: Any, state: Any, row: int, column: int) -> bool:
+    for food in range(config.max_food):
+        here = state.food_row[food] == row and state.food_column[food] == column
+        if here and state.food_level[food] > 0:
+            return True
+    return False
+
+
+def lay_out(state: Any, count: int, row: int, column: int, level: int) -> None:
+    """Add a food to `count` others, keeping them in order row by row."""
+    at = count
+    while at > 0 and (
+        state.food_row[at - 1] > row
+        or (state.food_row[at - 1] == row and state.food_column[at - 1] > column)
+    ):
+        state.food_row[at] = state.food_row[at - 1]
+        state.food_column[at] = state.food_column[at - 1]
+        state.food_level[at] = state.food_level[at - 1]
+        at -= 1
+    state.food_row[at], state.food_column[at], state.food_level[at] = row, column, level
+    state.laid_out += level
+
+
+def move(config: Any, state: Any, actions: Any) -> None:
+    """Move everybody whose target nobody else has; who stays or loads is his own target."""
+    free = 0  # one bit a player
+    for player in range(config.num_players):
+        action = actions[player]
+        row = state.row[player] + SOUTHWARD[action]
+        column = state.column[player] + EASTWARD[action]
+        alone = True
+        for other in range(config.num_players):
+            theirs = actions[other]
+            same_row = state.row[other] + SOUTHWARD[theirs] == row
+            same_column = state.column[other] + EASTWARD[theirs] == column
+            alone = alone and not (other != player and same_row and same_column)
+        if alone:
+            free |= 1 << player
+    for player in range(config.num_players):
+        if free >> player & 1:
+            state.row[player] += SOUTHWARD[actions[player]]
+            state.column[player] += EASTWARD[actions[player]]
+
+
+def load(config: Any, state: Any, food: int, actions: Any, out: Any) -> bool:
+    """Let those beside a food who load try to take it, and pay them; whether it is gone."""
+    strength = 0
+    for player in range(config.num_players):
+        if actions[player] == LOAD and is_beside(state, player, food):
+            strength += state.level[player]
+    if strength == 0:
+        return False
+    level = float(state.food_level[food])
+    taken = strength >= level
+    whole = float(strength) * float(state.laid_out) if config.normalize_reward else 1.0
+    for player in range(config.num_players):
+        if actions[player] == LOAD and is_beside(state, player, food):
+            paid = float(state.level[player]) * level / whole
+            out.rewards[player, 0] = paid if taken else 0.0 - config.penalty
+    if taken:
+        state.food_row[food], state.food_column[food], state.food_level[food] = 0, 0, 0
+    return taken
+
+
+def is_beside(state: Any, player: int, food: int) -> bool:
+    """Whether a player stands north, south, west or east of a food."""
+    south = abs(state.food_row[food] - state.row[player])
+    beside: bool = south + abs(state.food_column[food] - state.column[player]) == 1
+    return beside
+
+
+def place_of(state: Any, player: int) -> tuple[int, int]:
+    return int(state.row[player]), int(state.column[player])

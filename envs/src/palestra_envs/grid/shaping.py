@@ -1,0 +1,33 @@
+"""Rewards for foragers on their way: they speed up learning and leave the best policy as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra_envs.grid.foraging import Foraging
+from palestra_envs.grid.foraging_rules import place_of
+
+
+def distance_potential(game: Foraging, state: Any, player: int) -> float:
+    """Minus the cells to the nearest food left, over rows + columns; 0 once it is over.
+
+    Distances are Manhattan and know the whole grid, whatever the player sees.
+    """
+    if state.over:
+        return 0.0
+    row, column = place_of(state, player)
+    distances = [abs(r - row) + abs(c - column) for r, c, _ in game.foods(state)]
+    return -min(distances, default=0) / (game.rows + game.columns)
+
+
+def food_distance(
+    game: Foraging, before: Any, after: Any, player: int, gamma: float
+) -> dict[str, float]:
+    """Pay for coming nearer to food: {"food-distance": gamma * phi(after) - phi(before)}.
+
+    phi is `distance_potential`. Discounted and summed over an episode this comes to -phi of its
+    first state whatever was played, so no policy gains on another by it (Ng, Harada and Russell,
+    "Policy invariance under reward transformations", ICML 1999).
+    """
+    now = distance_potential(game, after, player)
+    return {"food-distance": gamma * now - distance_potential(game, before, player)}
