@@ -14,7 +14,16 @@ from timing import Row, as_dict, machine, versions
 
 HERE = Path(__file__).parent
 SUITES = ("turn_based", "text_turns", "weight", "batch")
-DISTRIBUTIONS = ("numpy", "numba", "gymnasium", "pettingzoo", "open_spiel", "textarena", "pgx", "jax")
+DISTRIBUTIONS = (
+    "numpy",
+    "numba",
+    "gymnasium",
+    "pettingzoo",
+    "open_spiel",
+    "textarena",
+    "pgx",
+    "jax",
+)
 START, END = "<!-- results -->", "<!-- end of results -->"
 
 

@@ -13,7 +13,7 @@ GAMES = 300
 
 
 def aec_against_pettingzoo() -> Row:
-    """Tic-tac-toe through AEC with `last()`, masks and random legal moves, episodes back to back."""
+    """Tic-tac-toe through AEC: `last()`, masks, random legal moves, episode after episode."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pettingzoo.classic import tictactoe_v3

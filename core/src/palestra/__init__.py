@@ -24,7 +24,7 @@ from palestra.errors import (
     UnknownName,
 )
 from palestra.events import Event, only
-from palestra.game import Game, Outcome, Seat, Step
+from palestra.game import Game, Outcome, Result, Seat, Step
 from palestra.hooks import hookimpl
 from palestra.record import (
     EpisodeRecord,
@@ -100,6 +100,7 @@ __all__ = [
     "PluginError",
     "RecordError",
     "RendererSpec",
+    "Result",
     "RewardSpec",
     "Rng",
     "Runner",

@@ -121,10 +121,17 @@ def specs(
     ]
 
 
-def load_game(spec: EnvSpec, options: Mapping[str, Any]) -> Game[Any, Any]:
-    """Construct the game a spec names, with its options checked."""
+def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Game[Any, Any]:
+    """Construct the game a spec names, with its options checked.
+
+    Where the number of players may vary and is not given, it is that of `agents` (1: the default).
+    """
+    fewest, most = spec.players
     kind = load_entry_point(spec.entry_point)
-    game: Game[Any, Any] = construct(kind, spec.id, {**spec.kwargs, **options})
+    chosen = {**spec.kwargs, **options}
+    if fewest < most and fewest <= agents <= most and agents > 1:
+        chosen.setdefault("num_players", agents)
+    game: Game[Any, Any] = construct(kind, spec.id, chosen)
     return game
 
 

@@ -257,9 +257,9 @@ def play(
 
     `agents` has one entry a seat; naming one twice seats the same agent twice. `out` is a folder
     whose `episode.jsonl` gets every record as soon as it is finished. `hooks` are objects with
-    life-cycle hooks. `options` go to the game.
+    life-cycle hooks. `options` go to the game; `num_players` follows from `agents` if not given.
     """
-    spec, game = _open(env, options)
+    spec, game = _open(env, options, len(agents))
     made: dict[Any, Agent] = {}
     seated = []
     for seat, agent in enumerate(agents):
@@ -291,12 +291,12 @@ def play(
 
 
 def _open(
-    env: str | EnvSpec | Game[Any, Any], options: Mapping[str, Any]
+    env: str | EnvSpec | Game[Any, Any], options: Mapping[str, Any], agents: int
 ) -> tuple[EnvSpec | None, Game[Any, Any]]:
     if isinstance(env, Game):
         return None, env
     spec = env if isinstance(env, EnvSpec) else registry().environment(env)
-    return spec, load_game(spec, options)
+    return spec, load_game(spec, options, agents)
 
 
 def rollouts(
@@ -312,7 +312,7 @@ def rollouts(
     `start` is an episode to branch from; by default the beginning from `seed`. Agents draw their
     own random numbers, and so differ; chance inside the game is the same for all.
     """
-    spec, rules = _open(game, {})
+    spec, rules = _open(game, {}, len(agents))
     root = start or Episode(rules, seed, spec=spec)
     seated = [make_agent(agent) for agent in agents]
     runner = Runner(rules, seated, spec=spec, seed=seed)

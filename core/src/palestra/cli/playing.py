@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from palestra.cli.arguments import read_options, seat_agents
+from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listing import EnvId, table
 from palestra.episode import Episode
 from palestra.errors import InvalidOption, PalestraError, RecordError
@@ -41,7 +41,7 @@ def play_command(
     """Play episodes between agents; records and a replay end up in a folder."""
     spec = registry().environment(env)
     options = read_options(option or [])
-    seats = load_game(spec, options).num_players
+    seats = load_game(spec, options, len(split_agents(agents))).num_players
     folder = out or _fresh_folder(spec)
     seated = seat_agents(agents, seats)
     console = Console()

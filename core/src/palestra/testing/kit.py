@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -51,6 +51,7 @@ CHECKS: dict[str, Check] = {
         moves.numbers_stay_in_space,
         privacy.secrets_stay_hidden,
         privacy.transcripts_keep_secrets,
+        privacy.private_events_stay_private,
         privacy.sealed_moves_stay_sealed,
         endurance.resets_leave_nothing,
         pictures.renders_offscreen,
@@ -113,15 +114,25 @@ def specs_of(module: str) -> list[EnvSpec]:
     raise PluginError(f"neither {module!r} nor {module}.plugin has a palestra_environments hook")
 
 
-def conformance(module: str, *, golden_folder: Path | None = None) -> Callable[..., None]:
+def conformance(
+    module: str,
+    *,
+    golden_folder: Path | None = None,
+    variants: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Callable[..., None]:
     """A pytest test of every environment of `module` with every check.
 
-    Golden transcripts are looked for in `golden/` beside the calling test file.
+    Golden transcripts are looked for in `golden/` beside the calling test file. `variants` are
+    more option sets to test, as in `{"grid/Foraging-v0": {"sight": 2}}`.
     """
     import pytest
 
     folder = golden_folder or Path(sys._getframe(1).f_globals["__file__"]).parent / "golden"
-    subjects = {spec.id: Subject(spec, golden=folder) for spec in specs_of(module)}
+    specs = {spec.id: spec for spec in specs_of(module)}
+    subjects = {name: Subject(spec, golden=folder) for name, spec in specs.items()}
+    for name, options in (variants or {}).items():
+        told = ",".join(f"{key}={value}" for key, value in options.items())
+        subjects[f"{name}[{told}]"] = Subject(specs[name], dict(options))
     cases = [pytest.param(env, name, id=f"{env}:{name}") for env in subjects for name in CHECKS]
 
     @pytest.mark.parametrize(("env", "name"), cases)

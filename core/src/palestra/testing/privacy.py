@@ -95,6 +95,28 @@ def _follow(one: Episode, other: Episode, player: int, rng: Rng, array: bool) ->
         require(not leaks, f"turn {one.turn}: {leaks} of player {player} betray a secret")
 
 
+def private_events_stay_private(subject: Subject) -> None:
+    """What is told to some seats only is not in any other seat's transcript, prompt or view."""
+    private = 0
+    for seed in range(6):
+        episode = subject.episode(seed)
+        for number, _ in play_on(episode, Rng(seed), 60):
+            told = [event for step in episode.log for event in step if event.audience is not None]
+            private += len(told)
+            for player in range(subject.game.num_players):
+                seen = episode.transcript(player)
+                read = episode.prompt(player) + episode.describe(player)
+                known = "\n".join(event.text for event in seen)  # the same may be told to both
+                for event in told:
+                    if event.visible_to(player):
+                        require(event in seen, f"turn {number}: player {player} misses {event}")
+                        continue
+                    leaked = event in seen or (event.text in read and event.text not in known)
+                    require(not leaked, f"turn {number}: player {player} reads {event.text!r}")
+    if not private:
+        raise Skipped("no event was private in 6 games")
+
+
 def sealed_moves_stay_sealed(subject: Subject) -> None:
     """In the AEC view, a simultaneous move is invisible until all have been given."""
     if subject.game.order == "sequential":

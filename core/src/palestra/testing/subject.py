@@ -74,6 +74,8 @@ def same(one: Any, other: Any) -> bool:
         return np.array_equal(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other)
 
 

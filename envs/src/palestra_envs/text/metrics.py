@@ -1,0 +1,38 @@
+"""Numbers over a record that studies of shared resources report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palestra import EpisodeRecord
+
+
+def total_gain(record: EpisodeRecord) -> float:
+    """Returns of all seats together."""
+    return float(sum(record.returns))
+
+
+def gini(amounts: Sequence[float]) -> float:
+    """The Gini coefficient of non-negative amounts: 0 all equal, (n - 1) / n all to one."""
+    total, n = sum(amounts), len(amounts)
+    if total <= 0:
+        return 0.0
+    ranked = sorted(amounts)
+    weighted = sum((rank + 1) * amount for rank, amount in enumerate(ranked))
+    return 2 * weighted / (n * total) - (n + 1) / n
+
+
+def equality(record: EpisodeRecord) -> float:
+    """One minus the Gini coefficient of returns."""
+    return 1.0 - gini(record.returns)
+
+
+def rounds_survived(record: EpisodeRecord) -> float:
+    """Harvests played, in a record of `text/Commons-v0`."""
+    return float(sum(event.kind == "catch" for event in record.events))
+
+
+def efficiency(record: EpisodeRecord) -> float:
+    """Total gain over the most that can be caught sustainably: half the capacity a round."""
+    rounds, capacity = int(record.options["rounds"]), int(record.options["capacity"])
+    return total_gain(record) / (rounds * (capacity // 2))

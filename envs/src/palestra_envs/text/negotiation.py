@@ -1,0 +1,331 @@
+"""Deal or No Deal: two players with private values divide a few items, and must agree.
+
+There are books, hats and balls, five to seven in all and at least one of each. Each player has
+private whole-number values for the three kinds under which all items together are worth 10; every
+kind is worth something to somebody, and at least one kind to both. Players take turns: say
+something, propose what to take (the rest is the other's), accept the standing proposal, or walk
+away. A deal pays each player the value of what he gets; walking away or running out of turns pays
+nobody. Rules after Lewis, Yarats, Dauphin, Parikh and Batra, "Deal or No Deal? End-to-End Learning
+of Negotiation Dialogues", EMNLP 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    only,
+)
+
+KINDS = ("books", "hats", "balls")
+WORTH = 10  # of all items together, to each player
+MOST = 5  # of one kind: seven items, at least one of each other kind
+Items = tuple[int, int, int]
+
+
+class Say(TextAction, frozen=True):
+    """Say something to the other player."""
+
+    text: str
+
+
+class Propose(TextAction, frozen=True):
+    """Propose what you take; the other gets the rest."""
+
+    books: int
+    hats: int
+    balls: int
+
+    @property
+    def items(self) -> Items:
+        return (self.books, self.hats, self.balls)
+
+
+class Accept(TextAction, frozen=True):
+    """Accept the other player's standing proposal."""
+
+
+class Walk(TextAction, frozen=True):
+    """Walk away without a deal."""
+
+
+LINES = (
+    Say(text="What do you value most?"),
+    Say(text="I need more than that."),
+    Say(text="That is close to fair."),
+    Say(text="This is my last offer."),
+)
+ACTIONS: tuple[TextAction, ...] = (
+    *(Propose(*items) for items in product(range(MOST + 1), repeat=3)),
+    Accept(),
+    Walk(),
+    *LINES,
+)
+ACCEPT, WALK = (MOST + 1) ** 3, (MOST + 1) ** 3 + 1
+
+
+@dataclass(slots=True)
+class Table:
+    """The state: what lies on the table, what it is worth to whom, what has been offered."""
+
+    rng: Rng
+    counts: Items
+    values: tuple[Items, Items]
+    turn: int = 0
+    offer: Propose | None = None  # the standing proposal
+    proposer: int = 0  # who made it
+    ended: str = ""  # "deal", "walk" or "time"
+
+
+@dataclass(frozen=True)
+class Negotiation(TextGame[Table]):
+    """You and another player divide books, hats and balls. Both must agree, or nobody gets any.
+
+    What the items are worth to you is private; all of them together are worth 10 to you, and 10 to
+    the other player, who values them differently. In your turn write one of:
+    Say(text='I mostly want the books.') to talk;
+    Propose(books=1, hats=0, balls=2) to propose what YOU take, leaving the rest to the other;
+    Accept() to accept the other player's proposal, which ends the game;
+    Walk() to leave without a deal.
+    You are paid what your share is worth to you. If time runs out nobody is paid.
+    """
+
+    max_turns: int = 20
+    message_limit: int = 300
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 2
+    perfect_information = False
+    deterministic = True
+    reward_terms = ("deal",)
+    payoff_bounds = (0.0, float(WORTH))
+    action_types = (Say, Propose, Accept, Walk)
+    menu = ACTIONS
+
+    def __post_init__(self) -> None:
+        if self.max_turns < 1 or self.message_limit < max(len(line.text) for line in LINES):
+            raise InvalidOption(
+                "max_turns must be at least 1 and message_limit at least 30, not "
+                f"{self.max_turns} and {self.message_limit}"
+            )
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Table:
+        rng = Rng.seeded(seed)
+        while True:
+            counts = (rng.between(1, MOST), rng.between(1, MOST), rng.between(1, MOST))
+            if not 5 <= sum(counts) <= 7:
+                continue
+            pairs = value_pairs(counts)
+            if pairs:
+                return Table(rng, counts, rng.choice(pairs))
+
+    def to_act(self, state: Table) -> tuple[int, ...]:
+        return () if state.ended else (state.turn % 2,)
+
+    def legal(self, state: Table, player: int) -> Grammar:
+        return grammar(state.counts, state.offer is not None, self.message_limit)
+
+    def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
+        player = state.turn % 2
+        action = actions[player]
+        state.turn += 1
+        rewards: dict[int, dict[str, float]] = {}
+        if isinstance(action, Accept):
+            state.ended = "deal"
+            rewards = {p: {"deal": float(w)} for p, w in enumerate(self.shares(state)) if w}
+        elif isinstance(action, Walk):
+            state.ended = "walk"
+        elif isinstance(action, Propose):
+            state.offer, state.proposer = action, player
+        elif state.offer is not None:
+            state.offer = None  # saying something else lets the offer lapse
+        events = [self._told(player, action)]
+        if not state.ended and state.turn >= self.max_turns:
+            state.ended = "time"
+            events.append(Event("end", "Time is up: no deal."))
+        return Step(rewards=rewards, events=events)
+
+    def _told(self, player: int, action: TextAction) -> Event:
+        name = self.players[player]
+        if isinstance(action, Say):
+            data = {"player": player, "text": action.text}
+            return Event("message", f"{name} says: {action.text}", data)
+        if isinstance(action, Propose):
+            text = f"{name} proposes to take {listed(action.items)} and leave the rest."
+            return Event("proposal", text, {"player": player, "takes": list(action.items)})
+        word = "accepts" if isinstance(action, Accept) else "walks away"
+        return Event("answer", f"{name} {word}.", {"player": player})
+
+    def shares(self, state: Table) -> tuple[int, int]:
+        """What the standing offer is worth to player 0 and to player 1."""
+        assert state.offer is not None
+        taken, proposer = state.offer.items, state.proposer
+        rest = tuple(c - t for c, t in zip(state.counts, taken, strict=True))
+        worth = [0, 0]
+        worth[proposer] = value_of(taken, state.values[proposer])
+        worth[1 - proposer] = value_of(rest, state.values[1 - proposer])
+        return worth[0], worth[1]
+
+    def outcome(self, state: Table) -> Outcome | None:
+        if not state.ended:
+            return None
+        if state.ended == "deal":
+            first, second = self.shares(state)
+            return Outcome(("score", "score"), (float(first), float(second)), "They agreed.")
+        if state.ended == "time":
+            return Outcome(("truncated", "truncated"), (0.0, 0.0), "Time ran out.")
+        walker = self.players[(state.turn - 1) % 2]
+        return Outcome(("none", "none"), (0.0, 0.0), f"{walker} walked away.")
+
+    def truncated(self, state: Table) -> bool:
+        return state.ended == "time"
+
+    def opening(self, state: Table) -> Sequence[Event]:
+        events = [
+            Event("table", f"On the table: {listed(state.counts)}.", {"counts": state.counts})
+        ]
+        for player, values in enumerate(state.values):
+            told = ", ".join(f"a {k[:-1]} {v}" for k, v in zip(KINDS, values, strict=True))
+            text = f"To you, {self.players[player]}, {told} each."
+            events.append(Event("values", text, {"values": values}, only(player)))
+        return events
+
+    def determinize(self, state: Table, player: int, rng: Rng) -> Table:
+        """Draw the other's values from all that fit the counts and the own values."""
+        fitting = [
+            pair for pair in value_pairs(state.counts) if pair[player] == state.values[player]
+        ]
+        copy = self.clone(state)
+        copy.values = rng.choice(fitting)
+        return copy
+
+    # What a player sees
+
+    def describe(self, state: Table, player: int) -> str:
+        own = state.values[player]
+        worth = ", ".join(f"{k} {v}" for k, v in zip(KINDS, own, strict=True))
+        lines = [
+            f"You are {self.players[player]}. On the table: {listed(state.counts)}.",
+            f"Worth to you, each: {worth}.",
+            f"Turn {state.turn} of {self.max_turns}.",
+            self._standing(state, player),
+        ]
+        return "\n".join(lines)
+
+    def _standing(self, state: Table, player: int) -> str:
+        if state.offer is None:
+            return "There is no proposal to accept."
+        taken = state.offer.items
+        if state.proposer == player:
+            return f"Your proposal stands: you take {listed(taken)}."
+        rest = tuple(c - t for c, t in zip(state.counts, taken, strict=True))
+        worth = value_of(rest, state.values[player])
+        return (
+            f"Proposal to you: the other takes {listed(taken)}, you get {listed(rest)}, "
+            f"worth {worth} to you."
+        )
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        top = np.array([MOST] * 3 + [WORTH] * 3 + [1, 1] + [MOST] * 3 + [self.max_turns] * 2)
+        return spaces.Box(np.zeros(13, np.int16), top.astype(np.int16), dtype=np.int16)
+
+    def observe(self, state: Table, player: int) -> NDArray[np.int16]:
+        """Counts, own values, offer to me?, offer by me?, what the offer takes, turn, max_turns."""
+        mine = state.offer is not None and state.proposer == player
+        theirs = state.offer is not None and not mine
+        taken = state.offer.items if state.offer is not None else (0, 0, 0)
+        values = state.values[player]
+        row = (*state.counts, *values, theirs, mine, *taken, state.turn, self.max_turns)
+        return np.array(row, np.int16)
+
+    def action_mask(self, state: Table, player: int) -> NDArray[np.int8]:
+        if player not in self.to_act(state):
+            return np.ones(len(ACTIONS), np.int8)
+        return menu_mask(state.counts, state.offer is not None).copy()
+
+    def scene(self, state: Table, player: int | None = None) -> Scene:
+        bars = []
+        for seat in (0, 1) if player is None else (player,):
+            for kind, count, value in zip(KINDS, state.counts, state.values[seat], strict=True):
+                label = f"{kind} to {seat}"
+                bars.append(Bar(label, float(count * value), float(WORTH), seat))
+        lines = [f"On the table: {listed(state.counts)}. Turn {state.turn} of {self.max_turns}."]
+        if state.offer is not None:
+            taken = listed(state.offer.items)
+            lines.append(f"{self.players[state.proposer]} would take {taken}.")
+        return Scene(bars=tuple(bars), lines=tuple(lines))
+
+
+def listed(items: Sequence[int]) -> str:
+    """`2 books, 1 hat, 0 balls`."""
+    parts = zip(items, KINDS, strict=True)
+    return ", ".join(f"{n} {kind[:-1] if n == 1 else kind}" for n, kind in parts)
+
+
+def value_of(items: Sequence[int], values: Sequence[int]) -> int:
+    return sum(n * v for n, v in zip(items, values, strict=True))
+
+
+@lru_cache(maxsize=256)
+def value_vectors(counts: Items) -> tuple[Items, ...]:
+    """Every valuation under which all items together are worth 10."""
+    top = range(WORTH + 1)
+    vectors = ((book, hat, ball) for book in top for hat in top for ball in top)
+    return tuple(v for v in vectors if value_of(counts, v) == WORTH)
+
+
+@lru_cache(maxsize=256)
+def value_pairs(counts: Items) -> tuple[tuple[Items, Items], ...]:
+    """Every pair of valuations with no kind worthless to both and one of use to both."""
+    vectors = value_vectors(counts)
+    return tuple(
+        (a, b)
+        for a in vectors
+        for b in vectors
+        if all(x + y > 0 for x, y in zip(a, b, strict=True))
+        and any(x > 0 and y > 0 for x, y in zip(a, b, strict=True))
+    )
+
+
+@lru_cache(maxsize=512)
+def grammar(counts: Items, offered: bool, message_limit: int) -> Grammar:
+    """What may be done with these items on the table."""
+    fields = {kind: Integer(0, n) for kind, n in zip(KINDS, counts, strict=True)}
+    said = Text(message_limit, tuple(line.text for line in LINES))
+    options = [Option(Say, {"text": said}), Option(Propose, fields)]
+    options += [Option(Accept)] if offered else []
+    return Grammar((*options, Option(Walk)))
+
+
+@lru_cache(maxsize=512)
+def menu_mask(counts: Items, offered: bool) -> NDArray[np.int8]:
+    """The legal part of the menu; copy it before handing it out."""
+    legal = [all(t <= c for t, c in zip(a.items, counts, strict=True)) for a in ACTIONS[:ACCEPT]]  # type: ignore[attr-defined]
+    return np.array([*legal, offered, True, *[True] * len(LINES)], np.int8)

@@ -1,0 +1,141 @@
+"""The fishery: closed-form runs of GovSim's rules, allocation, talk, and metrics."""
+
+from __future__ import annotations
+
+import palestra
+import pytest
+from palestra import Episode, InvalidAction, InvalidOption, Rng
+from palestra_envs.text.commons import Commons, Harvest, Pass, Say, shares
+from palestra_envs.text.metrics import gini
+
+
+def harvest(episode: Episode, *amounts: int) -> None:
+    episode.act({player: Harvest(n) for player, n in enumerate(amounts)})
+
+
+def test_all_harvest_ten_of_a_hundred_for_twelve_rounds() -> None:
+    (record,) = palestra.play("text/Commons-v0", agents=["harvester:policy=fixed,amount=10"] * 5)
+    assert list(record.returns) == [120.0] * 5
+    assert sum(event.kind == "catch" for event in record.events) == 12
+    assert record.outcome.scores == (120.0,) * 5
+
+
+def test_all_harvest_twenty_kills_the_lake_at_once() -> None:
+    (record,) = palestra.play("text/Commons-v0", agents=["harvester:policy=fixed,amount=20"] * 5)
+    assert list(record.returns) == [20.0] * 5
+    assert sum(event.kind == "catch" for event in record.events) == 1
+    assert "collapsed in round 1" in record.outcome.reason
+
+
+def test_one_greedy_player_dooms_everybody() -> None:
+    agents = ["harvester:policy=fixed,amount=60", *["harvester"] * 4]
+    (record,) = palestra.play("text/Commons-v0", agents=agents)
+    # 100 - 60 - 40 = 0: dead in the first round
+    assert sum(event.kind == "catch" for event in record.events) == 1
+
+
+@pytest.mark.parametrize(
+    ("amounts", "left", "next_stock"),
+    [((10,) * 5, 50, 100), ((15,) * 5, 25, 50), ((2,) * 5, 90, 100), ((19,) * 5, 5, 10)],
+)
+def test_what_is_left_doubles_up_to_capacity(
+    amounts: tuple[int, ...], left: int, next_stock: int
+) -> None:
+    episode = Episode(Commons(talk=False), seed=0)
+    harvest(episode, *amounts)
+    assert episode.log[-1][0].data["left"] == left
+    assert episode.state.stock == next_stock
+
+
+def test_below_five_tons_it_collapses() -> None:
+    episode = Episode(Commons(talk=False), seed=0)
+    harvest(episode, 20, 19, 19, 19, 19)
+    assert episode.over
+    assert "collapsed" in episode.outcome.reason
+
+
+def test_proportional_shares_by_largest_remainder() -> None:
+    assert shares([50, 50, 50], 100) == [34, 33, 33]
+    assert shares([100, 50, 0], 90) == [60, 30, 0]
+    assert shares([1, 1, 1], 2) == [1, 1, 0]
+
+
+def test_random_allocation_gives_out_everything_and_no_more_than_asked() -> None:
+    game = Commons()
+    for seed in range(50):
+        asked = [Rng(seed + 100 * k).between(0, 100) for k in range(5)]
+        got = game.allocate(asked, 100, Rng(seed))
+        assert sum(got) == min(100, sum(asked))
+        assert all(g <= a for g, a in zip(got, asked, strict=True))
+
+
+def test_random_allocation_is_even_between_equal_wishes() -> None:
+    game = Commons(num_players=2)
+    mean = sum(game.allocate([100, 100], 100, Rng(s))[0] for s in range(200)) / 200
+    # a fair coin thrown 100 times: standard error of the mean is 5 / sqrt(200) = 0.35
+    assert mean == pytest.approx(50, abs=1.5)
+
+
+def test_phases_harvest_together_then_talk_in_turn() -> None:
+    episode = Episode(Commons(num_players=3, utterances=3), seed=0)
+    assert episode.to_act == (0, 1, 2)
+    harvest(episode, 5, 5, 5)
+    speakers = []
+    for _ in range(3):
+        (speaker,) = episode.to_act
+        speakers.append(speaker)
+        episode.act({speaker: Pass()})
+    assert sorted(speakers) == [0, 1, 2]
+    assert episode.to_act == (0, 1, 2)
+
+
+def test_whispers_reach_one_player_only() -> None:
+    episode = Episode(Commons(num_players=3), seed=0)
+    harvest(episode, 5, 5, 5)
+    (speaker,) = episode.to_act
+    hearer, stranger = (p for p in range(3) if p != speaker)
+    episode.act({speaker: Say(text="Between us.", to=f"player_{hearer}")})
+    assert "Between us." in episode.prompt(hearer)
+    assert "Between us." not in episode.prompt(stranger)
+
+
+def test_nobody_whispers_to_himself_or_to_strangers() -> None:
+    episode = Episode(Commons(num_players=3), seed=0)
+    harvest(episode, 5, 5, 5)
+    (speaker,) = episode.to_act
+    for name in (f"player_{speaker}", "player_9"):
+        with pytest.raises(InvalidAction, match="everybody"):
+            episode.act({speaker: Say(text="Hello.", to=name)})
+
+
+def test_universalisation_names_the_sustainable_share() -> None:
+    episode = Episode(Commons(universalise=True), seed=0)
+    assert "more than 10 tons" in episode.describe(0)
+    assert "more than" not in Episode(Commons(), seed=0).describe(0)
+
+
+@pytest.mark.parametrize("players", range(2, 11))
+def test_sustainable_harvesters_survive_at_any_size(players: int) -> None:
+    (record,) = palestra.play("text/Commons-v0", agents=["harvester"] * players)
+    assert sum(event.kind == "catch" for event in record.events) == 12
+    assert list(record.returns) == [12.0 * (50 // players)] * players
+
+
+def test_gini_of_known_distributions() -> None:
+    assert gini([1, 1, 1, 1]) == pytest.approx(0)
+    assert gini([0, 0, 0, 1]) == pytest.approx(3 / 4)
+    assert gini([1, 2, 3, 4]) == pytest.approx(0.25)
+    assert gini([0, 0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"num_players": 1}, "num_players"),
+        ({"allocation": "fair"}, "pro-rata"),
+        ({"rounds": 0}, "rounds"),
+    ],
+)
+def test_bad_options_say_what_is_accepted(options: dict[str, object], word: str) -> None:
+    with pytest.raises(InvalidOption, match=word):
+        Commons(**options)

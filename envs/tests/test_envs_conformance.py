@@ -1,0 +1,11 @@
+"""Every reference environment through the conformance kit."""
+
+from palestra.testing import conformance
+
+test_conformance = conformance(
+    "palestra_envs",
+    variants={
+        "grid/Foraging-v0": {"sight": 2, "num_players": 3},
+        "text/Commons-v0": {"num_players": 3, "allocation": "pro-rata", "universalise": True},
+    },
+)

@@ -1,0 +1,115 @@
+"""Records as one self-contained page: timeline, board, transcript, table of turns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from palestra import Episode, EpisodeRecord, Scene
+
+from palestra_renderers.animation import watch
+from palestra_renderers.palette import seat_colour
+from palestra_renderers.plain import clean, ending
+
+Progress = Callable[[int, int], None]
+TEXT_LIMIT = 2_000
+
+
+def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
+    """What the page shows of one record; for a seat, only what that seat may know."""
+    frames, told = [], 0
+    for number, episode in enumerate(watch(record)):
+        events = episode.events if viewer is None else episode.transcript(viewer)
+        frames.append(
+            {
+                "scene": scene_data(episode.scene(viewer)),
+                "events": [clean(event.text, TEXT_LIMIT) for event in events[told:]],
+                "returns": [round(float(value), 6) for value in episode.returns],
+                "acting": list(episode.to_act),
+                "turns": turn_data(record, number - 1, viewer, episode),
+                "end": ending(episode),
+            }
+        )
+        told = len(events)
+    return {
+        "env": record.env,
+        "seed": record.seed,
+        "players": list(record.players),
+        "agents": [clean(agent, 80) for agent in record.agents],
+        "colours": ["#{:02x}{:02x}{:02x}".format(*seat_colour(s)) for s in range(-1, 8)],
+        "viewer": None if viewer is None else record.players[viewer],
+        "frames": frames,
+    }
+
+
+def turn_data(
+    record: EpisodeRecord, number: int, viewer: int | None, episode: Episode
+) -> list[dict[str, Any]]:
+    """The decisions of one step: what was played, what it paid, what it took."""
+    if number < 0:
+        return []
+    step = record.steps[number]
+    public = [clean(e.text, TEXT_LIMIT) for e in step.events if e.audience is None]
+    rows = []
+    for turn in step.turns:
+        own = viewer is None or turn.player == viewer
+        shown = own or any(clean(turn.text, TEXT_LIMIT) in text for text in public)
+        rows.append(
+            {
+                "player": turn.player,
+                "text": clean(turn.text, TEXT_LIMIT) if shown else "(not shown to this seat)",
+                "status": turn.status,
+                "rewards": step.rewards.get(turn.player, {}) if own else {},
+                "tokens": turn.usage.tokens if own else 0,
+                "cost": turn.usage.cost if own else 0,
+            }
+        )
+    return rows
+
+
+def scene_data(scene: Scene) -> dict[str, Any]:
+    """A scene as JSON."""
+    data: dict[str, Any] = {
+        "caption": clean(scene.caption),
+        "hands": [
+            [clean(owner), [[clean(c.glyph), c.colour] for c in cards]]
+            for owner, cards in scene.hands
+        ],
+        "bars": [[clean(b.label), b.value, b.full, b.colour] for b in scene.bars],
+        "lines": [clean(line, TEXT_LIMIT) for text in scene.lines for line in text.splitlines()],
+    }
+    if scene.grid is not None:
+        data["grid"] = {
+            "cells": [
+                [p and [clean(p.glyph), p.colour, p.shape, clean(p.label)] for p in row]
+                for row in scene.grid.cells
+            ],
+            "columns": [clean(label) for label in scene.grid.column_labels],
+            "rows": [clean(label) for label in scene.grid.row_labels],
+            "shaded": sorted(scene.grid.shaded),
+        }
+    return data
+
+
+def export(
+    records: Sequence[EpisodeRecord],
+    path: Path,
+    viewer: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Mode "html": write the records as one page that needs no network."""
+    episodes = []
+    for number, record in enumerate(records):
+        episodes.append(page_data(record, viewer))
+        if progress:
+            progress(number + 1, len(records))
+    data = json.dumps(episodes, separators=(",", ":")).replace("<", "\\u003c")
+    template = files("palestra_renderers").joinpath("replay.html").read_text(encoding="utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(template.replace("/*EPISODES*/[]", data), encoding="utf-8")
+    temporary.replace(path)
+    return path

@@ -1,0 +1,296 @@
+"""A scene as pixels, drawn with pygame; imported on use, without a screen and without sound."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import Bar, Episode, Grid, MissingExtra, Piece, Scene
+
+from palestra_renderers.palette import (
+    BACKGROUND,
+    BOARD,
+    FAINT,
+    HOLE,
+    INK,
+    NEUTRAL,
+    SHADE,
+    Rgb,
+    ink_on,
+    seat_colour,
+)
+from palestra_renderers.plain import clean, ending, status_lines
+
+Frame = NDArray[np.uint8]
+SIZE = (480, 480)
+
+
+def pygame() -> Any:
+    """pygame, or the line that installs it."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    os.environ["SDL_AUDIODRIVER"] = "dummy"  # sound is never touched
+    try:
+        import pygame as module
+    except ImportError as error:
+        raise MissingExtra("pygame", "palestra-renderers[pygame]") from error
+    return module
+
+
+@lru_cache(maxsize=32)
+def font(height: int) -> Any:
+    module = pygame()
+    if not module.font.get_init():
+        module.font.init()
+    return module.font.Font(None, max(12, height))
+
+
+@lru_cache(maxsize=512)
+def words(text: str, height: int, colour: Rgb) -> Any:
+    """A line of text as a surface."""
+    return font(height).render(text, True, colour)
+
+
+class Painter:
+    """Draws one scene after another onto one surface of `size` pixels."""
+
+    def __init__(self, size: tuple[int, int] = SIZE) -> None:
+        self.size = size
+        self.surface = pygame().Surface(size)
+        self._boards: dict[Any, Any] = {}
+
+    def paint(self, scene: Scene, status: Sequence[str], note: str) -> None:
+        """The scene above, a panel with seats and the last event below."""
+        width, height = self.size
+        self.surface.fill(BACKGROUND)
+        line = max(16, height // 24)
+        top = self._panel(status, note, line)
+        left, y = line // 2, line // 2
+        if scene.caption:
+            self._write(scene.caption, left, y, line)
+            y += line
+        below = line * (len(scene.hands) * 3 + len(scene.bars))
+        if scene.grid is not None:
+            room = max(top - y - below - line // 2, height // 4)
+            y += self._grid(scene.grid, y, room) + line // 2
+        for owner, cards in scene.hands:
+            y = self._hand(owner, cards, left, y, line)
+        for bar in scene.bars:
+            y = self._bar(bar, left, y, line)
+        text = [part for entry in scene.lines for part in entry.splitlines()]
+        self._paragraph(text, left, y, top, line)
+
+    def _panel(self, status: Sequence[str], note: str, line: int) -> int:
+        """Seats in their colours and the last event, at the bottom; returns where it starts."""
+        width, height = self.size
+        shown = list(status[:4])
+        top = height - line * (len(shown) + 1) - line // 2
+        pygame().draw.line(self.surface, FAINT, (0, top), (width, top))
+        for seat, text in enumerate(shown):
+            y = top + line // 4 + seat * line
+            centre = (line // 2 + line // 4, y + line // 2 - 2)
+            pygame().draw.circle(self.surface, seat_colour(seat), centre, line // 4)
+            self._write(text, line + line // 4, y, line)
+        self._write(note, line // 2, height - line - 2, line, NEUTRAL)
+        return int(top)
+
+    def _write(self, text: str, x: int, y: int, line: int, colour: Rgb = INK) -> None:
+        room = max(8, (self.size[0] - x) * 5 // (2 * line))
+        kept = clean(text, room)
+        self.surface.blit(words(kept, line, colour), (x, y))
+
+    def _paragraph(self, texts: Sequence[str], x: int, y: int, bottom: int, line: int) -> None:
+        """The last lines that fit, wrapped at the width."""
+        wide = max(12, (self.size[0] - 2 * x) * 5 // (2 * line))
+        wrapped = [part for text in texts for part in wrap(clean(text), wide)]
+        room = max(1, (bottom - y) // line)
+        for number, text in enumerate(wrapped[-room:]):
+            self.surface.blit(words(text, line, INK), (x, y + number * line))
+
+    def _grid(self, grid: Grid, top: int, room: int) -> int:
+        """Draw a grid in the room there is; returns its height."""
+        rows, columns = len(grid.cells), max(len(row) for row in grid.cells)
+        margin = 18 if grid.column_labels or grid.row_labels else 0
+        width = self.size[0]
+        cell = max(4, min((room - margin) // rows, (width - 2 * margin - 12) // columns))
+        left, y = (width - cell * columns) // 2, top + margin
+        board = self._board(grid, rows, columns, cell)
+        self.surface.blit(board, (left, y))
+        for column, label in enumerate(grid.column_labels):
+            text = words(clean(label, 3), 18, NEUTRAL)
+            centre = left + column * cell + cell // 2
+            self.surface.blit(text, text.get_rect(midbottom=(centre, y - 1)))
+        for r, row in enumerate(grid.cells):
+            for c, piece in enumerate(row):
+                box = (left + c * cell, y + r * cell, cell, cell)
+                if (r, c) in grid.shaded:
+                    pygame().draw.rect(self.surface, SHADE, box)
+                if piece is not None:
+                    self._piece(piece, box)
+        return cell * rows + margin
+
+    def _board(self, grid: Grid, rows: int, columns: int, cell: int) -> Any:
+        """The empty board, drawn once: holes where it has column labels only, else ruled cells."""
+        holes = bool(grid.column_labels) and not grid.row_labels
+        key = (rows, columns, cell, holes, grid.checkered)
+        if key not in self._boards:
+            module = pygame()
+            board = module.Surface((cell * columns + 1, cell * rows + 1))
+            board.fill(BOARD if holes else HOLE)
+            for r in range(rows):
+                for c in range(columns):
+                    box = (c * cell, r * cell, cell + 1, cell + 1)
+                    if holes:
+                        centre = (c * cell + cell // 2, r * cell + cell // 2)
+                        module.draw.circle(board, HOLE, centre, cell * 2 // 5)
+                    elif grid.checkered and (r + c) % 2:
+                        module.draw.rect(board, FAINT, box)
+                    else:
+                        module.draw.rect(board, FAINT, box, 1)
+            self._boards[key] = board
+        return self._boards[key]
+
+    def _piece(self, piece: Piece, box: tuple[int, int, int, int]) -> None:
+        x, y, cell, _ = box
+        centre, radius = (x + cell // 2, y + cell // 2), max(2, cell * 2 // 5)
+        colour = seat_colour(piece.colour)
+        module = pygame()
+        if piece.shape == "mark":
+            self._mark(piece.glyph, colour, centre, radius)
+            return
+        if piece.shape == "disc":
+            module.draw.circle(self.surface, colour, centre, radius)
+            module.draw.circle(self.surface, INK, centre, radius, max(1, cell // 40))
+        else:
+            inset = max(1, cell // 10)
+            shape = (x + inset, y + inset, cell - 2 * inset, cell - 2 * inset)
+            module.draw.rect(self.surface, colour, shape, border_radius=max(2, cell // 8))
+        if piece.label or piece.shape != "disc":
+            text = words(clean(piece.label or piece.glyph, 4), max(14, cell // 2), ink_on(colour))
+            self.surface.blit(text, text.get_rect(center=centre))
+
+    def _mark(self, glyph: str, colour: Rgb, centre: tuple[int, int], radius: int) -> None:
+        """Noughts and crosses drawn, anything else written."""
+        module, thick = pygame(), max(2, radius // 4)
+        x, y = centre
+        if glyph == "X":
+            reach = radius * 3 // 4
+            for sign in (1, -1):
+                start, end = (x - reach, y - sign * reach), (x + reach, y + sign * reach)
+                module.draw.line(self.surface, colour, start, end, thick)
+        elif glyph == "O":
+            module.draw.circle(self.surface, _darker(colour), centre, radius * 4 // 5, thick)
+        else:
+            text = words(clean(glyph, 3), radius * 2, _darker(colour))
+            self.surface.blit(text, text.get_rect(center=centre))
+
+    def _hand(self, owner: str, cards: Sequence[Piece], x: int, y: int, line: int) -> int:
+        self._write(owner, x, y + line // 2, line)
+        module = pygame()
+        for number, card in enumerate(cards):
+            box = module.Rect(x + line * 6 + number * line * 2, y, line * 7 // 4, line * 5 // 2)
+            module.draw.rect(self.surface, (255, 255, 255), box, border_radius=4)
+            module.draw.rect(
+                self.surface, _darker(seat_colour(card.colour)), box, 2, border_radius=4
+            )
+            text = words(clean(card.glyph, 3), line * 3 // 2, INK)
+            self.surface.blit(text, text.get_rect(center=box.center))
+        return y + line * 3
+
+    def _bar(self, bar: Bar, x: int, y: int, line: int) -> int:
+        module, width = pygame(), self.size[0]
+        self._write(bar.label, x, y, line)
+        start, room = x + line * 6, width - x - line * 12
+        share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
+        module.draw.rect(self.surface, FAINT, (start, y + 3, room, line - 6))
+        module.draw.rect(
+            self.surface, seat_colour(bar.colour), (start, y + 3, int(room * share), line - 6)
+        )
+        self._write(f"{bar.value:g} / {bar.full:g}", start + room + line // 2, y, line)
+        return y + line
+
+    def array(self) -> Frame:
+        """The surface as height x width x 3 bytes."""
+        width, height = self.size
+        raw = pygame().image.tobytes(self.surface, "RGB")
+        return np.frombuffer(raw, np.uint8).reshape(height, width, 3)
+
+
+def _darker(colour: Rgb) -> Rgb:
+    return (colour[0] * 3 // 4, colour[1] * 3 // 4, colour[2] * 3 // 4)
+
+
+def wrap(text: str, wide: int) -> list[str]:
+    """Break a line at spaces, or anywhere if it has none."""
+    lines, rest = [], text
+    while len(rest) > wide:
+        cut = rest.rfind(" ", 1, wide + 1)
+        cut = cut if cut > wide // 2 else wide
+        lines.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return [*lines, rest]
+
+
+class RgbRenderer:
+    """Mode "rgb_array": frames of `size` (width, height) as height x width x 3 uint8 arrays."""
+
+    def __init__(self, size: tuple[int, int] = SIZE) -> None:
+        self.names: tuple[str, ...] = ()
+        self._painter = Painter(size)
+
+    def draw(self, episode: Episode, viewer: int | None) -> Frame:
+        paint_episode(self._painter, episode, viewer, self.names)
+        return self._painter.array()
+
+    def close(self) -> None:
+        """Surfaces are plain memory."""
+
+
+def paint_episode(
+    painter: Painter, episode: Episode, viewer: int | None, names: Sequence[str] = ()
+) -> None:
+    """Paint where an episode stands, for one seat or for a spectator who sees all."""
+    note = ending(episode)
+    if not note and episode._log is not None:  # tell what is already told; never start telling
+        events = episode.events if viewer is None else episode.transcript(viewer)
+        note = events[-1].text if events else ""
+    painter.paint(episode.scene(viewer), status_lines(episode, names), note)
+
+
+class WindowRenderer:
+    """Mode "human": a window that can be resized and closed."""
+
+    def __init__(self, size: tuple[int, int] = SIZE) -> None:
+        self.names: tuple[str, ...] = ()
+        self._size = size
+        self._window: Any = None
+        self._closed = False
+
+    def draw(self, episode: Episode, viewer: int | None) -> None:
+        if self._closed:
+            return
+        module = pygame()
+        if self._window is None:
+            module.display.init()
+            self._window = module.display.set_mode(self._size, module.RESIZABLE)
+            title = episode.spec.id if episode.spec else type(episode.game).__name__
+            module.display.set_caption(f"Palestra: {title}")
+        for event in module.event.get():
+            if event.type == module.QUIT:
+                self.close()
+                return
+            if event.type == module.VIDEORESIZE:
+                self._size = (max(200, event.w), max(200, event.h))
+        painter = Painter(self._size)
+        paint_episode(painter, episode, viewer, self.names)
+        module.display.get_surface().blit(painter.surface, (0, 0))
+        module.display.flip()
+
+    def close(self) -> None:
+        """Close the window; the episode goes on without it."""
+        if self._window is not None:
+            pygame().display.quit()
+        self._window, self._closed = None, True

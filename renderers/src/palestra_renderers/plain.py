@@ -1,0 +1,99 @@
+"""A scene as plain text, and text from others made safe to show."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from palestra import Episode, Grid, Piece, Scene
+
+LINE_LIMIT = 400
+
+
+def clean(text: str, limit: int = LINE_LIMIT) -> str:
+    """Text without control characters or direction marks, clipped to `limit` characters.
+
+    What a player says may hold terminal escapes or a hundred thousand letters; nothing of it may
+    move the cursor, change colours or flood the screen.
+    """
+    kept = "".join(c if _harmless(c) else "�" for c in text[: limit + 1])
+    return kept if len(kept) <= limit else f"{kept[:limit]}…"
+
+
+def _harmless(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co") or character == "\u200d"
+
+
+def grid_lines(grid: Grid) -> list[str]:
+    """Rows of a grid, two columns a cell, with its labels."""
+    wide = max([1, *(len(p.glyph) for row in grid.cells for p in row if p)])
+    margin = max([0, *(len(label) for label in grid.row_labels)])
+    lines = []
+    if grid.column_labels:
+        lines.append(" " * (margin + 1) + " ".join(c.rjust(wide) for c in grid.column_labels))
+    for number, row in enumerate(grid.cells):
+        label = grid.row_labels[number] if grid.row_labels else ""
+        cells = [_cell(grid, piece, number, c).rjust(wide) for c, piece in enumerate(row)]
+        lines.append(f"{label.rjust(margin)} {' '.join(cells)}")
+    return lines
+
+
+def _cell(grid: Grid, piece: Piece | None, row: int, column: int) -> str:
+    if piece is not None:
+        return clean(piece.glyph)
+    return "░" if (row, column) in grid.shaded else "·"
+
+
+def scene_lines(scene: Scene) -> list[str]:
+    """A whole scene, line by line."""
+    lines = [clean(scene.caption)] if scene.caption else []
+    if scene.grid is not None:
+        lines += grid_lines(scene.grid)
+    for owner, cards in scene.hands:
+        lines.append(f"{clean(owner)}: {' '.join(f'[{clean(card.glyph)}]' for card in cards)}")
+    for bar in scene.bars:
+        full = max(bar.full, 1e-9)
+        filled = round(20 * min(1.0, max(0.0, bar.value / full)))
+        lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {bar.value:g} of {bar.full:g}")
+    for text in scene.lines:
+        lines += [clean(line) for line in text.splitlines()]
+    return lines
+
+
+def status_lines(episode: Episode, names: Sequence[str] = ()) -> list[str]:
+    """Who sits where, what each has been paid, whose turn it is."""
+    lines = []
+    for seat, player in enumerate(episode.players):
+        name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
+        mark = ">" if seat in episode.to_act else " "
+        lines.append(f"{mark} {player}{name}: {episode.returns[seat]:g}")
+    return lines
+
+
+def ending(episode: Episode) -> str:
+    """How it ended, in one line; empty while it goes on."""
+    outcome = episode.outcome if episode.over else None
+    if outcome is None:
+        return ""
+    pairs = zip(episode.players, outcome.results, strict=True)
+    results = ", ".join(f"{player} {result}" for player, result in pairs)
+    return f"{results}{f' ({clean(outcome.reason)})' if outcome.reason else ''}"
+
+
+class AnsiRenderer:
+    """Mode "ansi": the scene as a string, without escapes."""
+
+    def draw(self, episode: Episode, viewer: int | None) -> str:
+        lines = [*status_lines(episode), *scene_lines(episode.scene(viewer))]
+        end = ending(episode)
+        return "\n".join([*lines, end] if end else lines) + "\n"
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def new_events(episode: Episode, viewer: int | None, since: int) -> tuple[list[str], int]:
+    """Events from position `since` on that the viewer may know, and the position after them."""
+    events: Sequence[Any] = episode.events if viewer is None else episode.transcript(viewer)
+    return [clean(event.text) for event in events[since:]], len(events)
