@@ -12,7 +12,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 .PHONY: play test fast format
 
 play: $(BIN)/uv
-	$(SYNC) --no-dev
+	$(SYNC) --no-dev --inexact
 	$(BIN)/palestra play games/ConnectFour-v0 --agents mcts:simulations=400,minimax:depth=4
 
 test: $(BIN)/uv

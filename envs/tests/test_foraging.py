@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palestra import Agent, EnvSpec, Episode, InvalidAction, InvalidOption, Rng, Turn, only
+from palestra import (
+    Agent,
+    EnvSpec,
+    Episode,
+    InvalidAction,
+    InvalidOption,
+    Rng,
+    Transition,
+    Turn,
+    only,
+)
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 from palestra_envs.grid.foragers import Forager
@@ -647,7 +657,7 @@ def test_the_potential_is_the_distance_to_the_nearest_food() -> None:
     assert distance_potential(game, state, 1) == -3 / 15
     after = game.clone(state)
     play(game, after, SOUTH, STAY)
-    terms = food_distance(game, state, after, 0, 0.9)
+    terms = food_distance(Transition(game, state, {}, after, 0, over=False, gamma=0.9))
     assert terms == {"food-distance": pytest.approx(0.9 * -4 / 15 + 5 / 15)}
 
 
@@ -662,7 +672,8 @@ def test_shaping_sums_to_minus_the_first_potential(seed: int, gamma: float, step
         before = game.clone(state)
         game.step(state, random_actions(game, state, rng))
         for seat in range(2):
-            terms = food_distance(game, before, state, seat, gamma)
+            over = not game.to_act(state)
+            terms = food_distance(Transition(game, before, {}, state, seat, over, gamma))
             paid[seat] += discount * terms["food-distance"]
         discount *= gamma
     assert paid == pytest.approx([-phi for phi in first], abs=1e-12)

@@ -32,12 +32,14 @@ from palestra.record import (
     read_records,
     record_episode,
     replay,
+    retrace,
     write_records,
 )
 from palestra.registry import game, make_agent, open_model, push, specs, warn_of_failures
 from palestra.rng import Rng
 from palestra.runner import Runner, play, rollouts
 from palestra.scene import Bar, Grid, Piece, Scene
+from palestra.shaping import Transition
 from palestra.specs import (
     AgentSpec,
     EnvSpec,
@@ -111,6 +113,7 @@ __all__ = [
     "Text",
     "TextAction",
     "TextGame",
+    "Transition",
     "Turn",
     "UnknownName",
     "Usage",
@@ -126,6 +129,7 @@ __all__ = [
     "read_records",
     "record_episode",
     "replay",
+    "retrace",
     "rollouts",
     "specs",
     "write_records",

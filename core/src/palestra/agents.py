@@ -120,7 +120,7 @@ class Turn:
         Raises `InvalidOption` for a game that hides information and cannot redraw it.
         """
         game = self.game
-        twin = self._episode.fork()
+        twin = self._episode.plain()
         if game.perfect_information:
             state = game.clone(twin._world.state)
         else:

@@ -55,6 +55,7 @@ class Snapshot:
     outcome: Outcome | None
     mistakes: tuple[int, ...]
     noise: Rng
+    shaped: Any = None  # what `ShapedEpisode` has paid
 
 
 def parse_policy(policy: str) -> tuple[PolicyKind, int]:
@@ -390,6 +391,10 @@ class Episode:
             self.game.reseed(state, check_seed(seed))
             twin.load(state)
         return twin
+
+    def plain(self) -> Episode:
+        """A fork that pays the game's own rewards, whatever this one pays: for looking ahead."""
+        return self.fork()
 
     def load(self, state: Any) -> None:
         """Go on from a state of your own; history, log and returns start here."""

@@ -19,10 +19,12 @@ import msgspec
 from palestra.agents import Decision
 from palestra.budget import Usage
 from palestra.episode import Episode, Forfeit, Truncate
-from palestra.errors import Divergence, InvalidAction, RecordError
+from palestra.errors import Divergence, InvalidAction, InvalidOption, RecordError
 from palestra.events import Event
 from palestra.game import Game, Outcome, Result
 from palestra.registry import load_game, registry
+from palestra.shaping import OWN, ShapedEpisode, open_episode
+from palestra.specs import EnvSpec
 from palestra.world import World, narrate
 
 FORMAT = "palestra.episode/1"
@@ -78,7 +80,11 @@ class OutcomeRecord(msgspec.Struct, frozen=True):
 
 
 class EpisodeRecord(msgspec.Struct, omit_defaults=True):
-    """One play-through. `group`, `parent` and `branched_at` tie siblings and forks together."""
+    """One play-through.
+
+    `rewards_from` names what its rewards were composed of; `group`, `parent` and `branched_at`
+    tie siblings and forks together.
+    """
 
     env: str
     seed: int
@@ -91,6 +97,8 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True):
     returns: tuple[float, ...] = ()
     mistakes: tuple[int, ...] = ()
     invalid: str = "raise"
+    rewards_from: tuple[str, ...] = (OWN,)
+    gamma: float = 1.0
     versions: dict[str, str] = {}
     number: int = 0
     group: str = ""
@@ -123,9 +131,16 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     `notes` of the history, where a runner left them, are `{seat: TurnNote}`.
     """
     game, spec = episode.game, episode.spec
+    if episode._start is not None:
+        raise InvalidOption(
+            "this episode went on from a state that was loaded, which no seed leads to; record "
+            "episodes that started with reset(seed)"
+        )
+    shaped = episode.terms_by_step() if isinstance(episode, ShapedEpisode) else []
     world = episode._at_start()
     opening = [write_event(event) for event in game.opening(world.state)]
-    steps, shown = [], [0] * game.num_players
+    steps: list[StepRecord] = []
+    shown = [0] * game.num_players
     counts = [sum(_visible(e, p) for e in opening) for p in range(game.num_players)]
     for played in episode.history():
         notes = played.notes or {}
@@ -138,6 +153,8 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             shown[player] = counts[player]
             turns.append(turn)
         step = _play(world, played.actions, turns)
+        if len(steps) < len(shaped):
+            step.rewards = _plain(shaped[len(steps)])
         steps.append(step)
         for player in range(game.num_players):
             counts[player] += sum(_visible(event, player) for event in step.events)
@@ -154,6 +171,8 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         returns=tuple(float(value) for value in episode.returns),
         mistakes=episode.mistakes,
         invalid=episode.invalid,
+        rewards_from=getattr(episode, "rewards_from", (OWN,)),
+        gamma=getattr(episode, "gamma", 1.0),
         versions=versions_for(game),
         **identity,
     )
@@ -243,7 +262,7 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
     if game is None:
         spec = registry().environment(record.env)
         game = load_game(spec, record.options)
-    episode = Episode(game, record.seed, spec=spec, invalid=record.invalid)
+    episode = _restart(record, game, spec)
     for number, step in enumerate(record.steps):
         _replay_step(episode, number, step)
     if episode.over != (record.outcome is not None):
@@ -252,6 +271,29 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
         _same(len(record.steps), "outcome", record.outcome.results, episode.outcome.results)
     _same(len(record.steps), "returns", record.returns, tuple(map(float, episode.returns)))
     return episode
+
+
+def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
+    """One episode, before the first step and after each; it is checked against the record first."""
+    final = replay(record, game)
+    episode = _restart(record, final.game, final.spec)
+    _ = episode.log  # told as it goes from here on
+    yield episode
+    for played in final.history():
+        episode.repeat(played)
+        yield episode
+
+
+def _restart(record: EpisodeRecord, game: Game[Any, Any], spec: EnvSpec | None) -> Episode:
+    """An episode where a record began, under the same policy and rewards."""
+    return open_episode(
+        game,
+        record.seed,
+        rewards=record.rewards_from,
+        gamma=record.gamma,
+        invalid=record.invalid,
+        spec=spec,
+    )
 
 
 def _replay_step(episode: Episode, number: int, step: StepRecord) -> None:

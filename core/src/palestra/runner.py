@@ -16,6 +16,7 @@ from palestra.game import Game
 from palestra.plugins import Listeners
 from palestra.record import EpisodeRecord, TurnNote, record_episode, write_records
 from palestra.registry import AgentLike, load_game, make_agent, registry
+from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
 
 MAX_LIVE = 256
@@ -61,6 +62,8 @@ class Runner:
         listeners: Listeners | None = None,
         live: int = MAX_LIVE,
         max_steps: int | None = None,
+        rewards: Sequence[str] | None = None,
+        gamma: float = 1.0,
         on_step: Callable[[Episode], None] | None = None,
     ) -> None:
         if len(agents) != game.num_players:
@@ -72,6 +75,7 @@ class Runner:
         self.seed, self.invalid = seed, invalid
         self._kind, self._tries = parse_policy(invalid)
         self.ledger = Ledger(budgets)
+        self._rewards, self._gamma = rewards, gamma
         self._hooks = listeners or Listeners()
         self._live, self._max_steps, self._on_step = live, max_steps, on_step
 
@@ -99,7 +103,14 @@ class Runner:
 
     def _start(self, number: int) -> Live:
         policy = "raise" if self._kind == "retry" else self.invalid
-        episode = Episode(self.game, self.seed + number, spec=self.spec, invalid=policy)
+        episode = open_episode(
+            self.game,
+            self.seed + number,
+            rewards=self._rewards,
+            gamma=self._gamma,
+            spec=self.spec,
+            invalid=policy,
+        )
         if self._hooks.episode_started:
             names = tuple(agent.name for agent in self.agents)
             self._hooks.episode_started(episode=episode, agents=names)
@@ -249,6 +260,8 @@ def play(
     hooks: Iterable[object] = (),
     live: int = MAX_LIVE,
     max_steps: int | None = None,
+    rewards: Sequence[str] | None = None,
+    gamma: float = 1.0,
     on_step: Callable[[Episode], None] | None = None,
     on_record: Callable[[EpisodeRecord], None] | None = None,
     **options: Any,
@@ -257,7 +270,8 @@ def play(
 
     `agents` has one entry a seat; naming one twice seats the same agent twice. `out` is a folder
     whose `episode.jsonl` gets every record as soon as it is finished. `hooks` are objects with
-    life-cycle hooks. `options` go to the game; `num_players` follows from `agents` if not given.
+    life-cycle hooks. `rewards` names step shapers to pay ("env": the game's own) under the
+    discount `gamma`. `options` go to the game; `num_players` follows from `agents` if not given.
     """
     spec, game = _open(env, options, len(agents))
     made: dict[Any, Agent] = {}
@@ -278,6 +292,8 @@ def play(
         listeners=Listeners(hooks),
         live=live,
         max_steps=max_steps,
+        rewards=rewards,
+        gamma=gamma,
         on_step=on_step,
     )
     records = []

@@ -13,7 +13,8 @@ class Piece:
     """Something on a cell.
 
     `colour` is an index into the renderer's palette (-1: neutral), one per seat by convention;
-    `glyph` is one or two characters for terminals and labels.
+    `glyph` is one or two characters, `label` what it is in words, for tooltips and readers. A disc
+    shows its glyph only if it has a label.
     """
 
     glyph: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from palestra import Episode, EpisodeRecord, replay
+from palestra import EpisodeRecord, retrace
 from PIL import Image
 
 from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode
@@ -19,20 +19,9 @@ def record_frames(
 ) -> Iterator[Frame]:
     """A frame for the start and one after every step, as seat `viewer` or a spectator sees it."""
     painter = Painter(size)
-    for episode in watch(record):
+    for episode in retrace(record):
         paint_episode(painter, episode, viewer, record.agents)
         yield painter.array()
-
-
-def watch(record: EpisodeRecord) -> Iterator[Episode]:
-    """One episode, before the first step and after each; it is checked against the record first."""
-    final = replay(record)
-    episode = Episode(final.game, record.seed, spec=final.spec, invalid=record.invalid)
-    _ = episode.log
-    yield episode
-    for played in final.history():
-        episode.repeat(played)
-        yield episode
 
 
 def save_gif(

@@ -8,11 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from palestra import Episode, EpisodeRecord, Scene
+from palestra import Episode, EpisodeRecord, Scene, retrace
 
-from palestra_renderers.animation import watch
 from palestra_renderers.palette import seat_colour
-from palestra_renderers.plain import clean, ending
+from palestra_renderers.plain import clean, ending, told_lines
 
 Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
@@ -21,12 +20,12 @@ TEXT_LIMIT = 2_000
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
     """What the page shows of one record; for a seat, only what that seat may know."""
     frames, told = [], 0
-    for number, episode in enumerate(watch(record)):
-        events = episode.events if viewer is None else episode.transcript(viewer)
+    for number, episode in enumerate(retrace(record)):
+        events = told_lines(episode, viewer, TEXT_LIMIT)
         frames.append(
             {
                 "scene": scene_data(episode.scene(viewer)),
-                "events": [clean(event.text, TEXT_LIMIT) for event in events[told:]],
+                "events": events[told:],
                 "returns": [round(float(value), 6) for value in episode.returns],
                 "acting": list(episode.to_act),
                 "turns": turn_data(record, number - 1, viewer, episode),

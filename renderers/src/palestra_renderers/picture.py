@@ -23,10 +23,11 @@ from palestra_renderers.palette import (
     ink_on,
     seat_colour,
 )
-from palestra_renderers.plain import clean, ending, status_lines
+from palestra_renderers.plain import clean, ending, status_lines, told_lines
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
+TOLD = 24  # the most events that fit a picture
 
 
 def pygame() -> Any:
@@ -62,12 +63,12 @@ class Painter:
         self.surface = pygame().Surface(size)
         self._boards: dict[Any, Any] = {}
 
-    def paint(self, scene: Scene, status: Sequence[str], note: str) -> None:
-        """The scene above, a panel with seats and the last event below."""
+    def paint(self, scene: Scene, status: Sequence[str], told: Sequence[str]) -> None:
+        """The scene above, then what was told as far as there is room, below a panel of seats."""
         width, height = self.size
         self.surface.fill(BACKGROUND)
         line = max(16, height // 24)
-        top = self._panel(status, note, line)
+        top = self._panel(status, told[-1] if told else "", line)
         left, y = line // 2, line // 2
         if scene.caption:
             self._write(scene.caption, left, y, line)
@@ -81,34 +82,42 @@ class Painter:
         for bar in scene.bars:
             y = self._bar(bar, left, y, line)
         text = [part for entry in scene.lines for part in entry.splitlines()]
-        self._paragraph(text, left, y, top, line)
+        y = self._paragraph(text, left, y, top, line, INK)
+        if top - y >= 3 * line:
+            self._paragraph(told[:-1], left, y + line // 2, top, line, NEUTRAL)
 
     def _panel(self, status: Sequence[str], note: str, line: int) -> int:
         """Seats in their colours and the last event, at the bottom; returns where it starts."""
         width, height = self.size
-        shown = list(status[:4])
-        top = height - line * (len(shown) + 1) - line // 2
+        columns = 1 + (len(status) > 4) + (len(status) > 10)
+        rows = (len(status) + columns - 1) // columns
+        top = height - line * (rows + 1) - line // 2
         pygame().draw.line(self.surface, FAINT, (0, top), (width, top))
-        for seat, text in enumerate(shown):
-            y = top + line // 4 + seat * line
-            centre = (line // 2 + line // 4, y + line // 2 - 2)
+        for seat, text in enumerate(status):
+            x = seat // rows * (width // columns)
+            y = top + line // 4 + seat % rows * line
+            centre = (x + line // 2 + line // 4, y + line // 2 - 2)
             pygame().draw.circle(self.surface, seat_colour(seat), centre, line // 4)
-            self._write(text, line + line // 4, y, line)
+            self._write(text, x + line + line // 4, y, line, room=width // columns - 2 * line)
         self._write(note, line // 2, height - line - 2, line, NEUTRAL)
         return int(top)
 
-    def _write(self, text: str, x: int, y: int, line: int, colour: Rgb = INK) -> None:
-        room = max(8, (self.size[0] - x) * 5 // (2 * line))
-        kept = clean(text, room)
-        self.surface.blit(words(kept, line, colour), (x, y))
+    def _write(
+        self, text: str, x: int, y: int, line: int, colour: Rgb = INK, room: int = 0
+    ) -> None:
+        letters = max(8, (room or self.size[0] - x) * 5 // (2 * line))
+        self.surface.blit(words(clean(text, letters), line, colour), (x, y))
 
-    def _paragraph(self, texts: Sequence[str], x: int, y: int, bottom: int, line: int) -> None:
-        """The last lines that fit, wrapped at the width."""
+    def _paragraph(
+        self, texts: Sequence[str], x: int, y: int, bottom: int, line: int, colour: Rgb
+    ) -> int:
+        """The last lines that fit, wrapped at the width; returns where they end."""
         wide = max(12, (self.size[0] - 2 * x) * 5 // (2 * line))
         wrapped = [part for text in texts for part in wrap(clean(text), wide)]
-        room = max(1, (bottom - y) // line)
-        for number, text in enumerate(wrapped[-room:]):
-            self.surface.blit(words(text, line, INK), (x, y + number * line))
+        shown = wrapped[-max(1, (bottom - y) // line) :]
+        for number, text in enumerate(shown):
+            self.surface.blit(words(text, line, colour), (x, y + number * line))
+        return y + line * len(shown)
 
     def _grid(self, grid: Grid, top: int, room: int) -> int:
         """Draw a grid in the room there is; returns its height."""
@@ -123,6 +132,10 @@ class Painter:
             text = words(clean(label, 3), 18, NEUTRAL)
             centre = left + column * cell + cell // 2
             self.surface.blit(text, text.get_rect(midbottom=(centre, y - 1)))
+        for number, label in enumerate(grid.row_labels):
+            text = words(clean(label, 3), 18, NEUTRAL)
+            centre = y + number * cell + cell // 2
+            self.surface.blit(text, text.get_rect(midright=(left - 4, centre)))
         for r, row in enumerate(grid.cells):
             for c, piece in enumerate(row):
                 box = (left + c * cell, y + r * cell, cell, cell)
@@ -169,7 +182,7 @@ class Painter:
             shape = (x + inset, y + inset, cell - 2 * inset, cell - 2 * inset)
             module.draw.rect(self.surface, colour, shape, border_radius=max(2, cell // 8))
         if piece.label or piece.shape != "disc":
-            text = words(clean(piece.label or piece.glyph, 4), max(14, cell // 2), ink_on(colour))
+            text = words(clean(piece.glyph, 3), max(14, cell // 2), ink_on(colour))
             self.surface.blit(text, text.get_rect(center=centre))
 
     def _mark(self, glyph: str, colour: Rgb, centre: tuple[int, int], radius: int) -> None:
@@ -209,7 +222,7 @@ class Painter:
         module.draw.rect(
             self.surface, seat_colour(bar.colour), (start, y + 3, int(room * share), line - 6)
         )
-        self._write(f"{bar.value:g} / {bar.full:g}", start + room + line // 2, y, line)
+        self._write(f"{bar.value:.4g} / {bar.full:.4g}", start + room + line // 2, y, line)
         return y + line
 
     def array(self) -> Frame:
@@ -253,11 +266,11 @@ def paint_episode(
     painter: Painter, episode: Episode, viewer: int | None, names: Sequence[str] = ()
 ) -> None:
     """Paint where an episode stands, for one seat or for a spectator who sees all."""
-    note = ending(episode)
-    if not note and episode._log is not None:  # tell what is already told; never start telling
-        events = episode.events if viewer is None else episode.transcript(viewer)
-        note = events[-1].text if events else ""
-    painter.paint(episode.scene(viewer), status_lines(episode, names), note)
+    end = ending(episode)
+    # tell what is already told; never start telling for a picture's sake
+    told = [] if episode._log is None else told_lines(episode, viewer)[-TOLD:]
+    told += [end] if end else []
+    painter.paint(episode.scene(viewer), status_lines(episode, names), told)
 
 
 class WindowRenderer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 from palestra import Episode, Grid, Piece, Scene
 
@@ -55,7 +54,7 @@ def scene_lines(scene: Scene) -> list[str]:
     for bar in scene.bars:
         full = max(bar.full, 1e-9)
         filled = round(20 * min(1.0, max(0.0, bar.value / full)))
-        lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {bar.value:g} of {bar.full:g}")
+        lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {bar.value:.4g} of {bar.full:.4g}")
     for text in scene.lines:
         lines += [clean(line) for line in text.splitlines()]
     return lines
@@ -67,7 +66,7 @@ def status_lines(episode: Episode, names: Sequence[str] = ()) -> list[str]:
     for seat, player in enumerate(episode.players):
         name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
         mark = ">" if seat in episode.to_act else " "
-        lines.append(f"{mark} {player}{name}: {episode.returns[seat]:g}")
+        lines.append(f"{mark} {player}{name}: {episode.returns[seat]:.4g}")
     return lines
 
 
@@ -93,7 +92,13 @@ class AnsiRenderer:
         """Nothing is held."""
 
 
-def new_events(episode: Episode, viewer: int | None, since: int) -> tuple[list[str], int]:
-    """Events from position `since` on that the viewer may know, and the position after them."""
-    events: Sequence[Any] = episode.events if viewer is None else episode.transcript(viewer)
-    return [clean(event.text) for event in events[since:]], len(events)
+def told_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:
+    """Every event the viewer may know; a spectator also reads to whom private ones are told."""
+    if viewer is not None:
+        return [clean(event.text, limit) for event in episode.transcript(viewer)]
+    lines = []
+    for event in episode.events:
+        names = [episode.players[seat] for seat in sorted(event.audience or ())]
+        to = f"(to {', '.join(names)}) " if names else ""
+        lines.append(clean(f"{to}{event.text}", limit))
+    return lines

@@ -13,9 +13,9 @@ from palestra_renderers.plain import (
     clean,
     ending,
     grid_lines,
-    new_events,
     scene_lines,
     status_lines,
+    told_lines,
 )
 
 SYMBOLS = {"disc": "●", "mark": "", "tile": "", "card": "", "square": "■"}
@@ -40,7 +40,8 @@ class TerminalRenderer:
         """Show where the episode stands; the last call of an episode leaves the picture up."""
         if self._episode != id(episode) or not episode.turn:
             self._told, self._position, self._episode = [], 0, id(episode)
-        told, self._position = new_events(episode, viewer, self._position)
+        told = told_lines(episode, viewer)[self._position :]
+        self._position += len(told)
         self._told += told
         if not self._console.is_terminal:
             self._print(episode, viewer, told)

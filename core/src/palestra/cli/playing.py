@@ -17,7 +17,7 @@ from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listing import EnvId, table
 from palestra.episode import Episode
 from palestra.errors import InvalidOption, PalestraError, RecordError
-from palestra.record import EpisodeRecord, iter_records, replay
+from palestra.record import EpisodeRecord, iter_records, replay, retrace
 from palestra.registry import load_game, registry, renderer
 from palestra.runner import play
 from palestra.specs import EnvSpec
@@ -35,6 +35,7 @@ def play_command(
     render: Annotated[str, typer.Option(help="terminal, pygame or none.")] = "",
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
+    rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
 ) -> None:
@@ -62,6 +63,7 @@ def play_command(
                 seed=seed,
                 out=folder,
                 invalid=invalid,
+                rewards=split_agents(rewards) if rewards else None,
                 on_step=drawn,
                 on_record=keep,
                 live=1 if drawn else 256,
@@ -218,10 +220,7 @@ def _watch(record: EpisodeRecord, seat: int | None, pause: float) -> None:
     spec = registry().environment(record.env)
     artist = renderer(spec, "terminal")()
     artist.names = record.agents
-    final = replay(record)
-    episode = Episode(final.game, record.seed, spec=spec, invalid=record.invalid)
-    artist.draw(episode, seat)
-    for played in final.history():
-        time.sleep(pause)
-        episode.repeat(played)
+    for number, episode in enumerate(retrace(record)):
+        if number:
+            time.sleep(pause)
         artist.draw(episode, seat)

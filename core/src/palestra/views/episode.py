@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from palestra.episode import Episode
 from palestra.game import Game
+from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
 from palestra.views.opening import open_game
 
@@ -16,8 +18,12 @@ def make(
     seed: int | None = None,
     invalid: str = "raise",
     compiled: bool | None = None,
+    rewards: Sequence[str] | None = None,
+    gamma: float = 1.0,
     **options: Any,
 ) -> Episode:
-    """Open an episode; `options` go to the game."""
+    """Open an episode; `rewards` names step shapers, `options` go to the game."""
     spec, game = open_game(env, options)
-    return Episode(game, seed, invalid=invalid, compiled=compiled, spec=spec)
+    return open_episode(
+        game, seed, rewards=rewards, gamma=gamma, invalid=invalid, compiled=compiled, spec=spec
+    )

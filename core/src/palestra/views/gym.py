@@ -14,6 +14,7 @@ from palestra.episode import Episode
 from palestra.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.game import Game
 from palestra.registry import AgentLike, make_agent, renderer
+from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
 from palestra.views.opening import RENDER_MODES, check_obs, open_game
 from palestra.views.spaces import AnyText
@@ -26,7 +27,8 @@ class GymView(gymnasium.Env[Any, Any]):
     obs="array": observations of `game.observation_space`, actions by number, the mask in
     `info["action_mask"]` and `action_masks()`. obs="text": observations and actions are strings.
     `invalid` is the policy for illegal moves (see `Episode`); it ends the episode by default, as
-    PettingZoo's classic games do. `info["invalid"]` counts the seat's illegal moves.
+    PettingZoo's classic games do. `info["invalid"]` counts the seat's illegal moves. `rewards`
+    names step shapers to pay ("env": the game's own terms) under the learner's discount `gamma`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
@@ -43,6 +45,8 @@ class GymView(gymnasium.Env[Any, Any]):
         obs: str = "array",
         invalid: str = "forfeit",
         compiled: bool | None = None,
+        rewards: Sequence[str] | None = None,
+        gamma: float = 1.0,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
@@ -53,7 +57,15 @@ class GymView(gymnasium.Env[Any, Any]):
             raise InvalidOption(f"render_mode {render_mode!r}; choose from: {RENDER_MODES}")
         self.game, self.seat, self.render_mode = game, seat, render_mode
         self.obs = check_obs(obs)
-        self._episode = Episode(game, 0, invalid=invalid, compiled=compiled, spec=spec)
+        self._episode = open_episode(
+            game,
+            0,
+            rewards=rewards,
+            gamma=gamma,
+            invalid=invalid,
+            compiled=compiled,
+            spec=spec,
+        )
         self._fresh = False  # whether reset() has been called
         self._rivals = _rivals(game, seat, opponents)
         self._since = [0] * game.num_players

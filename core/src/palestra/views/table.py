@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from palestra.episode import Episode
 from palestra.errors import InvalidAction
 from palestra.game import Game
 from palestra.registry import renderer
+from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
 from palestra.views.opening import RENDER_MODES, check_obs, open_game
 from palestra.views.spaces import AnyText, masked
@@ -51,6 +53,8 @@ class TableView:
         obs: str = "array",
         invalid: str = "forfeit",
         compiled: bool | None = None,
+        rewards: Sequence[str] | None = None,
+        gamma: float = 1.0,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
@@ -64,7 +68,15 @@ class TableView:
             "render_fps": 4,
             "is_parallelizable": game.order == "simultaneous",
         }
-        self._episode = Episode(game, 0, invalid=invalid, compiled=compiled, spec=spec)
+        self._episode = open_episode(
+            game,
+            0,
+            rewards=rewards,
+            gamma=gamma,
+            invalid=invalid,
+            compiled=compiled,
+            spec=spec,
+        )
         self.possible_agents = list(game.players)
         self.agents = []
         self._seat = {player: seat for seat, player in enumerate(game.players)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra import InvalidOption, Transition
+
 from palestra_envs.grid.foraging import Foraging
 from palestra_envs.grid.foraging_rules import place_of
 
@@ -20,14 +22,16 @@ def distance_potential(game: Foraging, state: Any, player: int) -> float:
     return -min(distances, default=0) / (game.rows + game.columns)
 
 
-def food_distance(
-    game: Foraging, before: Any, after: Any, player: int, gamma: float
-) -> dict[str, float]:
+def food_distance(step: Transition) -> dict[str, float]:
     """Pay for coming nearer to food: {"food-distance": gamma * phi(after) - phi(before)}.
 
     phi is `distance_potential`. Discounted and summed over an episode this comes to -phi of its
     first state whatever was played, so no policy gains on another by it (Ng, Harada and Russell,
     "Policy invariance under reward transformations", ICML 1999).
     """
-    now = distance_potential(game, after, player)
-    return {"food-distance": gamma * now - distance_potential(game, before, player)}
+    if not isinstance(step.game, Foraging):
+        name = type(step.game).__name__
+        raise InvalidOption(f"food-distance shapes grid/Foraging-v0, not {name}")
+    before = distance_potential(step.game, step.before, step.player)
+    after = distance_potential(step.game, step.after, step.player)
+    return {"food-distance": step.gamma * after - before}

@@ -1,0 +1,158 @@
+"""Step shapers: rewards a caller names beside, or instead of, the game's own.
+
+`rewards=["env", "food-distance"]` pays the game's own terms and those of the shaper of that name;
+`rewards=["food-distance"]` only the latter. Outcomes, search agents and the rules never see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from palestra.agents import parse_agent
+from palestra.episode import Episode, Snapshot
+from palestra.errors import InvalidOption, UnknownName
+from palestra.game import Game, Step, total
+from palestra.registry import registry
+from palestra.specs import load_entry_point
+
+OWN = "env"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step as a shaper sees it, for one seat; `before` and `after` are states to read only."""
+
+    game: Game[Any, Any]
+    before: Any
+    actions: Mapping[int, Any]
+    after: Any
+    player: int
+    over: bool
+    gamma: float
+
+
+Shaper = Callable[[Transition], Mapping[str, float]]
+
+
+def load_shaper(text: str) -> Shaper:
+    """The step shaper a name such as `food-distance` or `stages:first=0.5` asks for."""
+    name, options, _ = parse_agent(text)
+    known = registry().rewards
+    if name not in known:
+        steps = [OWN, *(spec.name for spec in known.values() if spec.shape == "step")]
+        raise UnknownName("reward", name, steps)
+    if known[name].shape != "step":
+        raise InvalidOption(
+            f"reward {name!r} is made for whole {known[name].shape}s; only step shapers can pay "
+            "while an episode runs"
+        )
+    shaper: Shaper = partial(load_entry_point(known[name].entry_point), **options)
+    return shaper
+
+
+def open_episode(
+    game: Game[Any, Any],
+    seed: int | None = None,
+    *,
+    rewards: Sequence[str] | None = None,
+    gamma: float = 1.0,
+    **settings: Any,
+) -> Episode:
+    """An episode that pays what `rewards` names: by default the game's own terms."""
+    names = (rewards,) if isinstance(rewards, str) else tuple(rewards or (OWN,))
+    if names == (OWN,):
+        return Episode(game, seed, **settings)
+    return ShapedEpisode(game, seed, rewards=names, gamma=gamma, **settings)
+
+
+class ShapedEpisode(Episode):
+    """An episode whose rewards are composed, in the order named, from shapers and the game's own.
+
+    `gamma` is the learner's discount, which potential-based shapers need.
+    """
+
+    def __init__(
+        self,
+        game: Game[Any, Any],
+        seed: int | None = None,
+        *,
+        rewards: Sequence[str],
+        gamma: float = 1.0,
+        **settings: Any,
+    ) -> None:
+        if not 0 <= gamma <= 1:
+            raise InvalidOption(f"gamma must be from 0 to 1, not {gamma}")
+        self.rewards_from, self.gamma = tuple(rewards), gamma
+        self._shapers = {name: load_shaper(name) for name in rewards if name != OWN}
+        super().__init__(game, seed, **settings)
+
+    def _clear(self, start: Any) -> None:
+        super()._clear(start)
+        self._terms: tuple[Any, ...] = ()  # (all before, of this step), so that forks share them
+        self._paid = [0.0] * self.game.num_players
+        self._total = list(self._paid)
+
+    def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
+        before, turn = self.state, self.turn
+        super().act(actions, notes)
+        if self.turn == turn + 1 and self._history and self._extra is None:
+            self._shape(before)
+
+    def _shape(self, before: Any) -> None:
+        assert self._history is not None
+        if self._terms and self._terms[2] == self.turn:
+            return  # a repaired move was shaped already
+        after, actions = self._world.state, self._history[1]
+        terms: dict[int, dict[str, float]] = {}
+        for player in range(self.game.num_players):
+            step = Transition(
+                self.game, before, actions, after, player, not self.to_act, self.gamma
+            )
+            named: dict[str, float] = {}
+            for name in self.rewards_from:
+                own = self._world.step.rewards.get(player, {}) if name == OWN else None
+                named |= self._shapers[name](step) if own is None else own
+            terms[player] = named
+        self._terms = (self._terms, terms, self.turn)
+        self._paid = [total(terms[player]) for player in range(self.game.num_players)]
+        self._total = [a + b for a, b in zip(self._total, self._paid, strict=True)]
+
+    @property
+    def rewards(self) -> Sequence[float]:
+        return self._paid if self._extra is None else super().rewards
+
+    @property
+    def step(self) -> Step:
+        if self._extra is not None or not self._terms:
+            return super().step
+        return replace(self._world.step, rewards=self._terms[1])
+
+    @property
+    def returns(self) -> Sequence[float]:
+        if self._extra is None:
+            return self._total
+        return [value + self._extra[p] for p, value in enumerate(self._total)]
+
+    def terms_by_step(self) -> list[Mapping[int, Mapping[str, float]]]:
+        """What every shaped step so far paid, by seat and term."""
+        found, link = [], self._terms
+        while link:
+            found.append(link[1])
+            link = link[0]
+        return found[::-1]
+
+    def plain(self) -> Episode:
+        twin = Episode.__new__(Episode)
+        twin.__dict__.update(self.fork().__dict__)
+        return twin
+
+    def snapshot(self) -> Snapshot:
+        return replace(super().snapshot(), shaped=(self._terms, self._paid, self._total))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
+        if snapshot.shaped is not None:
+            self._terms, self._paid, self._total = snapshot.shaped
