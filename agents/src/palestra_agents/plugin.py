@@ -55,3 +55,10 @@ def palestra_models(uri: str, options: dict[str, Any]) -> Any:
     from palestra_agents.echo import EchoModel
 
     return EchoModel(rest, **options)
+
+
+@hookimpl
+def palestra_commands(app: Any) -> None:
+    from palestra_agents.solving import solve_command
+
+    app.command("solve")(solve_command)

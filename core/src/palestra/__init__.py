@@ -26,6 +26,7 @@ from palestra.errors import (
 from palestra.events import Event, only
 from palestra.game import Game, Outcome, Result, Seat, Step
 from palestra.hooks import hookimpl
+from palestra.metrics import measure
 from palestra.record import (
     EpisodeRecord,
     iter_records,
@@ -123,6 +124,7 @@ __all__ = [
     "iter_records",
     "make",
     "make_agent",
+    "measure",
     "only",
     "open_model",
     "play",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -64,7 +64,6 @@ class Runner:
         max_steps: int | None = None,
         rewards: Sequence[str] | None = None,
         gamma: float = 1.0,
-        on_step: Callable[[Episode], None] | None = None,
     ) -> None:
         if len(agents) != game.num_players:
             raise InvalidOption(
@@ -77,7 +76,7 @@ class Runner:
         self.ledger = Ledger(budgets)
         self._rewards, self._gamma = rewards, gamma
         self._hooks = listeners or Listeners()
-        self._live, self._max_steps, self._on_step = live, max_steps, on_step
+        self._live, self._max_steps = live, max_steps
 
     def run(self, numbers: Iterable[int]) -> Iterator[EpisodeRecord]:
         """Play the episodes with these numbers; yields each record as it is finished."""
@@ -195,12 +194,10 @@ class Runner:
             live.since[player] = len(episode.transcript(player)) if self._reads(items) else 0
         episode.act(actions, notes)
         live.errors.clear()
-        if self._hooks.stepped:
-            self._hooks.stepped(episode=episode)
         if self._max_steps and episode.turn >= self._max_steps:
             episode.truncate(f"{self._max_steps} steps played")
-        if self._on_step:
-            self._on_step(episode)
+        if self._hooks.stepped:
+            self._hooks.stepped(episode=episode)
 
     @staticmethod
     def _reads(items: list[Asked]) -> bool:
@@ -262,8 +259,6 @@ def play(
     max_steps: int | None = None,
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
-    on_step: Callable[[Episode], None] | None = None,
-    on_record: Callable[[EpisodeRecord], None] | None = None,
     **options: Any,
 ) -> list[EpisodeRecord]:
     """Play episodes and return their records, in order of episode.
@@ -294,15 +289,12 @@ def play(
         max_steps=max_steps,
         rewards=rewards,
         gamma=gamma,
-        on_step=on_step,
     )
     records = []
     for record in runner.run(range(episodes)):
         records.append(record)
         if out is not None:
             write_records(Path(out) / "episode.jsonl", [record])
-        if on_record:
-            on_record(record)
     return sorted(records, key=lambda record: record.number)
 
 

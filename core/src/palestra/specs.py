@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,6 +26,11 @@ def load_entry_point(entry_point: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except AttributeError as error:
         raise PluginError(f"entry point {entry_point!r}: {error}") from error
+
+
+def names_environment(patterns: Iterable[str], env: str) -> bool:
+    """Whether ids, namespaces (`"text/*"`) or `"*"` name an environment id."""
+    return any(p in ("*", env, f"{env.split('/', 1)[0]}/*") for p in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,9 @@ class AgentSpec:
     plays: tuple[str, ...] = ("*",)
     needs: tuple[str, ...] = ()
 
+    def can_play(self, env: str) -> bool:
+        return names_environment(self.plays, env)
+
 
 RewardShape = Literal["step", "episode", "group"]
 
@@ -105,9 +113,16 @@ class RendererSpec:
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """A named number computed from one `EpisodeRecord`."""
+    """A named number computed from one `EpisodeRecord` of an environment in `measures`.
+
+    `measures` lists ids, namespaces (`"text/*"`) or `"*"`.
+    """
 
     name: str
     entry_point: str
     summary: str
     unit: str = ""
+    measures: tuple[str, ...] = ("*",)
+
+    def applies_to(self, env: str) -> bool:
+        return names_environment(self.measures, env)

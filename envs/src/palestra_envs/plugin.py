@@ -99,15 +99,28 @@ def palestra_rewards() -> list[RewardSpec]:
 def palestra_metrics() -> list[MetricSpec]:
     return [
         MetricSpec(
-            "total-gain", "palestra_envs.text.metrics:total_gain", "Returns of all seats together."
+            "total-gain",
+            "palestra_envs.text.metrics:total_gain",
+            "Returns of all seats together.",
+            measures=("text/*",),
         ),
         MetricSpec(
-            "equality", "palestra_envs.text.metrics:equality", "1 - Gini coefficient of returns."
+            "equality",
+            "palestra_envs.text.metrics:equality",
+            "1 - Gini coefficient of returns.",
+            measures=("text/*",),
         ),
         MetricSpec(
             "rounds-survived",
             "palestra_envs.text.metrics:rounds_survived",
             "Rounds harvested before the stock collapsed, or all of them.",
             unit="rounds",
+            measures=("text/Commons-v0",),
+        ),
+        MetricSpec(
+            "efficiency",
+            "palestra_envs.text.metrics:efficiency",
+            "Total gain over the most that can be caught sustainably.",
+            measures=("text/Commons-v0",),
         ),
     ]

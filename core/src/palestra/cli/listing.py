@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from palestra.cli.arguments import complete_id
+from palestra.metrics import metrics_for
 from palestra.registry import load_game, registry, specs
 from palestra.specs import AgentSpec, EnvSpec
 
@@ -86,11 +87,6 @@ def options_of(spec: AgentSpec) -> str:
     return ", ".join(f"{p.name}={p.default!r}" for p in parameters.values() if p.name != "seed")
 
 
-def can_play(agent: AgentSpec, env: EnvSpec) -> bool:
-    """Whether an agent's spec names an environment, by id, namespace or `*`."""
-    return any(plays in ("*", env.id, f"{env.namespace}/*") for plays in agent.plays)
-
-
 def info(env: EnvId) -> None:
     """Show an environment's facts, options, rules and who can play it."""
     spec = registry().environment(env)
@@ -109,7 +105,7 @@ def info(env: EnvId) -> None:
 
 def _facts(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
     options = ", ".join(f"{f.name}={getattr(game, f.name)!r}" for f in fields(game))
-    agents = [a.name for a in registry().agents.values() if can_play(a, spec)]
+    agents = [a.name for a in registry().agents.values() if a.can_play(spec.id)]
     facts = [
         ("players", f"{seats_text(spec)} ({game.num_players} by default)"),
         ("moves", spec.moves),
@@ -121,7 +117,8 @@ def _facts(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         ("paper", spec.paper),
         ("splits", ", ".join(spec.splits)),
         ("agents", ", ".join(sorted(agents))),
-        ("views", "gym, aec, parallel, episode"),
+        ("metrics", ", ".join(metric.name for metric in metrics_for(spec.id))),
+        ("views", "gym, aec, parallel, batch, episode"),
     ]
     if "array" in spec.observations:
         facts.insert(6, ("observation", str(game.observation_space(0))))

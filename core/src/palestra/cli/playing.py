@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from palestra.cli.arguments import read_options, seat_agents, split_agents
+from palestra.cli.listeners import Collector, Narrator, Watcher
 from palestra.cli.listing import EnvId, table
-from palestra.episode import Episode
 from palestra.errors import InvalidOption, PalestraError, RecordError
+from palestra.metrics import measure, metrics_for
 from palestra.record import EpisodeRecord, iter_records, replay, retrace
 from palestra.registry import load_game, registry, renderer
 from palestra.runner import play
@@ -37,6 +38,7 @@ def play_command(
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
+    verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
 ) -> None:
     """Play episodes between agents; records and a replay end up in a folder."""
@@ -46,15 +48,12 @@ def play_command(
     folder = out or _fresh_folder(spec)
     seated = seat_agents(agents, seats)
     console = Console()
-    drawn = _drawer(spec, render or ("terminal" if episodes == 1 else "none"), seated, pause)
-    records: list[EpisodeRecord] = []
+    mode = render or ("terminal" if episodes == 1 and not verbose else "none")
+    hooks: list[Any] = [Narrator(console)] if verbose else []
+    if mode != "none":
+        hooks.append(Watcher(_artist(spec, mode), pause))
     with Progress(console=console, transient=True, disable=episodes == 1) as progress:
-        task = progress.add_task(spec.id, total=episodes)
-
-        def keep(record: EpisodeRecord) -> None:
-            records.append(record)
-            progress.advance(task)
-
+        collector = Collector(progress, progress.add_task(spec.id, total=episodes))
         try:
             play(
                 spec,
@@ -64,16 +63,16 @@ def play_command(
                 out=folder,
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
-                on_step=drawn,
-                on_record=keep,
-                live=1 if drawn else 256,
+                hooks=[collector, *hooks],
+                live=1 if hooks else 256,
                 **options,
             )
         except KeyboardInterrupt:
-            console.print(f"Stopped. {len(records)} of {episodes} episodes were finished and kept.")
-    if records:
-        _report(console, records, seated)
-        _written(console, folder, records, replays)
+            done = len(collector.records)
+            console.print(f"Stopped. {done} of {episodes} episodes were finished and kept.")
+    if collector.records:
+        _report(console, collector.records, seated)
+        _written(console, folder, collector.records, replays)
 
 
 def _fresh_folder(spec: EnvSpec) -> Path:
@@ -81,28 +80,10 @@ def _fresh_folder(spec: EnvSpec) -> Path:
     return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def _drawer(
-    spec: EnvSpec, render: str, agents: list[str], pause: float
-) -> Callable[[Episode], None] | None:
-    """What draws every step, if anything does."""
-    if render not in RENDERS:
-        raise InvalidOption(f"--render {render!r}; choose from: {', '.join(RENDERS)}")
-    if render == "none":
-        return None
-    artist: Any = renderer(spec, MODES[render])()
-    artist.names = tuple(agents)
-
-    def draw(episode: Episode) -> None:
-        try:
-            artist.draw(episode, None)
-        except PalestraError:
-            raise
-        except Exception as error:  # a broken picture never ends an episode
-            typer.echo(f"(not drawn: {type(error).__name__}: {error})", err=True)
-        if pause and not episode.over:
-            time.sleep(pause)
-
-    return draw
+def _artist(spec: EnvSpec, mode: str) -> Any:
+    if mode not in MODES:
+        raise InvalidOption(f"--render {mode!r}; choose from: {', '.join(RENDERS)}")
+    return renderer(spec, MODES[mode])()
 
 
 def _report(console: Console, records: list[EpisodeRecord], agents: list[str]) -> None:
@@ -119,6 +100,10 @@ def _report(console: Console, records: list[EpisodeRecord], agents: list[str]) -
             str(sum(record.mistakes[seat] for record in records)),
         )
     console.print(rows)
+    for spec in metrics_for(records[0].env):
+        mean = sum(measure(record, [spec.name])[spec.name] for record in records) / len(records)
+        unit = f" {spec.unit}" if spec.unit else ""
+        console.print(f"{spec.name:<16}{mean:.4g}{unit}", highlight=False)
 
 
 def _written(console: Console, folder: Path, records: list[EpisodeRecord], replays: bool) -> None:
