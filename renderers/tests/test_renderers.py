@@ -207,5 +207,5 @@ def test_pictures_never_start_the_telling_of_an_array_game() -> None:
     episode = Episode(palestra.game("games/TicTacToe-v0"), 0, compiled=False)
     episode.act({0: 0})
     RgbRenderer().draw(episode, None)
-    assert episode._log is None
+    assert not episode.told
     assert isinstance(episode.events[-1], Event)

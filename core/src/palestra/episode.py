@@ -233,6 +233,11 @@ class Episode:
             self._log = self._retell()
         return self._log
 
+    @property
+    def told(self) -> bool:
+        """Whether somebody has asked for the log, so that reading it costs nothing more."""
+        return self._log is not None
+
     def _retell(self) -> list[list[Event]]:
         world, log = self._at_start(), []
         log.append(list(self.game.opening(world.state)))

@@ -268,7 +268,7 @@ def paint_episode(
     """Paint where an episode stands, for one seat or for a spectator who sees all."""
     end = ending(episode)
     # tell what is already told; never start telling for a picture's sake
-    told = [] if episode._log is None else told_lines(episode, viewer)[-TOLD:]
+    told = told_lines(episode, viewer)[-TOLD:] if episode.told else []
     told += [end] if end else []
     painter.paint(episode.scene(viewer), status_lines(episode, names), told)
 

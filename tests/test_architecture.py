@@ -1,0 +1,87 @@
+"""What may import what, what importing costs, and what no file may hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    path.name: path
+    for path in (*ROOT.glob("*/src/*"), *ROOT.glob("plugins/*/src/*"))
+    if path.is_dir() and path.name.startswith("palestra")
+}
+HEAVY = ("torch", "numba", "pygame", "vllm", "transformers", "PIL", "scipy", "stable_baselines3")
+
+
+def imports(path: Path) -> set[str]:
+    """Top-level names of every package a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_the_packages_are_found() -> None:
+    assert {"palestra", "palestra_envs", "palestra_agents", "palestra_renderers"} <= set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_package_imports_a_plugin(package: str) -> None:
+    others = set(PACKAGES) - {package, "palestra"}
+    for path in PACKAGES[package].rglob("*.py"):
+        assert not imports(path) & others, path
+
+
+@pytest.mark.parametrize("package", sorted(set(PACKAGES) - {"palestra"}))
+def test_plugins_touch_nothing_private_of_others(package: str) -> None:
+    for path in PACKAGES[package].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr):
+                owner = node.value.id if isinstance(node.value, ast.Name) else ""
+                assert owner in ("self", "cls"), f"{path}, line {node.lineno}: {node.attr}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_draws_from_global_generators(package: str) -> None:
+    pattern = re.compile(
+        r"\bnp\.random\.\w+|\bnumpy\.random\.\w+|^import random|^from random", re.M
+    )
+    for path in PACKAGES[package].rglob("*.py"):
+        if "testing" in path.parts:
+            continue  # the kit watches the global generators, and so names them
+        text = "\n".join(line.split("#")[0] for line in path.read_text("utf-8").splitlines())
+        assert not pattern.search(text), path
+
+
+def test_importing_palestra_brings_nothing_heavy() -> None:
+    code = f"import sys, palestra; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_committed_file_names_a_machine() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout: committed files cannot be listed")
+    homes = re.compile(r"/(home|root|Users|work)/[a-z]|\b(10|192\.168)\.\d+\.\d+\.\d+")
+    for name in listed.stdout.split("\0"):
+        path = ROOT / name
+        if name and path.suffix in {".py", ".md", ".toml", ".txt", ".yml", ".json", ""}:
+            assert not homes.search(path.read_text("utf-8", errors="replace")), name
+
+
+def test_every_module_says_what_it_is() -> None:
+    for root in PACKAGES.values():
+        for path in root.rglob("*.py"):
+            assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
