@@ -12,12 +12,6 @@ from palestra.specs import AgentSpec
 def palestra_agents() -> list[AgentSpec]:
     return [
         AgentSpec(
-            "random", "palestra_agents.simple:RandomAgent", "scripted", "A random legal action."
-        ),
-        AgentSpec(
-            "first", "palestra_agents.simple:FirstLegalAgent", "scripted", "The first legal action."
-        ),
-        AgentSpec(
             "minimax",
             "palestra_agents.minimax:MinimaxAgent",
             "search",

@@ -72,7 +72,9 @@ class Registry:
             if bare in self.disputes:
                 raise PluginError(self.disputes[bare])
             namespaces = sorted({s.namespace for s in self.environments.values()})
-            hint = f"Installed namespaces: {', '.join(namespaces) or 'none'}."
+            hint = f"Installed namespaces: {', '.join(namespaces)}."
+            if not namespaces:
+                hint = 'No environments are installed; pip install "palestra[all]".'
             raise UnknownName("environment", name, self.environments, hint + self._broken())
         return spec  # type: ignore[no-any-return]
 

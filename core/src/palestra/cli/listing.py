@@ -135,6 +135,9 @@ def list_plugins() -> None:
         gives += [hook[9:] for hook in plugin.hooks if hook not in plugin.gives]
         rows.add_row(name.strip(), plugin.distribution, plugin.status, ", ".join(gives))
     console = Console()
-    console.print(rows if plugins else 'No plugins. Try: pip install "palestra[standard]"')
+    console.print(rows if plugins else "No plugins are loaded.")
+    if not registry().environments:
+        told = 'No environments. Try: pip install "palestra[all]"'
+        console.print(told, markup=False, soft_wrap=True)
     for failure in registry().plugins.failures:
         console.print(f"\n{failure}", style="red", markup=False, soft_wrap=True)

@@ -1,10 +1,11 @@
-"""Agents that do not think: random, and first legal."""
+"""Agents that do not think: random, and first legal. What opponents are by default."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, Rng, Turn
+from palestra.agents import Agent, Decision, Turn
+from palestra.rng import Rng
 
 
 class RandomAgent(Agent):
