@@ -166,14 +166,15 @@ class Agent(ABC):
 
 
 class FunctionAgent(Agent):
-    """A plain function from one turn to an action, as an agent."""
+    """A plain function as an agent: from one turn to an action, or to a whole `Decision`."""
 
     def __init__(self, function: Callable[[Turn], Any], name: str = "") -> None:
         self._function = function
         self.name = name or getattr(function, "__name__", "function")
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._function(turn)) for turn in turns]
+        answers = map(self._function, turns)
+        return [a if isinstance(a, Decision) else Decision(a) for a in answers]
 
 
 _OPTION = re.compile(r"^[a-z_]+=")

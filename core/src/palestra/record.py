@@ -120,9 +120,15 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True):
         return [e for e in self.events if e.audience is None or player in e.audience]
 
 
+def as_json(value: Any) -> Any:
+    """A value as whoever reads it from a file will see it: tuples are lists, structs objects."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
 def write_event(event: Event) -> EventRecord:
     audience = None if event.audience is None else sorted(event.audience)
-    return EventRecord(event.kind, event.text, msgspec.to_builtins(dict(event.data)), audience)
+    data = as_json(dict(event.data)) if event.data else {}
+    return EventRecord(event.kind, event.text, data, audience)
 
 
 def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
@@ -193,7 +199,7 @@ def _turn(world: World, player: int, action: Any, note: TurnNote | None) -> Turn
     gone = isinstance(action, Forfeit)
     return TurnRecord(
         player=player,
-        action=None if gone else msgspec.to_builtins(action),
+        action=None if gone else as_json(action),
         text=action.why if gone else game.action_text(state, player, action),
         legal=legal.nonzero()[0].tolist() if hasattr(legal, "nonzero") else str(legal),
         status="forfeit" if gone else (note.status if note else "ok"),
@@ -240,7 +246,7 @@ def _outcome(outcome: Outcome) -> OutcomeRecord:
 def options_of(game: Game[Any, Any]) -> dict[str, Any]:
     """A game's options as JSON."""
     fields = getattr(game, "__dataclass_fields__", {})
-    options: dict[str, Any] = msgspec.to_builtins({name: getattr(game, name) for name in fields})
+    options: dict[str, Any] = as_json({name: getattr(game, name) for name in fields})
     return options
 
 
@@ -263,6 +269,7 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
         spec = registry().environment(record.env)
         game = load_game(spec, record.options)
     episode = _restart(record, game, spec)
+    _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
     for number, step in enumerate(record.steps):
         _replay_step(episode, number, step)
     if episode.over != (record.outcome is not None):

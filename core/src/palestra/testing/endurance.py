@@ -22,7 +22,7 @@ SLOWER = 5.0  # how much slower the last tenth may be; leak-induced growth is fa
 def resets_leave_nothing(subject: Subject) -> None:
     """10,000 resets without growth in memory, observation length or time a step."""
     obs = "text" if "text" in subject.spec.observations else "array"
-    env = GymView(subject.spec, obs=obs, **subject.options)
+    env = GymView(subject.game, obs=obs)
     lengths, times, sizes = [], [], []
     _group(env, 50)  # warm caches
     tracemalloc.start()

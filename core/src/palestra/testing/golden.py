@@ -106,7 +106,7 @@ def matches_golden_transcript(subject: Subject) -> None:
     require(len(kept) == len(now), f"{path.name} has {len(kept)} lines, the game now {len(now)}")
 
 
-def write_golden(subject: Subject, *, rewrite: bool) -> tuple[Path, bool]:
+def write_golden(subject: Subject, *, rewrite: bool = False) -> tuple[Path, bool]:
     """Write the transcript if it is missing, or again; says whether it did."""
     path = golden_path(subject)
     if path.exists() and not rewrite:

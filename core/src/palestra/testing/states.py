@@ -89,9 +89,10 @@ def record_replays_exactly(subject: Subject) -> None:
             pass
         record = record_episode(episode)
         try:
-            again = replay(record)
+            again = replay(record, subject.game)
         except Divergence as error:
             raise Failed(str(error)) from error
+        again.spec = episode.spec
         require(record_episode(again) == record, f"seed {seed}: the replay's record differs")
 
 

@@ -1,0 +1,108 @@
+"""Reading and writing typed actions, whatever surrounds them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
+from palestra.actions import read_action
+
+
+class Bid(TextAction, frozen=True):
+    amount: int
+    suit: str = "clubs"
+
+
+class Speak(TextAction, frozen=True):
+    text: str
+
+
+class Fold(TextAction, frozen=True):
+    pass
+
+
+TYPES = (Bid, Speak, Fold)
+GRAMMAR = Grammar(
+    (
+        Option(Bid, {"amount": Integer(1, 9), "suit": OneOf(("clubs", "hearts"))}),
+        Option(Speak, {"text": Text(60, ("hello",))}),
+        Option(Fold),
+    )
+)
+
+
+def read(text: str) -> TextAction:
+    return read_action(text, GRAMMAR, TYPES)
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("Bid(amount=3)", Bid(3)),
+        ("Bid(3, 'hearts')", Bid(3, "hearts")),
+        ("I think I should Bid(amount=2, suit='hearts').", Bid(2, "hearts")),
+        ("Bid(amount=9)? No. Bid(amount=1)", Bid(1)),
+        ("**Fold()**", Fold()),
+        ("Speak(text='a (b) \\'c\\' ) d')", Speak("a (b) 'c' ) d")),
+        ('Speak(text="it\'s")', Speak("it's")),
+        ('{"type": "Bid", "amount": 4}', Bid(4)),
+        ('Here: {"type": "Speak", "text": "hi"} as asked', Speak("hi")),
+        ("Bid (amount=5)", Bid(5)),
+    ],
+)
+def test_moves_are_read_out_of_what_surrounds_them(text: str, action: TextAction) -> None:
+    assert read(text) == action
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no action found"),
+        ("bid three", "no action found"),
+        ("Raise(amount=3)", "no action found"),
+        ("Bid(amount=10)", "amount must be from 1 to 9, not 10"),
+        ("Bid(amount=True)", "whole number"),
+        ("Bid(amount=2.5)", "whole number"),
+        ("Bid(amount=3, suit='spades')", "suit must be one of"),
+        ("Bid(amount=", "never closed"),
+        ("Bid(1, 'clubs', 3)", "takes 2 values"),
+        ("Bid(amount=__import__('os'))", "cannot be read"),
+        ("Speak(text='" + "x" * 61 + "')", "61 characters, more than 60"),
+        ("Fold(1)", "takes 0 values"),
+    ],
+)
+def test_a_refusal_says_what_came_what_is_legal_and_gives_an_example(text: str, why: str) -> None:
+    with pytest.raises(InvalidAction) as caught:
+        read(text)
+    message = str(caught.value)
+    assert why in message
+    assert "Bid(amount=1..9, suit='clubs'|'hearts') or Speak(" in message
+    assert "for example: " in message
+    assert caught.value.read == text
+
+
+@given(st.integers(0, 2**32))
+def test_every_legal_action_is_read_as_it_is_written(seed: int) -> None:
+    action = GRAMMAR.sample(Rng(seed))
+    assert action in GRAMMAR
+    assert read(repr(action)) == action
+
+
+@given(st.text(max_size=60))
+def test_what_is_said_survives_writing_and_reading(text: str) -> None:
+    assert read(repr(Speak(text))) == Speak(text)
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    with suppress(InvalidAction):
+        assert read(text) in GRAMMAR
+
+
+def test_an_action_of_another_kind_is_not_possible_now() -> None:
+    only_fold = Grammar((Option(Fold),))
+    assert only_fold.problem(Bid(1)) == "Bid is not possible now"
+    assert only_fold.problem("Fold") == "'Fold' is not possible now"

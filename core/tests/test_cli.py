@@ -1,0 +1,223 @@
+"""The command line: what it prints, writes, refuses and survives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from palestra.cli import main
+from palestra.record import read_records
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run the program in a folder of its own and collect what it says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> Result:
+        code = 0
+        try:
+            main(list(arguments))
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return Result(code, out, err)
+
+    return call
+
+
+def test_list_filters(run: Run) -> None:
+    assert "text/Commons-v0" in run("list").out
+    boards = run("list", "--family", "board").out
+    assert "games/ConnectFour-v0" in boards
+    assert "text/Commons-v0" not in boards
+    assert "Nothing installed matches" in run("list", "--family", "opera").out
+
+
+def test_info_tells_facts_rules_options_and_agents(run: Run) -> None:
+    told = run("info", "grid/Foraging-v0").out
+    for word in ("simultaneous", "sight=", "forager", "Albrecht", "Discrete(6)", "1-20"):
+        assert word in told
+
+
+def test_agents_and_plugins_are_listed(run: Run) -> None:
+    agents = run("agents").out
+    assert "simulations=200" in agents
+    assert "harvester" in agents
+    plugins = run("plugins").out
+    assert "palestra-games" in plugins
+    assert "loaded" in plugins
+
+
+def test_play_writes_a_record_and_replays(run: Run, tmp_path: Path) -> None:
+    done = run("play", "games/TicTacToe-v0", "--agents", "minimax,random", "--pause", "0")
+    assert done.code == 0
+    assert "minimax" in done.out
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert {p.name for p in folder.iterdir()} == {"episode.jsonl", "replay.gif", "replay.html"}
+    verified = run("replay", str(folder / "episode.jsonl"), "--verify")
+    assert "replays exactly" in verified.out
+
+
+def test_one_agent_may_take_all_seats_and_many_may_set_their_number(run: Run) -> None:
+    quiet = ("--no-replays", "--render", "none", "--out")
+    run("play", "text/Commons-v0", "--agents", "harvester", *quiet, "one")
+    assert len(read_records("one/episode.jsonl")[0].players) == 5
+    run("play", "text/Commons-v0", "--agents", "harvester,random,random", *quiet, "three")
+    assert len(read_records("three/episode.jsonl")[0].players) == 3
+
+
+def test_options_of_agents_and_games_are_read(run: Run) -> None:
+    run(
+        *("play", "games/ConnectFour-v0", "--agents", "mcts:simulations=3,c=1.5,first"),
+        *("-o", "rows=4", "-o", "columns=5", "--out", "x", "--no-replays", "--render", "none"),
+    )
+    (record,) = read_records("x/episode.jsonl")
+    assert record.agents == ("mcts:simulations=3,c=1.5", "first")
+    assert record.options == {"rows": 4, "columns": 5, "line": 4}
+
+
+def test_many_episodes_are_tabled_with_metrics(run: Run) -> None:
+    done = run(
+        "play", "text/Commons-v0", "--agents", "harvester", "--episodes", "3", "--no-replays"
+    )
+    assert "rounds-survived" in done.out
+    assert "12 rounds" in done.out
+    assert "3 score" in done.out
+
+
+def test_verbose_prints_questions_and_answers(run: Run) -> None:
+    done = run(
+        "play", "games/TicTacToe-v0", "--agents", "llm:echo:5,first", "--verbose", "--no-replays"
+    )
+    assert "answers: 5" in done.out
+    assert "again, because" in done.out
+
+
+def test_shaped_rewards_from_the_command_line(run: Run) -> None:
+    run(
+        *("play", "grid/Foraging-v0", "--agents", "forager", "--rewards", "env,food-distance"),
+        *("--out", "x", "--no-replays", "--render", "none"),
+    )
+    assert read_records("x/episode.jsonl")[0].rewards_from == ("env", "food-distance")
+
+
+def test_replay_shows_exports_and_hides_what_a_seat_may_not_see(run: Run) -> None:
+    run("play", "games/KuhnPoker-v0", "--agents", "random", "--out", "k", "--no-replays")
+    file = "k/episode.jsonl"
+    assert run("replay", file, "--pause", "0").out.count("You are dealt") == 2
+    told = run("replay", file, "--pause", "0", "--seat", "0").out
+    assert "You are dealt" in told
+    assert told.count("You are dealt") == 1
+    run("replay", file, "--html", "a.html", "--gif", "b.gif")
+    assert Path("a.html").stat().st_size > 1_000
+    assert Path("b.gif").stat().st_size > 1_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("info", "games/ConectFour-v0"), "did you mean 'games/ConnectFour-v0'"),
+        (("play", "games/TicTacToe-v0", "--agents", "minmax"), "did you mean 'minimax'"),
+        (("play", "games/TicTacToe-v0", "--agents", "random,random,random"), "2 seats need 2"),
+        (("play", "games/TicTacToe-v0", "--agents", "random", "-o", "rows=4"), "takes no options"),
+        (("play", "games/TicTacToe-v0", "--agents", "random", "-o", "rows"), "name=value"),
+        (("play", "games/TicTacToe-v0", "--agents", "random", "--invalid", "skip"), "forfeit"),
+        (("play", "games/TicTacToe-v0", "--agents", "random", "--render", "3d"), "terminal"),
+        (("play", "games/TicTacToe-v0", "--agents", ","), "name at least one agent"),
+        (("play", "games/TicTacToe-v0", "--agents", "llm:gpt:x"), "unknown model scheme 'gpt'"),
+        (("replay", "nowhere.jsonl"), "there is no file nowhere.jsonl"),
+        (("check", "games/Tic-v0"), "unknown environment"),
+        (("solve", "text/Commons-v0"), "cannot be solved"),
+    ],
+)
+def test_every_error_is_one_sentence(arguments: tuple[str, ...], says: str, run: Run) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.err.startswith("palestra: ")
+    assert says in done.err
+    assert "Traceback" not in done.err
+
+
+def test_good_episodes_of_a_damaged_file_are_still_shown(run: Run) -> None:
+    quiet = ("--no-replays", "--render", "none")
+    run("play", "games/TicTacToe-v0", "--agents", "first", "--episodes", "2", "--out", "d", *quiet)
+    file = Path("d/episode.jsonl")
+    file.write_bytes(file.read_bytes()[:-30])
+    done = run("replay", str(file), "--verify")
+    assert "episode 0: games/TicTacToe-v0" in done.out
+    assert "line 2: the line is cut off (1 good episodes before it were kept)" in done.err
+    assert done.code == 2
+
+
+def test_check_prints_a_verdict_and_fails_by_exit_code(run: Run) -> None:
+    one = ("--only", "facts_are_true", "--only", "masks_agree")
+    good = run("check", "games/TicTacToe-v0", *one)
+    assert good.code == 0
+    assert good.out.count("passed") == 2
+    Path("golden").mkdir()
+    Path("golden/TicTacToe-v0.txt").write_text("something else\n")
+    bad = run(
+        "check", "games/TicTacToe-v0", "--only", "matches_golden_transcript", "--golden", "golden"
+    )
+    assert bad.code == 1
+    assert "failed" in bad.out
+
+
+def test_solve_finds_the_value_of_kuhn_poker(run: Run) -> None:
+    done = run("solve", "games/KuhnPoker-v0", "--iterations", "60", "--rows", "1")
+    assert "-0.05" in done.out
+    assert "hold the king" in done.out
+
+
+def test_version_and_module_entry(run: Run) -> None:
+    assert run("--version").out.startswith("palestra 0.")
+    done = subprocess.run(
+        [sys.executable, "-m", "palestra", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("palestra 0.")
+
+
+def test_completion_scripts_are_offered() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "palestra"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "_PALESTRA_COMPLETE": "source_bash"},
+        check=False,
+    )
+    assert "palestra" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "palestra", "play", "games/ConnectFour-v0"]
+    command += ["--agents", "mcts:simulations=40", "--episodes", "100000", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    record = tmp_path / "episode.jsonl"
+    for _ in range(600):
+        if record.exists() and record.stat().st_size:
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "were finished and kept" in out, err
+    assert len(read_records(record)) >= 1

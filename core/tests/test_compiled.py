@@ -1,0 +1,102 @@
+"""The compiled rules: kept across processes, made anew when anything they reach changes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from palestra import InvalidOption
+from palestra.compiled import device_functions, fingerprint, helpers_of
+from palestra_games.games import tic_tac_toe
+from palestra_games.games.connect_four import ConnectFour
+from palestra_games.games.tic_tac_toe import TicTacToe
+
+FIRST_STEP = """
+import palestra
+e = palestra.make("games/TicTacToe-v0", view="episode", seed=0, compiled=True)
+e.act({0: 4})
+print(e.state.board.tolist())
+"""
+
+
+def run(cache: Path) -> str:
+    env = {**os.environ, "PALESTRA_CACHE": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_STEP], capture_output=True, text=True, env=env, check=True
+    )
+    return done.stdout
+
+
+def machine_code(cache: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
+
+
+def test_a_second_process_finds_the_machine_code(tmp_path: Path) -> None:
+    assert run(tmp_path) == "[0, 0, 0, 0, 1, 0, 0, 0, 0]\n"
+    first = machine_code(tmp_path)
+    assert first
+    run(tmp_path)
+    assert machine_code(tmp_path) == first
+
+
+def test_an_unwritable_cache_says_what_to_set(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    env = {**os.environ, "PALESTRA_CACHE": str(blocked / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_STEP], capture_output=True, text=True, env=env, check=False
+    )
+    assert "set PALESTRA_CACHE to a folder" in done.stderr
+
+
+def test_the_fingerprint_knows_options_helpers_and_constants(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert fingerprint(ConnectFour()) == fingerprint(ConnectFour())
+    assert fingerprint(ConnectFour()) != fingerprint(ConnectFour(rows=5))
+    before = fingerprint(TicTacToe())
+    monkeypatch.setattr(tic_tac_toe, "LINES", tic_tac_toe.LINES[:-1])
+    assert fingerprint(TicTacToe()) != before
+    monkeypatch.undo()
+    assert fingerprint(TicTacToe()) == before
+
+    def has_line(board: object, mark: int) -> bool:
+        return False
+
+    monkeypatch.setattr(tic_tac_toe, "has_line", has_line)
+    assert fingerprint(TicTacToe()) != before
+
+
+def test_helpers_are_compiled_once_and_the_module_is_left_alone() -> None:
+    functions = {"advance": TicTacToe.advance, "again": TicTacToe.advance}
+    names = []
+
+    def note(function: object) -> object:
+        names.append(function.__name__)  # type: ignore[attr-defined]
+        return function
+
+    made = device_functions(functions, note)  # type: ignore[arg-type]
+    assert made["advance"] is made["again"]
+    assert names.count("has_line") == 1
+    assert "has_line" in dict(helpers_of(TicTacToe.advance))  # type: ignore[arg-type]
+    assert tic_tac_toe.has_line.__globals__ is vars(tic_tac_toe)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ([("turn", "i1")], "standard field"),
+        ([("item", "i1")], "call the field something else"),
+        ([("flag", "?")], "use np.uint8"),
+    ],
+)
+def test_fields_that_cannot_work_are_refused(fields: list[tuple[str, str]], says: str) -> None:
+    class Odd(TicTacToe):
+        def fields(self) -> list[tuple[str, str]]:
+            return fields
+
+    with pytest.raises(InvalidOption, match=says):
+        Odd().initial_state(0)

@@ -1,0 +1,272 @@
+"""Episodes: policies for illegal moves, branching, snapshots, leaving, the log."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import palestra
+import pytest
+from palestra import ArrayGame, Episode, InvalidAction, InvalidOption, OutOfTurn, Rng
+from palestra.rules import all_act, finish, leave
+from palestra_envs.text.commons import Commons, Harvest
+from palestra_games.games.connect_four import ConnectFour
+from palestra_games.games.kuhn_poker import KuhnPoker
+from palestra_games.games.tic_tac_toe import TicTacToe
+
+
+@dataclass(frozen=True)
+class LastOneStanding(ArrayGame):
+    """Everybody stays (0) or leaves (1) at once; it ends when at most one is left."""
+
+    num_players: int = 3
+
+    order = "simultaneous"
+    payoffs = "general"
+    deterministic = True
+    num_actions = 2
+    observation_shape = (1,)
+    observation_bounds = (0, 9)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        return [("left", np.int8)]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        state.left = config.num_players
+        all_act(state)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for player in range(config.num_players):
+            if state.present[player]:
+                out.rewards[player, 0] = 1.0
+                if actions[player] == 1:
+                    leave(state, player)
+                    state.left -= 1
+        if state.left <= 1:
+            finish(state)
+        else:
+            all_act(state)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        mask[0] = 1
+        mask[1] = 1
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        view[0] = state.left
+
+    def describe(self, state: Any, player: int) -> str:
+        return f"{state.left} are left."
+
+
+def taken(policy: str, **more: Any) -> Episode:
+    """Tic-tac-toe with the centre taken by player 0, player 1 to move."""
+    episode = Episode(TicTacToe(), 3, invalid=policy, **more)
+    episode.act({0: 4})
+    return episode
+
+
+def test_raise_leaves_everything_as_it_was() -> None:
+    episode = taken("raise")
+    before = episode.state_key()
+    with pytest.raises(InvalidAction, match="not legal for player_1"):
+        episode.act({1: 4})
+    assert episode.state_key() == before
+    assert episode.mistakes == (0, 1)
+    assert episode.turn == 1
+
+
+def test_retry_forfeits_after_as_many_tries() -> None:
+    episode = taken("retry:2")
+    for _ in range(2):
+        with pytest.raises(InvalidAction):
+            episode.act({1: 4})
+    episode.act({1: 4})
+    assert episode.over
+    assert episode.outcome.results == ("win", "forfeit")
+    assert list(episode.returns) == [1.0, -1.0]
+
+
+def test_a_good_move_gives_the_tries_back() -> None:
+    episode = taken("retry:1")
+    with pytest.raises(InvalidAction):
+        episode.act({1: 4})
+    episode.act({1: 0})
+    episode.act({0: 1})
+    with pytest.raises(InvalidAction):
+        episode.act({1: 4})
+    assert not episode.over
+
+
+def test_random_plays_a_legal_move_drawn_from_the_episode_alone() -> None:
+    boards = set()
+    for _ in range(3):
+        episode = taken("random")
+        episode.act({1: 4})
+        boards.add(episode.state.board.tobytes())
+        assert episode.turn == 2
+    assert len(boards) == 1
+
+
+def test_noop_does_nothing_where_the_game_has_such_a_move() -> None:
+    episode = Episode(Commons(num_players=2), 0, invalid="noop")
+    episode.act({0: Harvest(7), 1: Harvest(-5)})
+    assert episode.state.caught == [7, 0]
+    with pytest.raises(InvalidOption, match="no no-operation"):
+        taken("noop").act({1: 4})
+
+
+def test_forfeit_pays_the_least_and_rivals_what_is_lost() -> None:
+    episode = taken("forfeit")
+    episode.act({1: 99})
+    assert list(episode.rewards) == [1.0, -1.0]
+    assert episode.step.rewards == {0: {"forfeit": 1.0}, 1: {"forfeit": -1.0}}
+    assert "illegal move" in episode.outcome.reason
+    assert [e.kind for e in episode.events][-1] == "end"
+
+
+@pytest.mark.parametrize("policy", ["retry", "retry:0", "retry:x", "skip", "random:2"])
+def test_unknown_policies_are_refused(policy: str) -> None:
+    with pytest.raises(InvalidOption, match="forfeit"):
+        Episode(TicTacToe(), invalid=policy)
+
+
+@pytest.mark.parametrize("action", [9, -1, 2.5, "4", None, True, [4]])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_anything_that_is_no_legal_number_is_illegal(action: Any, compiled: bool) -> None:
+    episode = Episode(TicTacToe(), 0, compiled=compiled)
+    if action is True:
+        episode.act({0: 1})
+        action, seat = True, 1
+    else:
+        seat = 0
+    with pytest.raises(InvalidAction):
+        episode.act({seat: action})
+
+
+@pytest.mark.parametrize("actions", [{}, {1: 0}, {0: 0, 1: 0}, {5: 0}])
+def test_only_those_asked_may_act(actions: dict[int, int]) -> None:
+    with pytest.raises(OutOfTurn):
+        Episode(TicTacToe(), 0).act(actions)
+
+
+def test_after_the_end_nobody_may_act() -> None:
+    episode = Episode(TicTacToe(), 0)
+    episode.playout(Rng(0))
+    with pytest.raises(OutOfTurn, match="reset"):
+        episode.act({0: 0})
+
+
+GAMES: list[Callable[[], Any]] = [ConnectFour, KuhnPoker, Commons, LastOneStanding]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_snapshot_survives_pickling_and_leads_to_the_same_future(game: Any) -> None:
+    episode = Episode(game(), 5)
+    rng = Rng(1)
+    for _ in range(1):
+        state = episode.state
+        episode.act({p: episode.game.sample(state, p, rng) for p in episode.to_act})
+    kept = pickle.loads(pickle.dumps(episode.snapshot()))
+    ends = []
+    for _ in range(2):
+        twin = Episode(game(), 77)
+        twin.restore(kept)
+        again = Rng(4)
+        while not twin.over:
+            state = twin.state
+            twin.act({p: twin.game.sample(state, p, again) for p in twin.to_act})
+        ends.append((twin.state_key(), tuple(twin.returns), len(twin.events)))
+    assert ends[0] == ends[1]
+    assert twin.seed == 5
+
+
+def test_forks_share_the_past_and_nothing_else() -> None:
+    episode = Episode(ConnectFour(), 1)
+    episode.act({0: 3})
+    twin = episode.fork()
+    twin.act({1: 3})
+    episode.act({1: 0})
+    assert [dict(p.actions) for p in twin.history()] == [{0: 3}, {1: 3}]
+    assert [dict(p.actions) for p in episode.history()] == [{0: 3}, {1: 0}]
+    assert [e.text for e in twin.events] != [e.text for e in episode.events]
+
+
+def test_reset_leaves_nothing_behind() -> None:
+    episode = taken("raise")
+    with pytest.raises(InvalidAction):
+        episode.act({1: 4})
+    _ = episode.log
+    episode.reset(8)
+    assert (episode.turn, episode.mistakes, episode.over) == (0, (0, 0), False)
+    assert not list(episode.history())
+    assert not episode.events
+    assert list(episode.returns) == [0.0, 0.0]
+
+
+def test_those_who_leave_are_never_asked_again() -> None:
+    episode = Episode(LastOneStanding(), 0)
+    episode.act({0: 0, 1: 1, 2: 0})
+    assert episode.to_act == (0, 2)
+    assert episode.present == (0, 2)
+    episode.act({0: 1, 2: 0})
+    assert episode.over
+    assert list(episode.returns) == [2.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("view", ["aec", "parallel"])
+def test_pettingzoo_views_bury_those_who_leave(view: str) -> None:
+    env = palestra.make(LastOneStanding(num_players=3), view=view)
+    env.reset(seed=0)
+    if view == "parallel":
+        _, _, dead, _, _ = env.step({"player_0": 0, "player_1": 1, "player_2": 0})
+        assert dead == {"player_0": False, "player_1": True, "player_2": False}
+        assert env.agents == ["player_0", "player_2"]
+        return
+    for action in (0, 1, 0):
+        env.step(action)
+    assert env.agent_selection == "player_1"
+    assert env.terminations["player_1"]
+    env.step(None)
+    assert env.agents == ["player_0", "player_2"]
+
+
+def test_a_seat_that_leaves_is_done_in_the_gym_view() -> None:
+    env = palestra.make(LastOneStanding(num_players=3), seat=1, opponents="first")
+    env.reset(seed=0)
+    _, reward, terminated, truncated, _ = env.step(1)
+    assert (reward, terminated, truncated) == (1.0, True, False)
+
+
+def test_truncation_from_outside_decides_nothing() -> None:
+    episode = taken("raise")
+    episode.truncate("time is up")
+    assert episode.over
+    assert episode.truncated
+    assert episode.outcome.results == ("truncated", "truncated")
+    assert episode.outcome.reason == "time is up"
+
+
+def test_a_late_look_at_the_log_tells_the_same_story() -> None:
+    early, late = Episode(ConnectFour(), 2), Episode(ConnectFour(), 2)
+    _ = early.log
+    for seat, column in ((0, 3), (1, 3), (0, 2)):
+        early.act({seat: column})
+        late.act({seat: column})
+    assert [e.text for e in early.events] == [e.text for e in late.events]
+
+
+def test_asking_for_numba_where_it_is_missing_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from palestra import compiled
+
+    monkeypatch.setattr(compiled, "numba_installed", lambda: False)
+    with pytest.raises(palestra.MissingExtra, match=r"palestra\[numba\]"):
+        Episode(ConnectFour(rows=4, columns=9), 0, compiled=True)

@@ -1,0 +1,167 @@
+"""The conformance kit finds what is wrong: games broken on purpose, one fault each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import palestra
+import pytest
+from palestra import EnvSpec, Event, Outcome, Step, only
+from palestra.testing.golden import write_golden
+from palestra.testing.kit import CHECKS, check, run_check
+from palestra.testing.subject import Subject
+from palestra_envs.text.negotiation import Negotiation, Table
+from palestra_games.games.kuhn_poker import KuhnPoker
+from palestra_games.games.tic_tac_toe import TicTacToe
+
+BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
+TEXT = EnvSpec("broken/Text-v0", "", (2, 2), "sequential", "general")
+LEFT: list[object] = []
+
+
+@dataclass(frozen=True)
+class ShowsTheCard(KuhnPoker):
+    def describe(self, state: Any, player: int) -> str:
+        return f"{super().describe(state, player)} He has {state.deck[1 - player]}."
+
+
+@dataclass(frozen=True)
+class LeaksInTheArray(KuhnPoker):
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        view[state.deck[1 - player]] = 1
+
+
+@dataclass(frozen=True)
+class TellsEverybody(Negotiation):
+    def opening(self, state: Table) -> list[Event]:
+        return [Event(e.kind, e.text, e.data) for e in super().opening(state)]
+
+
+@dataclass(frozen=True)
+class RepeatsSecrets(Negotiation):
+    def describe(self, state: Table, player: int) -> str:
+        other = self.opening(state)[2 - player]
+        return f"{super().describe(state, player)}\n{other.text}"
+
+
+@dataclass(frozen=True)
+class SharesState(Negotiation):
+    def clone(self, state: Table) -> Table:
+        return state
+
+
+@dataclass(frozen=True)
+class DrawsFromTheProcess(Negotiation):
+    def initial_state(self, seed: int | None = None) -> Table:
+        return super().initial_state(random.randrange(1_000))
+
+
+@dataclass(frozen=True)
+class MaskTooWide(TicTacToe):
+    def action_mask(self, state: Any, player: int) -> Any:
+        return np.ones(9, np.int8)
+
+
+@dataclass(frozen=True)
+class WritesWhatItCannotRead(TicTacToe):
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return "somewhere"
+
+
+@dataclass(frozen=True)
+class PaysTooMuch(Negotiation):
+    def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
+        step = super().step(state, actions)
+        return replace(step, rewards={0: {"deal": 99.0}, 1: {"deal": 99.0}})
+
+
+@dataclass(frozen=True)
+class SaysItIsOverBefore(Negotiation):
+    def outcome(self, state: Table) -> Outcome | None:
+        return super().outcome(state) or Outcome(("win", "loss"), (1.0, -1.0))
+
+
+@dataclass(frozen=True)
+class LeavesItsSpace(TicTacToe):
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        view[0, 0, 0] = 7
+
+
+@dataclass(frozen=True)
+class Forgetful(Negotiation):
+    """Keeps something of every game."""
+
+    def initial_state(self, seed: int | None = None) -> Table:
+        LEFT.append(bytearray(100))
+        return super().initial_state(seed)
+
+
+@pytest.mark.parametrize(
+    ("game", "name", "says"),
+    [
+        (ShowsTheCard, "secrets_stay_hidden", "'describe'"),
+        (LeaksInTheArray, "secrets_stay_hidden", "'observation'"),
+        (ShowsTheCard, "transcripts_keep_secrets", "'describe'"),
+        (TellsEverybody, "transcripts_keep_secrets", "opening betrays"),
+        (RepeatsSecrets, "private_events_stay_private", "reads 'To you"),
+        (SharesState, "clone_is_independent", "changed the original"),
+        (DrawsFromTheProcess, "seeds_decide", "random generator"),
+        (DrawsFromTheProcess, "record_replays_exactly", "diverges"),
+        (MaskTooWide, "masks_agree", "mask"),
+        (WritesWhatItCannotRead, "masks_agree", "somewhere"),
+        (PaysTooMuch, "ends_are_told", "payoff_bounds"),
+        (SaysItIsOverBefore, "ends_are_told", "outcome before the end"),
+        (LeavesItsSpace, "numbers_stay_in_space", "is not in"),
+        (Forgetful, "resets_leave_nothing", "bytes behind"),
+    ],
+)
+def test_a_fault_is_found_and_named(game: Any, name: str, says: str) -> None:
+    spec = BOARD if issubclass(game, palestra.ArrayGame) else TEXT
+    subject = Subject(spec)
+    subject.__dict__["game"] = game()
+    verdict = run_check(subject, name)
+    LEFT.clear()
+    assert verdict.status == "failed", verdict
+    assert says in verdict.detail
+
+
+def test_declared_facts_are_checked() -> None:
+    real = next(s for s in palestra.specs() if s.id == "games/TicTacToe-v0")
+    for wrong in (
+        replace(real, moves="simultaneous"),
+        replace(real, payoffs="common"),
+        replace(real, players=(3, 4)),
+    ):
+        verdict = run_check(Subject(wrong), "facts_are_true")
+        assert verdict.status == "failed"
+
+
+def test_an_unknown_check_names_the_others() -> None:
+    with pytest.raises(palestra.UnknownName, match="masks_agree"):
+        check("games/TicTacToe-v0", only=["mask_agrees"])
+
+
+def test_a_golden_transcript_is_written_once_and_compared(tmp_path: Path) -> None:
+    spec = next(s for s in palestra.specs() if s.id == "games/TicTacToe-v0")
+    subject = Subject(spec, golden=tmp_path)
+    assert run_check(subject, "matches_golden_transcript").status == "failed"
+    path, wrote = write_golden(subject)
+    assert wrote
+    assert run_check(subject, "matches_golden_transcript").status == "passed"
+    assert write_golden(subject) == (path, False)
+    path.write_text(path.read_text().replace("player_0 plays", "player_0 takes"))
+    verdict = run_check(subject, "matches_golden_transcript")
+    assert verdict.status == "failed"
+    assert "takes" in verdict.detail
+
+
+def test_every_check_says_what_it_checks() -> None:
+    assert all(function.__doc__ for function in CHECKS.values())
+    assert only(1).__class__ is frozenset

@@ -1,0 +1,93 @@
+"""The generator against published vectors, and the draws made from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from palestra import InvalidOption, Rng
+from palestra.rng import threefry
+from palestra.rules import randint, shuffle
+from palestra_games.games.tic_tac_toe import TicTacToe
+
+ONES = 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("key", "counter", "words"),
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((ONES, ONES), (ONES, ONES), (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
+def test_known_answers_of_threefry_2x32_20(
+    key: tuple[int, int], counter: tuple[int, int], words: tuple[int, int]
+) -> None:
+    # kat_vectors of Random123 (Salmon et al., 2011)
+    assert threefry(*key, *counter) == words
+
+
+def chi_square(counts: list[int]) -> float:
+    mean = sum(counts) / len(counts)
+    return sum((n - mean) ** 2 / mean for n in counts)
+
+
+def test_integers_are_even() -> None:
+    rng = Rng(7)
+    counts = Counter(rng.below(6) for _ in range(12_000))
+    assert set(counts) == set(range(6))
+    assert chi_square(list(counts.values())) < 20.5  # 5 degrees of freedom, p = 0.001
+
+
+def test_every_order_is_as_likely() -> None:
+    rng, counts = Rng(3), Counter[tuple[int, ...]]()
+    for _ in range(6_000):
+        items = [0, 1, 2]
+        rng.shuffle(items)
+        counts[tuple(items)] += 1
+    assert set(counts) == set(permutations(range(3)))
+    assert chi_square(list(counts.values())) < 20.5
+
+
+def test_weights_are_followed_and_zero_is_never_drawn() -> None:
+    rng = Rng(5)
+    counts = Counter(rng.weighted([1.0, 0.0, 3.0]) for _ in range(8_000))
+    assert set(counts) == {0, 2}
+    assert counts[2] / 8_000 == pytest.approx(0.75, abs=0.02)
+
+
+def test_floats_lie_in_the_half_open_unit_interval() -> None:
+    rng = Rng(1)
+    drawn = [rng.random() for _ in range(4_000)]
+    assert min(drawn) >= 0.0
+    assert max(drawn) < 1.0
+    assert sum(drawn) / len(drawn) == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_same_seed_gives_the_same_numbers_and_streams_differ() -> None:
+    one, same, other = Rng.seeded(9), Rng.seeded(9), Rng.seeded(9, stream=1)
+    first = [one.word() for _ in range(5)]
+    assert first == [same.word() for _ in range(5)]
+    assert first != [other.word() for _ in range(5)]
+
+
+def test_state_and_object_draw_alike() -> None:
+    state = TicTacToe().initial_state(41)
+    state = state.view(np.recarray) if not hasattr(state, "rng") else state
+    rng = Rng(41)
+    state.rng[2] = rng.counter
+    assert [randint(state, 1_000) for _ in range(20)] == [rng.below(1_000) for _ in range(20)]
+    items = np.arange(9)
+    shuffle(state, items)
+    own = list(range(9))
+    rng.shuffle(own)
+    assert items.tolist() == own
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5])
+def test_bad_seeds_are_refused(seed: float) -> None:
+    with pytest.raises(InvalidOption, match="seed"):
+        Rng.seeded(seed)  # type: ignore[arg-type]
