@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
+
 import palestra
-from timing import Row, cpu_seconds, limit, microseconds
+from timing import Row, cpu_seconds, fresh_process, limit, microseconds
 
 SECOND_PROCESS = """
 import gymnasium, palestra, time
@@ -44,16 +46,7 @@ def import_time() -> Row:
 
 def second_process() -> Row:
     """From `gym.make` to the first step of a compiled game, in a process that finds it compiled."""
-    import statistics
-    import subprocess
-    import sys
-
-    found = []
-    for _ in range(6):
-        done = subprocess.run(
-            [sys.executable, "-c", SECOND_PROCESS], check=True, capture_output=True, text=True
-        )
-        found.append(float(done.stdout))
+    found = [float(fresh_process(SECOND_PROCESS)) for _ in range(6)]
     return limit("gym.make to first step", statistics.median(found[1:]), at_most=1, unit="s")
 
 
