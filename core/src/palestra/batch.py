@@ -92,8 +92,7 @@ class Batch:
         self._forfeits = np.array([[game.forfeit(lost)[s] for s in seats] for lost in seats])
         self._constant = (self._blank, self._auto, self._forfeits)
         kept = num_envs if autoreset == "same_step" else 1
-        shape = (kept, game.num_players, *game.observation_shape)
-        self.final_observations = np.zeros(shape, game.observation_dtype)
+        self._finals = np.zeros(kept, game.frame_dtype)
         self._slices = _slices(num_envs, threads)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._dealt = False
@@ -102,6 +101,7 @@ class Batch:
         frames = self.rows["frame"]
         self.actions: Array = frames["actions"]
         self.observations: Array = frames["sights"]
+        self.final_observations: Array = self._finals["sights"]
         self.masks: Array = frames["mask"]
         self.acting: Array = self.rows["acting"].view(np.bool_)
         self.rewards: Array = self.rows["reward"]
@@ -193,8 +193,7 @@ class Batch:
         return self._driver.begin(self.rows, *self._constant, first, last)
 
     def _step_range(self, first: int, last: int) -> int:
-        finals = self.final_observations
-        return self._driver.step(self.rows, finals, *self._constant, first, last, self._mode)
+        return self._driver.step(self.rows, self._finals, *self._constant, first, last, self._mode)
 
     def random_actions(self) -> Array:
         """Write a random legal action for every acting seat into `actions`, and return it."""

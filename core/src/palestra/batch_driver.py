@@ -142,7 +142,7 @@ def deal_row(row: Any, blank: Any, auto: Any, forfeits: Any) -> None:
 
 
 def step_row(
-    row: Any, final: Any, blank: Any, auto: Any, forfeits: Any, mode: int, alone: bool
+    row: Any, finals: Any, i: int, blank: Any, auto: Any, forfeits: Any, mode: int, alone: bool
 ) -> None:
     """One step of a row under an auto-reset mode; rows switched off stay as they are.
 
@@ -165,10 +165,12 @@ def step_row(
         wait_row(row, auto, forfeits)
     flag_row(row)
     if row.over:
-        finish_row(row, final, blank, auto, forfeits, mode)
+        finish_row(row, finals, i, blank, auto, forfeits, mode)
 
 
-def finish_row(row: Any, final: Any, blank: Any, auto: Any, forfeits: Any, mode: int) -> None:
+def finish_row(
+    row: Any, finals: Any, i: int, blank: Any, auto: Any, forfeits: Any, mode: int
+) -> None:
     """Keep how an episode ended; in SAME_STEP deal the next one at once."""
     row.finished = 1
     row.final_length = row.length
@@ -176,7 +178,7 @@ def finish_row(row: Any, final: Any, blank: Any, auto: Any, forfeits: Any, mode:
         row.final_returns[player] = row.frame.returns[player]
         row.final_results[player] = row.frame.state.result[player]
     if mode == SAME_STEP:
-        final[:] = row.frame.sights
+        finals[i] = row.frame
         for player in range(len(row.reward)):
             row.last_reward[player] = row.reward[player]
         deal_row(row, blank, auto, forfeits)
@@ -198,13 +200,12 @@ def begin(rows: Any, blank: Any, auto: Any, forfeits: Any, first: int, last: int
 def step(
     rows: Any, finals: Any, blank: Any, auto: Any, forfeits: Any, first: int, last: int, mode: int
 ) -> int:
-    """Step a range of rows; `finals` takes last sights in SAME_STEP, else it may be one row."""
+    """Step a range of rows; `finals` takes last frames in SAME_STEP, else it may be one row."""
     alone = True
     for player in range(len(auto)):
         alone &= auto[player] == 0
     for i in range(first, last):
-        final = finals[i] if mode == SAME_STEP else finals[0]
-        step_row(rows[i], final, blank[0].frame, auto, forfeits, mode, alone)
+        step_row(rows[i], finals, i, blank[0].frame, auto, forfeits, mode, alone)
     return 0
 
 

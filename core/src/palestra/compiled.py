@@ -99,8 +99,8 @@ def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
     """A template run as it is, over the game's plain functions."""
     names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
     if template == BATCH_DRIVER:
-        names |= _shared(game)
-    return _load_driver(f"palestra_rules_{id(game)}", template, names)
+        names |= row_functions(game)
+    return load_template(f"palestra_rules_{id(game)}", template, names)
 
 
 def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
@@ -115,9 +115,9 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     _write_once(path, template.read_text())
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
-        functions |= _shared(game)
+        functions |= row_functions(game)
     devices = device_functions(functions, njit)
-    module = _load_driver(name, path, {"CONFIG": game.config, "Out": Out, **devices})
+    module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
     sys.modules[name] = module  # as above
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
     for helper, function in list(vars(module).items()):
@@ -127,16 +127,19 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     return module
 
 
-def _shared(game: ArrayGame) -> dict[str, FunctionType]:
-    """What the batch takes over from elsewhere: the generator, and the single driver's core."""
+def row_functions(game: ArrayGame) -> dict[str, FunctionType]:
+    """What rows are played with: the rules, the generator, and the single driver's core."""
     names = {"CONFIG": game.config, "Out": Out, "threefry": threefry, **rule_functions(game)}
     name = f"palestra_shared_{fingerprint(game)}"
-    single = _load_driver(name, DRIVER, names)
+    single = load_template(name, DRIVER, names)
     sys.modules[name] = single  # numba looks the module of a cached function up by name
-    return {"refresh": single.refresh, "settle": single.settle, "threefry": single.threefry}
+    core = {name: getattr(single, name) for name in ("refresh", "settle", "threefry")}
+    return rule_functions(game) | core
 
 
-def _load_driver(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
+def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
+    """A module made from a template file, with `names` among its globals."""
+    """A module made from a template file, with `names` among its globals."""
     found = importlib.util.spec_from_file_location(name, path)
     assert found is not None
     assert found.loader is not None

@@ -6,7 +6,8 @@ from typing import Any
 
 from palestra.array_game import ArrayGame
 from palestra.batch import Batch
-from palestra.errors import InvalidOption, MissingExtra, UnknownName
+from palestra.cuda_batch import CudaBatch
+from palestra.errors import InvalidOption, UnknownName
 from palestra.game import Game
 from palestra.specs import EnvSpec
 from palestra.text_batch import TextBatch
@@ -25,17 +26,17 @@ def make(
     threads: int = 1,
     compiled: bool | None = None,
     **options: Any,
-) -> Batch | TextBatch:
+) -> Batch | CudaBatch | TextBatch:
     """Open the batch view; `options` go to the game.
 
-    An ArrayGame runs in compiled loops over `threads` threads, any other game with an array view
-    in a plain loop with the same interface.
+    An ArrayGame runs in compiled loops over `threads` threads or, with device="cuda", one GPU
+    thread a row; any other game with an array view in a plain loop with the same interface.
     """
     if device not in DEVICES:
         raise UnknownName("device", device, DEVICES)
-    if device == "cuda":
-        raise MissingExtra("the CUDA batch", "palestra[cuda]")
     _, game = open_game(env, options)
+    if device == "cuda":
+        return _on_gpu(game, num_envs, seed, autoreset, threads)
     if isinstance(game, ArrayGame):
         return Batch(
             game, num_envs, seed=seed, autoreset=autoreset, threads=threads, compiled=compiled
@@ -43,3 +44,13 @@ def make(
     if threads != 1 or compiled:
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame: it runs in one plain loop")
     return TextBatch(game, num_envs, seed=seed, autoreset=autoreset)
+
+
+def _on_gpu(
+    game: Game[Any, Any], num_envs: int, seed: int | None, autoreset: str, threads: int
+) -> CudaBatch:
+    if not isinstance(game, ArrayGame):
+        raise InvalidOption(f"{type(game).__name__} is not an ArrayGame; it cannot run on a GPU")
+    if threads != 1:
+        raise InvalidOption('threads are for device="cpu"; a GPU has a thread for every row')
+    return CudaBatch(game, num_envs, seed=seed, autoreset=autoreset)

@@ -1,0 +1,54 @@
+"""Compiles the kernels of every ArrayGame for a GPU of compute capability 9.0, without having one.
+
+Run by test_cuda.py in a process of its own: it tells numba's dispatcher of a device that is not
+there, which is all that compiling asks a device for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import palestra
+from numba import cuda, from_dtype, int64, uint8
+from numba.types import float64
+from palestra import ArrayGame
+from palestra.batch import row_dtype
+from palestra.cuda_batch import kernel_functions
+from palestra.registry import load_game
+
+CAPABILITY = (9, 0)
+
+
+def signatures(game: ArrayGame) -> dict[str, tuple[Any, ...]]:
+    rows = from_dtype(row_dtype(game))[::1]
+    frames = from_dtype(np.dtype(game.frame_dtype))[::1]
+    constant = (rows, uint8[::1], float64[:, ::1])
+    return {
+        "begin": (rows, *constant),
+        "step": (rows, frames, *constant, int64),
+        "see": (rows,),
+        "act_randomly": (rows,),
+        "take_actions": (rows, int64[:, ::1]),
+        "switch": (rows, uint8[::1]),
+    }
+
+
+def main() -> None:
+    dispatcher = importlib.import_module("numba.cuda.dispatcher")
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
+    games = [load_game(spec, {}) for spec in palestra.specs()]
+    for game in games:
+        if not isinstance(game, ArrayGame):
+            continue
+        kernels = kernel_functions(game, cuda, cuda.jit(device=True))
+        for name, signature in signatures(game).items():
+            ptx, _ = cuda.compile_ptx(kernels[name], signature, cc=CAPABILITY)
+            assert ".entry" in ptx, f"{type(game).__name__}.{name}"
+        print(type(game).__name__)
+
+
+if __name__ == "__main__":
+    main()
