@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SYNC := $(BIN)/uv sync --all-packages --all-extras --quiet
+SYNC := $(BIN)/uv sync --all-packages --quiet
 
 # uv looks for wheels where pip has been told to look
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
@@ -12,11 +12,11 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 .PHONY: play test fast format
 
 play: $(BIN)/uv
-	$(SYNC) --no-dev --inexact
+	$(SYNC) --extra numba --extra pygame --no-dev --inexact
 	$(BIN)/palestra play games/ConnectFour-v0 --agents mcts:simulations=400,minimax:depth=4
 
 test: $(BIN)/uv
-	$(SYNC)
+	$(SYNC) --all-extras
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -24,11 +24,11 @@ test: $(BIN)/uv
 
 # what to run while working: no tests that install distributions or start browsers
 fast: $(BIN)/uv
-	$(SYNC)
+	$(SYNC) --all-extras
 	$(BIN)/pytest -m "not slow" -x -q
 
 format: $(BIN)/uv
-	$(SYNC)
+	$(SYNC) --all-extras
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 

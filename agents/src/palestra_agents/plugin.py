@@ -33,6 +33,13 @@ def palestra_agents() -> list[AgentSpec]:
             needs=("deals",),
         ),
         AgentSpec(
+            "ppo",
+            "palestra_agents.ppo.agent:PPOAgent",
+            "learned",
+            "A policy trained by palestra train: ppo:<folder>[,greedy=true].",
+            needs=("array", "torch"),
+        ),
+        AgentSpec(
             "llm",
             "palestra_agents.llm:LLMAgent",
             "llm",
@@ -53,6 +60,8 @@ def palestra_models(uri: str, options: dict[str, Any]) -> Any:
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra_agents.ppo.command import train_command
     from palestra_agents.solving import solve_command
 
     app.command("solve")(solve_command)
+    app.command("train")(train_command)

@@ -1,0 +1,1 @@
+"""Proximal policy optimisation over the batch view: network, training, and the trained agent."""

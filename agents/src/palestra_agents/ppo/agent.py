@@ -1,0 +1,53 @@
+"""A trained policy as an agent: `ppo:runs/…`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, game
+
+from palestra_agents.ppo.network import PolicyValue
+from palestra_agents.ppo.trainer import read_checkpoint
+
+
+class PPOAgent(Agent):
+    """Draws from the policy in the folder `target`, or with `greedy` plays its likeliest action."""
+
+    def __init__(self, *, target: str = "", greedy: bool = False, seed: int | None = None) -> None:
+        if not target:
+            raise InvalidOption("name the folder of a trained policy, as in ppo:runs/foraging")
+        kept = read_checkpoint(Path(target))
+        rules = game(kept["env"], **kept["options"])
+        self._env, self._greedy = kept["env"], greedy
+        space: Any = rules.observation_space(0)
+        self._space = space
+        actions = int(rules.action_space(0).n)
+        self._network = PolicyValue(space, actions, kept["settings"]["hidden"])
+        self._network.load_state_dict(kept["network"])
+        self._rng = Rng.seeded(seed, stream=7)
+
+    def reseed(self, seed: int) -> None:
+        self._rng = Rng.seeded(seed, stream=7)
+
+    @torch.no_grad()
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        for turn in turns:
+            given = turn.game.observation_space(turn.player).shape
+            if given != self._space.shape:
+                raise InvalidOption(
+                    f"this policy was trained on {self._env} and sees arrays of shape "
+                    f"{self._space.shape}; {turn.env} shows arrays of shape {given}"
+                )
+        seen = torch.from_numpy(np.stack([turn.observation for turn in turns]).astype(np.float32))
+        masks = torch.from_numpy(np.stack([turn.mask for turn in turns]))
+        logprobs = self._network(seen, masks)[0].numpy()
+        return [self._decide(row) for row in logprobs]
+
+    def _decide(self, logprobs: np.ndarray) -> Decision:
+        chances = np.exp(logprobs).tolist()
+        chosen = int(logprobs.argmax()) if self._greedy else self._rng.weighted(chances)
+        return Decision(chosen, logprob=float(logprobs[chosen]))

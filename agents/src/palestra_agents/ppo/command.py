@@ -1,0 +1,44 @@
+"""`palestra train`, as it is typed; torch is imported when it runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from palestra import InvalidOption, MissingExtra
+from palestra.cli.arguments import complete_id, read_options
+from rich.console import Console
+
+
+def train_command(
+    env: Annotated[str, typer.Argument(autocompletion=complete_id)],
+    algo: Annotated[str, typer.Option(help="The algorithm: ppo.")] = "ppo",
+    steps: Annotated[int, typer.Option(min=1, help="Steps of all rows together.")] = 1_000_000,
+    out: Annotated[Path | None, typer.Option(help="Folder for the policy and its curve.")] = None,
+    option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
+    setting: Annotated[list[str] | None, typer.Option("--set", help="A PPO setting.")] = None,
+    reports: Annotated[int, typer.Option(min=1, help="How often to evaluate.")] = 10,
+    resume: Annotated[bool, typer.Option(help="Go on from the checkpoint in --out.")] = False,
+) -> None:
+    """Train one policy for every seat; play it afterwards as ppo:FOLDER."""
+    if find_spec("torch") is None:
+        raise MissingExtra("PyTorch, which training needs,", "palestra-agents[torch]")
+    from palestra_agents.ppo.trainer import Trainer
+    from palestra_agents.ppo.training import read_settings, train
+
+    if algo != "ppo":
+        raise InvalidOption(f"--algo {algo!r}; choose from: ppo")
+    folder = out or Path("runs") / f"ppo-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
+    if resume:
+        trainer = Trainer.load(folder)
+        if trainer.env != env:
+            raise InvalidOption(f"{folder} holds a policy for {trainer.env}, not for {env}")
+    else:
+        trainer = Trainer(env, read_options(option or []), read_settings(setting or []))
+    console = Console()
+    train(trainer, steps, folder, reports, console)
+    console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
+    console.print(f"play it: palestra play {env} --agents ppo:{folder},random", soft_wrap=True)

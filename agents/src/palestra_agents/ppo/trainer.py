@@ -1,0 +1,274 @@
+"""PPO with one policy in every seat: self-play where seats are rivals, sharing where they are not.
+
+Schulman, Wolski, Dhariwal, Radford and Klimov, "Proximal policy optimization algorithms", 2017,
+with the details of Huang et al., "The 37 implementation details of PPO", 2022. Each seat of each
+row is a stream of its own: a decision is paid what comes in until the same seat decides again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from palestra import ArrayGame, InvalidOption, game, make
+from palestra.batch import Batch
+from palestra.record import versions_for
+from torch import Tensor, nn
+
+from palestra_agents.ppo.network import PolicyValue
+
+FORMAT = "palestra.ppo/1"
+CHECKPOINT = "policy.pt"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`horizon` steps of `num_envs` rows make one update of `epochs` passes over `minibatches`.
+
+    In a share `random_rivals` of the rows of a two-player zero-sum game one seat plays at random,
+    so that the policy also learns what its own kind would never do to it.
+    """
+
+    num_envs: int = 128
+    horizon: int = 32
+    epochs: int = 4
+    minibatches: int = 4
+    learning_rate: float = 1e-3
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.01
+    value_weight: float = 0.5
+    max_gradient: float = 0.5
+    hidden: int = 128
+    random_rivals: float = 0.25
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("num_envs", "horizon", "epochs", "minibatches", "hidden"):
+            if getattr(self, name) < 1:
+                raise InvalidOption(f"ppo: {name} must be at least 1, not {getattr(self, name)}")
+        for name in ("gamma", "gae_lambda", "random_rivals"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidOption(f"ppo: {name} must be from 0 to 1, not {getattr(self, name)}")
+
+
+@dataclass
+class Rollout:
+    """What happened in one horizon: arrays of (T, N, P, …)."""
+
+    observations: Tensor
+    masks: Tensor
+    acting: Tensor
+    actions: Tensor
+    logprobs: Tensor
+    values: Tensor
+    rewards: Tensor
+    ended: Tensor  # the seat's episode is over after this step
+    bootstrap: Tensor  # value of the last sight where it ended by truncation, else 0
+
+
+class Trainer:
+    """One run: `update` until `steps` is enough, `save` and `load` to go on another day."""
+
+    def __init__(self, env: str, options: Mapping[str, Any], settings: Settings) -> None:
+        rules = game(env, **options)
+        if not isinstance(rules, ArrayGame):
+            raise InvalidOption(f"{env} is not an array game; PPO trains on those")
+        self.env, self.options, self.settings = env, dict(options), settings
+        self.game, self.steps, self.updates = rules, 0, 0
+        self.returns: list[float] = []  # of seats in episodes that ended in the last update
+        torch.manual_seed(settings.seed)
+        space: Any = rules.observation_space(0)
+        self.network = PolicyValue(space, rules.num_actions, settings.hidden)
+        rate = settings.learning_rate
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate, eps=1e-5)
+        self.batch: Batch = make(
+            env, view="batch", num_envs=settings.num_envs, autoreset="same_step", **options
+        )
+        self.batch.reset(settings.seed)
+        self.learning = self._learning_seats()
+
+    def _learning_seats(self) -> Tensor:
+        """(N, P): which seats play the policy and are learned from."""
+        rows, seats = self.settings.num_envs, self.game.num_players
+        learning = torch.ones(rows, seats, dtype=torch.bool)
+        if self.game.payoffs == "zero-sum" and seats == 2:
+            rivals = torch.arange(round(rows * self.settings.random_rivals))
+            learning[rivals, rivals % 2] = False
+        return learning
+
+    # Playing
+
+    def update(self, progress: float = 0.0) -> dict[str, float]:
+        """Play one horizon and learn from it; `progress` in [0, 1] lowers the learning rate."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.learning_rate * max(0.05, 1.0 - progress)
+        rollout = self.collect()
+        advantages, targets = advantages_of(rollout, self.last_values(), self.settings)
+        losses = self.learn(rollout, advantages, targets)
+        self.steps += rollout.acting.shape[0] * rollout.acting.shape[1]
+        self.updates += 1
+        return losses
+
+    def views(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Copies of what every seat sees, may do, and whether it is asked."""
+        batch = self.batch
+        seen = torch.from_numpy(batch.observations.astype(np.float32))
+        masks = torch.from_numpy(batch.masks.copy())
+        return seen, masks, torch.from_numpy(batch.acting.copy())
+
+    def evaluate(self, seen: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities (N, P, A) and values (N, P)."""
+        rows, seats = seen.shape[:2]
+        logprobs, values = self.network(seen.flatten(0, 1), masks.flatten(0, 1))
+        return logprobs.unflatten(0, (rows, seats)), values.unflatten(0, (rows, seats))
+
+    @torch.no_grad()
+    def collect(self) -> Rollout:
+        steps: list[tuple[Tensor, ...]] = []
+        self.returns = []
+        for _ in range(self.settings.horizon):
+            seen, masks, acting = self.views()
+            logprobs, values = self.evaluate(seen, masks)
+            drawn_from = torch.where(self.learning.unsqueeze(-1), logprobs.exp(), masks.float())
+            choice = torch.multinomial(drawn_from.flatten(0, 1), 1).reshape(acting.shape)
+            acting = acting & self.learning
+            chosen = logprobs.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
+            rewards, ended, bootstrap = self._step(choice)
+            steps.append((seen, masks, acting, choice, chosen, values, rewards, ended, bootstrap))
+        return Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
+
+    def _step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Play; rewards, which seats have ended, and what a truncated seat still stood to get."""
+        batch = self.batch
+        _, rewards, terminated, truncated, _ = batch.step(actions.numpy())
+        ended = torch.from_numpy(terminated | truncated)
+        bootstrap = torch.zeros(ended.shape)
+        cut = np.argwhere(truncated)
+        if len(cut):
+            rows, seats = cut.T
+            seen = torch.from_numpy(batch.final_observations[rows, seats].astype(np.float32))
+            masks = torch.ones(len(rows), self.game.num_actions)
+            bootstrap[rows, seats] = self.network(seen, masks)[1]
+        if batch.finished.any():
+            self.returns += batch.statistics()["returns"][batch.finished].ravel().tolist()
+        return torch.from_numpy(rewards.astype(np.float32)), ended, bootstrap
+
+    @torch.no_grad()
+    def last_values(self) -> Tensor:
+        seen, masks, _ = self.views()
+        return self.evaluate(seen, masks)[1]
+
+    # Learning
+
+    def learn(self, rollout: Rollout, advantages: Tensor, targets: Tensor) -> dict[str, float]:
+        """Clipped policy steps on the decisions of acting seats."""
+        settings, chosen = self.settings, rollout.acting.flatten().nonzero().squeeze(-1)
+        flat = {f.name: getattr(rollout, f.name).flatten(0, 2)[chosen] for f in fields(Rollout)[:6]}
+        gains, goals = advantages.flatten()[chosen], targets.flatten()[chosen]
+        gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+        size = max(1, len(chosen) // settings.minibatches)
+        kept: list[list[float]] = []
+        for _ in range(settings.epochs):
+            order = torch.randperm(len(chosen))
+            for start in range(0, len(chosen), size):
+                part = order[start : start + size]
+                logprobs, values = self.network(flat["observations"][part], flat["masks"][part])
+                taken = logprobs.gather(1, flat["actions"][part].unsqueeze(1)).squeeze(1)
+                ratio = (taken - flat["logprobs"][part]).exp()
+                bounded = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+                policy = -torch.min(ratio * gains[part], bounded * gains[part]).mean()
+                value = (values - goals[part]).square().mean()
+                entropy = -(logprobs.exp() * logprobs.clamp(min=-50)).sum(1).mean()
+                loss = policy + settings.value_weight * value - settings.entropy * entropy
+                self.optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_gradient)
+                self.optimizer.step()
+                kept.append([policy.item(), value.item(), entropy.item()])
+        policy, value, entropy = np.mean(kept, axis=0).tolist()
+        return {"policy": policy, "value": value, "entropy": entropy}
+
+    # Checkpoints
+
+    def save(self, folder: Path) -> Path:
+        """Write everything needed to play and to go on; the old checkpoint stays until then."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path, part = folder / CHECKPOINT, folder / f".{CHECKPOINT}.part"
+        torch.save(
+            {
+                "format": FORMAT,
+                "env": self.env,
+                "options": self.options,
+                "settings": asdict(self.settings),
+                "versions": versions_for(self.game),
+                "steps": self.steps,
+                "updates": self.updates,
+                "network": self.network.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "rows": torch.from_numpy(self.batch.save().view(np.uint8).copy()),
+                "torch_rng": torch.get_rng_state(),
+            },
+            part,
+        )
+        part.replace(path)
+        return path
+
+    @classmethod
+    def load(cls, folder: Path) -> Trainer:
+        """A run as it was saved, ready to go on; the same updates follow as without the break."""
+        kept = read_checkpoint(folder)
+        trainer = cls(kept["env"], kept["options"], Settings(**kept["settings"]))
+        rows = kept["rows"].numpy().view(trainer.batch.rows.dtype)
+        if len(rows) != trainer.batch.num_envs:
+            raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
+        trainer.batch.load(rows.reshape(-1))
+        trainer.network.load_state_dict(kept["network"])
+        trainer.optimizer.load_state_dict(kept["optimizer"])
+        trainer.steps, trainer.updates = kept["steps"], kept["updates"]
+        torch.set_rng_state(kept["torch_rng"])
+        return trainer
+
+
+def read_checkpoint(folder: Path) -> dict[str, Any]:
+    """What `Trainer.save` wrote; `folder` may name the file itself."""
+    path = folder / CHECKPOINT if folder.is_dir() else folder
+    if not path.exists():
+        raise InvalidOption(f"there is no trained policy at {path}; palestra train makes one")
+    try:
+        kept: dict[str, Any] = torch.load(path, weights_only=True)
+    except Exception as error:
+        raise InvalidOption(f"{path} is not a checkpoint of palestra train: {error}") from error
+    if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+        found = kept.get("format") if isinstance(kept, dict) else type(kept).__name__
+        raise InvalidOption(f"{path}: format {found!r}; this version reads {FORMAT!r}")
+    return kept
+
+
+def advantages_of(
+    rollout: Rollout, last_values: Tensor, settings: Settings
+) -> tuple[Tensor, Tensor]:
+    """Generalised advantages and value targets (T, N, P), seat by seat (Schulman et al., 2016).
+
+    Only acting steps count: a seat's reward accumulates until it acts again or its episode ends.
+    """
+    gamma, decay = settings.gamma, settings.gamma * settings.gae_lambda
+    advantages = torch.zeros_like(rollout.values)
+    paid, after, later = torch.zeros_like(last_values), last_values, torch.zeros_like(last_values)
+    for t in reversed(range(len(rollout.values))):
+        ended = rollout.ended[t]
+        paid = rollout.rewards[t] + torch.where(ended, 0.0, paid)
+        after = torch.where(ended, rollout.bootstrap[t], after)
+        later = torch.where(ended, 0.0, later)
+        gain = paid + gamma * after - rollout.values[t] + decay * later
+        acting = rollout.acting[t]
+        advantages[t] = torch.where(acting, gain, 0.0)
+        paid = torch.where(acting, 0.0, paid)
+        after = torch.where(acting, rollout.values[t], after)
+        later = torch.where(acting, gain, later)
+    return advantages, advantages + rollout.values

@@ -1,0 +1,211 @@
+"""PPO: advantages by hand, learning, exact resume, and the trained agent by name."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import palestra
+import pytest
+import torch
+from palestra import InvalidOption
+from palestra.cli import main
+from palestra_agents.ppo.trainer import (
+    CHECKPOINT,
+    Rollout,
+    Settings,
+    Trainer,
+    advantages_of,
+    read_checkpoint,
+)
+from palestra_agents.ppo.training import CURVE, wins_against_random
+
+SMALL = Settings(num_envs=16, horizon=16, hidden=32)
+
+
+@pytest.fixture(autouse=True)
+def single_thread() -> Iterator[None]:
+    """Networks this small are quickest on one thread, and cores may be shared."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def rollout(
+    acting: list[list[int]], rewards: list[list[float]], ended: list[int], values: list[list[float]]
+) -> Rollout:
+    """One row, as many seats as columns."""
+    steps, seats = len(acting), len(acting[0])
+    empty = torch.zeros(steps, 1, seats)
+    return Rollout(
+        observations=empty,
+        masks=empty,
+        acting=torch.tensor(acting, dtype=torch.bool).unsqueeze(1),
+        actions=empty,
+        logprobs=empty,
+        values=torch.tensor(values).unsqueeze(1),
+        rewards=torch.tensor(rewards).unsqueeze(1),
+        ended=torch.tensor(ended, dtype=torch.bool).reshape(-1, 1, 1).expand(-1, 1, seats),
+        bootstrap=empty,
+    )
+
+
+def test_advantages_of_one_seat_follow_the_textbook() -> None:
+    rewards, values, last = [1.0, 0.0, 2.0], [0.5, 0.25, -0.5], 3.0
+    settings = Settings(gamma=0.9, gae_lambda=0.8)
+    found, targets = advantages_of(
+        rollout([[1]] * 3, [[r] for r in rewards], [0, 0, 0], [[v] for v in values]),
+        torch.tensor([[last]]),
+        settings,
+    )
+    expected, after, later = [0.0] * 3, last, 0.0
+    for t in (2, 1, 0):
+        later = rewards[t] + 0.9 * after - values[t] + 0.9 * 0.8 * later
+        expected[t], after = later, values[t]
+    assert found.flatten().tolist() == pytest.approx(expected)
+    assert targets.flatten().tolist() == pytest.approx(np.add(expected, values).tolist())
+
+
+def test_a_seat_is_paid_for_its_last_move_by_what_the_other_does() -> None:
+    # seat 0 moves, seat 1 moves and wins: seat 0's only decision is paid -1
+    found, _ = advantages_of(
+        rollout([[1, 0], [0, 1]], [[0.0, 0.0], [-1.0, 1.0]], [0, 1], [[0.0, 0.0]] * 2),
+        torch.tensor([[7.0, 7.0]]),  # of the next episode: must not leak into this one
+        Settings(gamma=1.0, gae_lambda=1.0),
+    )
+    assert found.squeeze(1).tolist() == [[-1.0, 0.0], [0.0, 1.0]]
+
+
+def test_nothing_crosses_the_end_of_an_episode() -> None:
+    found, _ = advantages_of(
+        rollout([[1]] * 4, [[0.0], [1.0], [0.0], [5.0]], [0, 1, 0, 0], [[0.0]] * 4),
+        torch.tensor([[0.0]]),
+        Settings(gamma=1.0, gae_lambda=1.0),
+    )
+    assert found.flatten().tolist() == [1.0, 1.0, 5.0, 5.0]
+
+
+def test_it_learns_to_beat_random_play() -> None:
+    trainer = Trainer("games/TicTacToe-v0", {}, Settings(num_envs=64, horizon=16, hidden=64))
+    before = wins_against_random(trainer.network, trainer.env, trainer.options)
+    for _ in range(60):
+        trainer.update()
+    after = wins_against_random(trainer.network, trainer.env, trainer.options)
+    assert before < 0.6
+    assert after > 0.75
+
+
+def test_seats_that_move_at_once_share_the_policy() -> None:
+    trainer = Trainer("grid/Foraging-v0", {"num_players": 3, "max_steps": 10}, SMALL)
+    for _ in range(2):
+        losses = trainer.update()
+    assert all(np.isfinite(value) for value in losses.values())
+    assert trainer.returns
+
+
+def test_random_rivals_are_played_against_and_not_learned_from() -> None:
+    trainer = Trainer("games/TicTacToe-v0", {}, Settings(num_envs=8, random_rivals=0.5, hidden=16))
+    assert trainer.learning.tolist()[:5] == [
+        [False, True],
+        [True, False],
+        [False, True],
+        [True, False],
+        [True, True],
+    ]
+    played = trainer.collect()
+    assert not (played.acting & ~trainer.learning).any()
+
+
+def test_a_resumed_run_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
+    whole = Trainer("games/ConnectFour-v0", {"rows": 4}, SMALL)
+    for _ in range(4):
+        whole.update()
+    half = Trainer("games/ConnectFour-v0", {"rows": 4}, SMALL)
+    for _ in range(2):
+        half.update()
+    half.save(tmp_path)
+    again = Trainer.load(tmp_path)
+    for _ in range(2):
+        again.update()
+    assert again.steps == whole.steps
+    for one, other in zip(whole.network.parameters(), again.network.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_the_trained_policy_plays_by_name(tmp_path: Path) -> None:
+    Trainer("games/ConnectFour-v0", {}, SMALL).save(tmp_path)
+    records = palestra.play(
+        "games/ConnectFour-v0",
+        agents=[f"ppo:{tmp_path}", f"ppo:{tmp_path},greedy=true"],
+        episodes=4,
+    )
+    assert all(record.mistakes == (0, 0) for record in records)
+    chosen = records[0].turns[0]
+    assert chosen.logprob is not None
+    assert chosen.logprob <= 0
+    assert palestra.replay(records[0])
+
+
+def test_a_policy_of_another_game_is_refused(tmp_path: Path) -> None:
+    Trainer("games/ConnectFour-v0", {}, SMALL).save(tmp_path)
+    with pytest.raises(InvalidOption, match="trained on games/ConnectFour-v0"):
+        palestra.play("games/TicTacToe-v0", agents=[f"ppo:{tmp_path}", "random"])
+
+
+def test_what_is_no_checkpoint_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="there is no trained policy"):
+        palestra.make_agent(f"ppo:{tmp_path}")
+    with pytest.raises(InvalidOption, match="name the folder"):
+        palestra.make_agent("ppo")
+    (tmp_path / CHECKPOINT).write_bytes(b"hello")
+    with pytest.raises(InvalidOption, match="is not a checkpoint"):
+        read_checkpoint(tmp_path)
+    torch.save({"format": "palestra.ppo/0"}, tmp_path / CHECKPOINT)
+    with pytest.raises(InvalidOption, match="ppo/0'; this version reads"):
+        Trainer.load(tmp_path)
+
+
+def test_the_command_trains_saves_draws_a_curve_and_resumes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["train", "games/TicTacToe-v0", "--out", str(tmp_path), "--reports", "2"]
+    small = ["--set", "num_envs=16", "--set", "horizon=8"]
+    with pytest.raises(SystemExit) as stop:
+        main([*common, "--steps", "512", *small])
+    assert stop.value.code == 0
+    with pytest.raises(SystemExit):
+        main([*common, "--steps", "1024", "--resume"])
+    assert Trainer.load(tmp_path).steps >= 1024
+    with (tmp_path / CURVE).open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["steps"]) for row in rows] == sorted(int(row["steps"]) for row in rows)
+    assert len(rows) >= 4
+    assert 0 <= float(rows[-1]["wins_against_random"]) <= 1
+    assert f"--agents ppo:{tmp_path}" in capsys.readouterr().out.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["games/TicTacToe-v0", "--algo", "dqn"], "choose from: ppo"),
+        (["games/TicTacToe-v0", "--set", "lr=1"], "no setting 'lr'"),
+        (["games/TicTacToe-v0", "--set", "gamma=2"], "gamma must be from 0 to 1"),
+        (["text/Commons-v0"], "not an array game"),
+        (["games/TicTacToe-v0", "--resume", "--out", "nowhere"], "no trained policy"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: list[str],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *arguments])
+    assert stop.value.code == 2
+    assert says in capsys.readouterr().err
