@@ -129,6 +129,8 @@ def sealed_moves_stay_sealed(subject: Subject) -> None:
         for _ in range(30):
             if env.episode.over:
                 break
+            while env.terminations[env.agent_selection]:
+                env.step(None)  # a seat that has left takes its last, empty step first
             seats = env.episode.to_act
             actions = random_actions(env.episode, Rng(seed))
             if len(seats) > 1:
