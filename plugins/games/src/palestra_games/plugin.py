@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palestra.hooks import hookimpl
-from palestra.specs import EnvSpec
+from palestra.specs import AgentSpec, EnvSpec
 
 
 @hookimpl
@@ -36,5 +36,65 @@ def palestra_environments() -> list[EnvSpec]:
             family="card",
             tags=("hidden-information", "chance"),
             paper="Kuhn (1950), A simplified two-person poker",
+        ),
+        EnvSpec(
+            "games/Wordle-v0",
+            "palestra_games.games.wordle:Wordle",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="text",
+            tags=("words", "hidden-information", "deterministic"),
+        ),
+        EnvSpec(
+            "games/Hangman-v0",
+            "palestra_games.games.hangman:Hangman",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="text",
+            tags=("words", "hidden-information", "deterministic"),
+        ),
+        EnvSpec(
+            "games/Werewolf-v0",
+            "palestra_games.games.werewolf:Werewolf",
+            players=(5, 12),
+            moves="phased",
+            payoffs="general",
+            family="text",
+            tags=("hidden-roles", "teams", "elimination", "hidden-information", "messages"),
+            paper="Xu et al. (2023), Language Agents with Reinforcement Learning for Strategic "
+            "Play in the Werewolf Game; Braverman, Etesami and Mossel (2008), Mafia: A "
+            "theoretical study of players and coalitions in a partial information environment",
+        ),
+    ]
+
+
+@hookimpl
+def palestra_agents() -> list[AgentSpec]:
+    return [
+        AgentSpec(
+            "wordle-entropy",
+            "palestra_games.games.wordle_solver:WordleEntropy",
+            "scripted",
+            "Guesses the word with the highest expected information.",
+            plays=("games/Wordle-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "villager",
+            "palestra_games.games.werewolf_players:Villager",
+            "scripted",
+            "Says nothing, and votes and chooses at random, in every role.",
+            plays=("games/Werewolf-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "telltale-seer",
+            "palestra_games.games.werewolf_players:Telltale",
+            "scripted",
+            "As the seer tells what it saw; in other roles votes for whom a seer named.",
+            plays=("games/Werewolf-v0",),
+            needs=("array",),
         ),
     ]
