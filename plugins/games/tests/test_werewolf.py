@@ -152,9 +152,9 @@ def test_every_seat_gets_every_role_about_equally_often() -> None:
         assert np.all(abs(counts - 700 * share) < 5 * sqrt(700 * share * (1 - share)))
 
 
-def test_the_victim_dies_and_leaves() -> None:
+def test_the_victim_dies_and_is_never_asked_again() -> None:
     episode = night(start(), (5, 5))
-    assert episode.present == (0, 1, 2, 3, 4, 6)
+    assert episode.state.alive == [0, 1, 2, 3, 4, 6]
     assert 5 not in lynch(episode, 6).to_act
     assert episode.state.phase == NIGHT
 
@@ -162,7 +162,7 @@ def test_the_victim_dies_and_leaves() -> None:
 def test_the_doctor_saves_whom_he_protects_himself_included() -> None:
     for target in (5, 3):
         episode = night(start(), (target, target), protect=target)
-        assert len(episode.present) == 7
+        assert len(episode.state.alive) == 7
         assert "nobody died" in episode.log[-1][-1].text
 
 
@@ -244,6 +244,19 @@ def test_the_village_wins_with_the_last_werewolf() -> None:
     assert "village" in episode.outcome.reason
     assert list(episode.returns) == [-1, -1, 1, 1, 1, 1, 1]  # the dead of the village too
     assert episode.outcome.winners == (2, 3, 4, 5, 6)
+
+
+def test_a_learner_that_dies_is_still_paid_with_his_side() -> None:
+    env = palestra.make("games/Werewolf-v0", seat=4, opponents="villager")
+    paid = []
+    for seed in range(12):
+        _, info = env.reset(seed=seed)
+        done = False
+        while not done:
+            _, reward, done, _, info = env.step(int(info["action_mask"].argmax()))
+        paid.append(reward)
+        assert env.episode.over
+    assert set(paid) == {-1.0, 1.0}
 
 
 def test_the_werewolves_win_when_they_are_as_many_as_the_others() -> None:

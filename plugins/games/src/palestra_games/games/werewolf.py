@@ -12,7 +12,7 @@ drawn evenly each day, and the chance of the werewolves follows the recursion of
 and Mossel, "Mafia: A theoretical study of players and coalitions in a partial information
 environment", Annals of Applied Probability 18, 2008. The tests compare it with played games.
 
-The dead leave the game but are paid with their side at its end.
+The dead are never asked again, but stay to see the end and to be paid with their side.
 """
 
 from __future__ import annotations
@@ -172,9 +172,6 @@ class Werewolf(TextGame[Village]):
         if state.phase == OVER:
             return ()
         return tuple(state.speakers[:1]) if state.phase == TALK else tuple(state.alive)
-
-    def present(self, state: Village) -> tuple[int, ...]:
-        return tuple(state.alive)
 
     def legal(self, state: Village, player: int) -> Grammar:
         if state.phase == TALK:
