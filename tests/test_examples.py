@@ -1,0 +1,34 @@
+"""Every example runs, in little."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+STEPS = {"sb3_ppo.py": "600", "maskable_self_play.py": "40000", "cleanrl_foraging.py": "16384"}
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_example_is_listed_and_tried() -> None:
+    files = {path.name for path in EXAMPLES.glob("*.py")}
+    assert files == set(STEPS)
+    listed = (EXAMPLES / "README.md").read_text("utf-8")
+    assert all(f"`{name}`" in listed for name in files)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_it_runs(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), "--steps", STEPS[name]],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
