@@ -67,6 +67,26 @@ def palestra_environments() -> list[EnvSpec]:
             "Play in the Werewolf Game; Braverman, Etesami and Mossel (2008), Mafia: A "
             "theoretical study of players and coalitions in a partial information environment",
         ),
+        EnvSpec(
+            "games/LeducHoldem-v0",
+            "palestra_games.games.leduc_holdem:LeducHoldem",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="card",
+            tags=("hidden-information", "chance"),
+            paper="Southey et al. (2005), Bayes' Bluff: Opponent Modelling in Poker",
+        ),
+        EnvSpec(
+            "games/LiarsDice-v0",
+            "palestra_games.games.liars_dice:LiarsDice",
+            players=(2, 6),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="dice",
+            tags=("hidden-information", "chance"),
+            paper="Neller, Lanctot (2013), An Introduction to Counterfactual Regret Minimization",
+        ),
     ]
 
 

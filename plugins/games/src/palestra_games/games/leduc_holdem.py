@@ -1,0 +1,265 @@
+"""Leduc hold'em: six cards, two betting rounds, one public card.
+
+The deck has two jacks, two queens and two kings. Each of two players antes 1 and gets one card.
+After a round of betting a public card is turned over, and a second round follows. A bet or raise
+is 2 in the first round and 4 in the second, and there are at most two in a round; the first player
+opens both rounds. At a showdown a card that pairs the public card wins, otherwise the higher card;
+equal cards split the pot (Southey, Bowling, Larson, Piccione, Burch, Billings and Rayner, "Bayes'
+Bluff: Opponent Modelling in Poker", UAI 2005). Suits never matter, so a card is its rank, and the
+game has 288 information sets. With best play the first player is paid about -0.0856 a deal; the
+tests compare every deal and every sequence of moves with OpenSpiel's `leduc_poker`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Event, Piece, Rng, Scene, only
+from palestra.rules import LOSS, WIN, draw, finish, mover, shuffle, turn_to
+
+FOLD, CALL, RAISE = 0, 1, 2
+CARDS = ("jack", "queen", "king")
+DECK = (0, 0, 1, 1, 2, 2)
+PUBLIC = 2  # place of the public card in the deck; the players' cards come before it
+ROUNDS, LONGEST_ROUND = 2, 4
+BETS = (2, 4)
+MAX_RAISES = 2
+PAIR = 3  # beats every single card
+CHECK = "check"
+WORDS = ("fold", "call", "raise")
+
+
+@dataclass(frozen=True)
+class LeducHoldem(ArrayGame):
+    """You play Leduc hold'em with six cards: two jacks, two queens and two kings, king highest.
+
+    Each player has put 1 in the pot and holds one card that only he sees. There are two rounds of
+    betting, and player_0 acts first in both. After the first round a public card is turned over.
+    - "check": bet nothing. You can check as long as nobody has raised in this round.
+    - "raise": put in what the other player has put in and 2 more, in the second round 4 more. The
+      two players together can raise at most twice in a round.
+    - "call": put in what the other player has put in.
+    - "fold": give up. The other player takes the pot.
+    A round is over when a raise is called or both check. After the second round the cards are
+    shown: a card that pairs the public card wins the pot, otherwise the higher card does; equal
+    cards split it. You are paid what you win from the other player, or lose what you have put in.
+    """
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    deterministic = True
+    num_players = 2
+    num_actions = 3
+    perfect_information = False
+    observation_shape = (34,)
+    observation_bounds = (0, 13)
+    payoff_bounds = (-13.0, 13.0)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """`deck`: the players' cards, the public card and three that stay hidden; `paid`: chips.
+
+        `line` holds the moves of both rounds, -1 for none; `stage` is the round, from 0, in which
+        `moves` moves and `raises` raises have been made.
+        """
+        return [
+            ("deck", np.int8, 6),
+            ("line", np.int8, (ROUNDS, LONGEST_ROUND)),
+            ("paid", np.int8, 2),
+            ("stage", np.int8),
+            ("moves", np.int8),
+            ("raises", np.int8),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        for place in range(6):
+            state.deck[place] = DECK[place]
+        shuffle(state, state.deck)
+        for stage in range(ROUNDS):
+            for move in range(LONGEST_ROUND):
+                state.line[stage, move] = -1
+        for player in range(2):
+            state.paid[player] = 1
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        action = actions[player]
+        state.line[state.stage, state.moves] = action
+        state.moves += 1
+        if action == FOLD:
+            settle(state, 1 - player, out)
+            return
+        state.paid[player] = state.paid[1 - player]
+        if action == RAISE:
+            state.paid[player] += BETS[state.stage]
+            state.raises += 1
+        if action == RAISE or state.moves == 1:
+            turn_to(state, 1 - player)
+        else:
+            end_round(state, out)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        mask[FOLD] = state.raises > 0
+        mask[CALL] = 1
+        mask[RAISE] = state.raises < MAX_RAISES
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        """Seat (2), own card (3), public card (3), three a move (24), chips put in by seat (2)."""
+        view[player] = 1
+        view[2 + state.deck[player]] = 1
+        if state.stage == 1:
+            view[5 + state.deck[PUBLIC]] = 1
+        for stage in range(ROUNDS):
+            for move in range(LONGEST_ROUND):
+                if state.line[stage, move] >= 0:
+                    view[8 + 3 * (LONGEST_ROUND * stage + move) + state.line[stage, move]] = 1
+        for seat in range(2):
+            view[32 + seat] = state.paid[seat]
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        stake = float(state.paid.min())
+        paid = {WIN: stake, LOSS: -stake}
+        return tuple(paid.get(result, 0.0) for result in state.result.tolist())
+
+    # What a player reads
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        if before is None:
+            return [self._dealt(after, player) for player in range(2)]
+        events = []
+        for player, action in actions.items():
+            text = f"{self.players[player]} {self.action_text(before, player, action)}s."
+            events.append(Event("move", text, {"player": player, "action": int(action)}))
+        if after.stage > before.stage:
+            card = int(after.deck[PUBLIC])
+            events.append(Event("reveal", f"The public card is the {CARDS[card]}.", {"card": card}))
+        if is_shown(after):
+            cards = after.deck[:2].tolist()
+            text = f"Showdown: player_0 has the {CARDS[cards[0]]}, player_1 the {CARDS[cards[1]]}."
+            events.append(Event("reveal", text, {"cards": cards}))
+        return events
+
+    @staticmethod
+    def _dealt(state: Any, player: int) -> Event:
+        card = int(state.deck[player])
+        return Event("deal", f"You are dealt the {CARDS[card]}.", {"card": card}, only(player))
+
+    def describe(self, state: Any, player: int) -> str:
+        own, public = CARDS[state.deck[player]], CARDS[state.deck[PUBLIC]]
+        lines = [
+            f"You are player_{player} and hold the {own}.",
+            f"The public card is {f'the {public}' if state.stage else 'not yet turned over'}.",
+        ]
+        lines += told(state)
+        lines.append(f"In the pot: {state.paid[0]} from player_0, {state.paid[1]} from player_1.")
+        return "\n".join(lines)
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return word(action, int(state.raises))
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        """Both hands and the public card, face down where `player` may not see them."""
+        hands = []
+        for seat in range(2):
+            seen = player in (None, seat) or is_shown(state)
+            hands.append((f"player_{seat}", (card_piece(state.deck[seat], seat, seen),)))
+        seen = player is None or state.stage == 1
+        hands.append(("public card", (card_piece(state.deck[PUBLIC], -1, seen),)))
+        return Scene(f"Pot: {state.paid.sum()}", hands=tuple(hands), lines=tuple(told(state)))
+
+    # States
+
+    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+        """Shuffle the cards that this player has not seen."""
+        hidden = [3, 4, 5]
+        if not is_shown(state):
+            hidden.append(1 - player)
+        if state.stage == 0:
+            hidden.append(PUBLIC)
+        cards = state.deck[hidden].tolist()
+        rng.shuffle(cards)
+        copy = self.clone(state)
+        copy.deck[hidden] = cards
+        return copy
+
+    def deals(self) -> list[tuple[float, Any]]:
+        """The 24 deals of own, other and public card by rank, with their probabilities."""
+        ways = Counter(permutations(DECK, 3))
+        return [(count / ways.total(), self.deal(*cards)) for cards, count in ways.items()]
+
+    def deal(self, first: int, second: int, public: int) -> Any:
+        """The start with these cards, 0 for a jack to 2 for a king."""
+        state = self.initial_state(0)
+        dealt = (first, second, public)
+        rest = Counter(DECK) - Counter(dealt)
+        state.deck[:] = [*dealt, *rest.elements()]
+        return state
+
+
+def end_round(state: Any, out: Any) -> None:
+    """Turn over the public card after the first round, show the cards after the second."""
+    if state.stage == 0:
+        state.stage, state.moves, state.raises = 1, 0, 0
+        turn_to(state, 0)
+        return
+    first, second = strength(state, 0), strength(state, 1)
+    if first == second:
+        draw(state)
+    else:
+        settle(state, 0 if first > second else 1, out)
+
+
+def strength(state: Any, player: int) -> int:
+    """What a player's card is worth at a showdown."""
+    card = state.deck[player]
+    return PAIR if card == state.deck[PUBLIC] else card
+
+
+def settle(state: Any, winner: int, out: Any) -> None:
+    """Pay the winner what the other has put in, and end the hand."""
+    stake = float(state.paid[1 - winner])
+    for player in range(2):
+        out.rewards[player, 0] = stake if player == winner else -stake
+        state.result[player] = WIN if player == winner else LOSS
+    finish(state)
+
+
+def is_shown(state: Any) -> bool:
+    """Whether the hand ended with the cards shown."""
+    return bool(state.over) and FOLD not in state.line
+
+
+def word(action: int, raises: int) -> str:
+    """A move as it is written: a call of nothing is a check."""
+    return CHECK if action == CALL and raises == 0 else WORDS[action]
+
+
+def told(state: Any) -> list[str]:
+    """A line for each round so far, with the moves and who made them."""
+    lines = []
+    for stage in range(state.stage + 1):
+        moves = [move for move in state.line[stage].tolist() if move >= 0]
+        named = [
+            f"player_{number % 2} {word(move, moves[:number].count(RAISE))}s"
+            for number, move in enumerate(moves)
+        ]
+        lines.append(f"Round {stage + 1}: {', '.join(named) or 'no moves yet'}.")
+    return lines
+
+
+def card_piece(card: int, seat: int, seen: bool) -> Piece:
+    """A card in a seat's colour, face down unless it is seen."""
+    if not seen:
+        return Piece("?", -1, "card", "a card face down")
+    return Piece(CARDS[card][0].upper(), seat, "card", CARDS[card])
