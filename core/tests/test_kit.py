@@ -22,6 +22,7 @@ from palestra_games.games.tic_tac_toe import TicTacToe
 BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
 TEXT = EnvSpec("broken/Text-v0", "", (2, 2), "sequential", "general")
 LEFT: list[object] = []
+BUFFER = bytearray()
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,20 @@ class LeavesItsSpace(TicTacToe):
 
 
 @dataclass(frozen=True)
-class Forgetful(Negotiation):
+class Hoarder(Negotiation):
     """Keeps something of every game."""
 
     def initial_state(self, seed: int | None = None) -> Table:
         LEFT.append(bytearray(100))
+        return super().initial_state(seed)
+
+
+@dataclass(frozen=True)
+class Swelling(Negotiation):
+    """Writes every game into one buffer."""
+
+    def initial_state(self, seed: int | None = None) -> Table:
+        BUFFER.extend(bytes(100))
         return super().initial_state(seed)
 
 
@@ -119,7 +129,8 @@ class Forgetful(Negotiation):
         (PaysTooMuch, "ends_are_told", "payoff_bounds"),
         (SaysItIsOverBefore, "ends_are_told", "outcome before the end"),
         (LeavesItsSpace, "numbers_stay_in_space", "is not in"),
-        (Forgetful, "resets_leave_nothing", "bytes behind"),
+        (Hoarder, "resets_leave_nothing", "objects behind"),
+        (Swelling, "resets_leave_nothing", "bytes behind"),
     ],
 )
 def test_a_fault_is_found_and_named(game: Any, name: str, says: str) -> None:

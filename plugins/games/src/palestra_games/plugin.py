@@ -87,6 +87,15 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("hidden-information", "chance"),
             paper="Neller, Lanctot (2013), An Introduction to Counterfactual Regret Minimization",
         ),
+        EnvSpec(
+            "games/Chess-v0",
+            "palestra_games.games.chess:Chess",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="board",
+            tags=("perfect-information", "deterministic"),
+        ),
     ]
 
 

@@ -1,0 +1,392 @@
+"""How chess men move: the parts of `Chess`'s rules that compile.
+
+Plain functions over its state record, see `palestra.array_game`. The board has 128 cells, 16 a
+rank, of which the right half is empty: cell 16 * rank + file is off the board exactly if
+`cell & OFF` is not zero. White's men are positive numbers there, Black's negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+OFF = 0x88
+NOWHERE = -1
+PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(1, 7)
+
+# Eight directions, clockwise from straight ahead, even ones along ranks and files; first as White
+# sees them, then as Black does, for whom ahead is down the board.
+LINES = (16, 17, 1, -15, -16, -17, -1, 15, -16, -15, 1, 17, 16, 15, -1, -17)
+LEAPS = (33, 18, -14, -31, -33, -18, 14, 31, -31, -14, 18, 33, 31, 14, -18, -33)
+
+# An action is 73 * (its first cell) + plane. Planes: 7 * direction + distance - 1, then the
+# leaps, then 64 + 3 * (knight, bishop, rook) + (left, ahead, right) for promotions to those.
+PLANES = 73
+LEAP_PLANE, PROMOTION_PLANE = 56, 64
+AHEAD_RIGHT, AHEAD_LEFT = 7, 49
+CASTLE_RIGHT, CASTLE_LEFT = 15, 43
+
+MOST_MOVES = 320  # no sixteen men have more
+DRAW_CLOCK = 100  # half moves
+KEY_STRIDE = 2048
+
+IN_PLAY, CHECKMATE, STALEMATE, FIFTY_MOVES, REPETITION, DEAD_POSITION, TIME_UP = range(7)
+
+
+def forward(player: int) -> int:
+    """The step of a player's pawns."""
+    return 16 - 32 * player
+
+
+def own_cell(player: int, cell: int) -> int:
+    """A cell of the board as 8 * rank + file, ranks counted from the player's own side."""
+    rank = cell >> 4
+    return 8 * (7 - rank if player else rank) + (cell & 7)
+
+
+def board_cell(player: int, own: int) -> int:
+    """What `own_cell` came from."""
+    rank = own >> 3
+    return 16 * (7 - rank if player else rank) + (own & 7)
+
+
+def origin_of(player: int, action: int) -> int:
+    """The cell an action moves from."""
+    return board_cell(player, int(action) // PLANES)
+
+
+def target_of(player: int, action: int) -> int:
+    """The cell an action moves to."""
+    origin, plane = origin_of(player, action), int(action) % PLANES
+    if plane < LEAP_PLANE:
+        return origin + LINES[8 * player + plane // 7] * (plane % 7 + 1)
+    if plane < PROMOTION_PLANE:
+        return origin + LEAPS[8 * player + plane - LEAP_PLANE]
+    return origin + forward(player) + (plane - PROMOTION_PLANE) % 3 - 1
+
+
+def promotion_of(action: int) -> int:
+    """What an action promotes to if not to a queen, else 0."""
+    plane = int(action) % PLANES
+    return KNIGHT + (plane - PROMOTION_PLANE) // 3 if plane >= PROMOTION_PLANE else 0
+
+
+# Attack
+
+
+def attacked(state: Any, cell: int, by: int) -> bool:
+    """Whether a player's men attack a cell."""
+    board, sign = state.board, 1 - 2 * by
+    for leap in range(8):
+        source = cell + LEAPS[leap]
+        if not source & OFF and board[source] * sign == KNIGHT:
+            return True
+    behind = cell - forward(by)
+    for source in (behind - 1, behind + 1):
+        if not source & OFF and board[source] * sign == PAWN:
+            return True
+    for line in range(8):
+        step = LINES[line]
+        source = cell + step
+        if not source & OFF and board[source] * sign == KING:
+            return True
+        while not source & OFF and board[source] == 0:
+            source += step
+        if not source & OFF and slides(board[source] * sign, line):
+            return True
+    return False
+
+
+def slides(kind: int, line: int) -> bool:
+    """Whether a man moves any distance along a line; what is not the player's has kind < 0."""
+    return kind == QUEEN or kind == (BISHOP if line & 1 else ROOK)
+
+
+def pinned_men(state: Any, player: int) -> int:
+    """A bit 8 * rank + file for every man of a player that stands alone before his king."""
+    board, sign, king, pinned = state.board, 1 - 2 * player, int(state.kings[player]), 0
+    for line in range(8):
+        step = LINES[line]
+        cell, shield = king + step, NOWHERE
+        while not cell & OFF:
+            kind = board[cell] * sign
+            if kind < 0 and shield != NOWHERE and slides(-kind, line):
+                pinned |= 1 << own_cell(0, shield)
+            if kind < 0 or (kind > 0 and shield != NOWHERE):
+                break
+            if kind > 0:
+                shield = cell
+            cell += step
+    return pinned
+
+
+def exposes(state: Any, player: int, origin: int, target: int) -> bool:
+    """Whether a move leaves the player's own king attacked."""
+    board, king = state.board, int(state.kings[player])
+    man, victim = board[origin], target
+    if target == state.en_passant and abs(man) == PAWN:
+        victim = target - forward(player)
+    taken = board[victim]
+    board[victim], board[origin] = 0, 0
+    board[target] = man
+    exposed = attacked(state, target if origin == king else king, 1 - player)
+    board[target] = 0
+    board[victim], board[origin] = taken, man
+    return exposed
+
+
+# Moves
+
+
+def list_moves(state: Any, player: int) -> None:
+    """Write a player's legal moves into `state.moves`, and whether his king is attacked.
+
+    Only a move of the king, of a pinned man, out of check or en passant can expose the king, so
+    only those are tried out.
+    """
+    board, sign = state.board, 1 - 2 * player
+    listed = int(state.num_moves)
+    state.num_moves = 0
+    checked = attacked(state, int(state.kings[player]), 1 - player)
+    state.checked = checked
+    pinned = pinned_men(state, player)
+    for number in range(64):
+        cell = board_cell(0, number)
+        kind = board[cell] * sign
+        risky = checked or kind == KING or (pinned >> number) & 1 == 1
+        if kind == PAWN:
+            list_pawn(state, player, cell, risky)
+        elif kind == KNIGHT:
+            list_leaps(state, player, cell, risky)
+        elif kind > 0:
+            list_lines(state, player, cell, risky)
+    if not checked:
+        list_castling(state, player)
+    for rest in range(state.num_moves, listed):
+        state.moves[rest] = 0
+
+
+def list_pawn(state: Any, player: int, cell: int, risky: bool) -> None:
+    board, sign, step = state.board, 1 - 2 * player, forward(player)
+    ahead = cell + step
+    if board[ahead] == 0:
+        list_advance(state, player, cell, ahead, 0, risky)
+        if cell >> 4 == 1 + 5 * player and board[ahead + step] == 0:
+            list_move(state, player, cell, ahead + step, 1, risky)
+    for side in (-1, 1):
+        target = ahead + side
+        if target & OFF:
+            continue
+        plane = AHEAD_RIGHT if side == 1 else AHEAD_LEFT
+        if board[target] * sign < 0:
+            list_advance(state, player, cell, target, plane, risky)
+        elif target == state.en_passant:
+            list_move(state, player, cell, target, plane, True)
+
+
+def list_advance(state: Any, player: int, cell: int, target: int, plane: int, risky: bool) -> None:
+    """A pawn's move by one rank, as four if it promotes."""
+    legal = list_move(state, player, cell, target, plane, risky)
+    if legal and target >> 4 == 7 - 7 * player:
+        side = (target & 7) - (cell & 7)
+        for kind in range(3):
+            plane = PROMOTION_PLANE + 3 * kind + side + 1
+            list_move(state, player, cell, target, plane, False)
+
+
+def list_leaps(state: Any, player: int, cell: int, risky: bool) -> None:
+    board, sign = state.board, 1 - 2 * player
+    for leap in range(8):
+        target = cell + LEAPS[8 * player + leap]
+        if not target & OFF and board[target] * sign <= 0:
+            list_move(state, player, cell, target, LEAP_PLANE + leap, risky)
+
+
+def list_lines(state: Any, player: int, cell: int, risky: bool) -> None:
+    """The moves of a bishop, rook, queen or king, castling apart."""
+    board, sign = state.board, 1 - 2 * player
+    kind = board[cell] * sign
+    reach = 1 if kind == KING else 7
+    for line in range(8):
+        if kind != KING and not slides(kind, line):
+            continue
+        step = LINES[8 * player + line]
+        target = cell
+        for distance in range(reach):
+            target += step
+            if target & OFF or board[target] * sign > 0:
+                break
+            list_move(state, player, cell, target, 7 * line + distance, risky)
+            if board[target] != 0:
+                break
+
+
+def list_castling(state: Any, player: int) -> None:
+    """Castling, for a king that is not in check."""
+    king, rights = int(state.kings[player]), rights_of(state, player)
+    if rights & 1 and free_way(state, player, king, 1, 2):
+        list_move(state, player, king, king + 2, CASTLE_RIGHT, True)
+    if rights & 2 and free_way(state, player, king, -1, 3):
+        list_move(state, player, king, king - 2, CASTLE_LEFT, True)
+
+
+def free_way(state: Any, player: int, king: int, step: int, cells: int) -> bool:
+    """Whether nothing stands between king and rook, and the king's way is not attacked."""
+    for distance in range(1, cells + 1):
+        if state.board[king + step * distance] != 0:
+            return False
+    return not attacked(state, king + step, 1 - player)
+
+
+def rights_of(state: Any, player: int) -> int:
+    """A player's castling rights: 1 for the king's side, 2 for the queen's side."""
+    return (int(state.castling) >> (2 * player)) & 3
+
+
+def list_move(state: Any, player: int, cell: int, target: int, plane: int, risky: bool) -> bool:
+    """Write one move down if it is legal; only a risky one may not be."""
+    if risky and exposes(state, player, cell, target):
+        return False
+    state.moves[state.num_moves] = PLANES * own_cell(player, cell) + plane
+    state.num_moves += 1
+    return True
+
+
+# Playing
+
+
+def play(state: Any, player: int, action: int) -> None:
+    """Move the men, and bring castling rights, en passant square and clock in line."""
+    board, sign = state.board, 1 - 2 * player
+    origin, target = origin_of(player, action), target_of(player, action)
+    kind = int(board[origin]) * sign
+    if kind == PAWN or board[target] != 0:
+        forget(state)
+    else:
+        state.clock += 1
+    if kind == PAWN and target == state.en_passant:
+        put(state, target - forward(player), 0)
+    put(state, origin, 0)
+    put(state, target, promoted(player, target, kind, action) * sign)
+    if kind == KING:
+        state.kings[player] = target
+        if abs(target - origin) == 2:
+            corner = target + 1 if target > origin else target - 2
+            put(state, corner, 0)
+            put(state, (origin + target) // 2, ROOK * sign)
+    state.castling = int(state.castling) & kept_rights(origin) & kept_rights(target)
+    state.en_passant = NOWHERE
+    if kind == PAWN and abs(target - origin) == 32:
+        state.en_passant = (origin + target) // 2
+
+
+def promoted(player: int, target: int, kind: int, action: int) -> int:
+    """What stands on the target after a move."""
+    if kind != PAWN or target >> 4 != 7 - 7 * player:
+        return kind
+    lesser = promotion_of(action)
+    return lesser if lesser else QUEEN
+
+
+def kept_rights(cell: int) -> int:
+    """The castling rights that outlast a move from or to a cell."""
+    rank, file = cell >> 4, cell & 7
+    lost = 0
+    if rank == 0 or rank == 7:
+        if file == 4 or file == 7:
+            lost |= 1
+        if file == 4 or file == 0:
+            lost |= 2
+    return 15 ^ (lost << 2 if rank == 7 else lost)
+
+
+def put(state: Any, cell: int, man: int) -> None:
+    """Put a man (0: none) on a cell, and keep the sum of stamps in line."""
+    there = int(state.board[cell])
+    if there:
+        state.men_key ^= stamp(128 * (there + 6) + cell)
+    if man:
+        state.men_key ^= stamp(128 * (int(man) + 6) + cell)
+    state.board[cell] = man
+
+
+# What the position before a player means for the game
+
+
+def face(state: Any, player: int) -> None:
+    """Work out all that follows from the position for the player who is to move in it."""
+    if state.en_passant != NOWHERE and not takes_en_passant(state, player):
+        state.en_passant = NOWHERE
+    list_moves(state, player)
+    clock = int(state.clock)
+    state.keys[clock] = position_key(state, player)
+    state.earlier = 0
+    for past in range(clock - 4, -1, -2):
+        if state.keys[past] == state.keys[clock]:
+            state.earlier += 1
+
+
+def takes_en_passant(state: Any, player: int) -> bool:
+    """Whether a pawn of the player may legally move to the en passant square."""
+    sign, target = 1 - 2 * player, int(state.en_passant)
+    for side in (-1, 1):
+        cell = target - forward(player) + side
+        beside = not cell & OFF and state.board[cell] * sign == PAWN
+        if beside and not exposes(state, player, cell, target):
+            return True
+    return False
+
+
+def forget(state: Any) -> None:
+    """Start the clock anew: no earlier position can come back."""
+    for past in range(state.clock + 1):
+        state.keys[past] = 0
+    state.clock = 0
+
+
+def ending(state: Any) -> int:
+    """How the game ends in the position `face` has worked out; IN_PLAY if it goes on."""
+    if state.num_moves == 0:
+        return CHECKMATE if state.checked else STALEMATE
+    if state.clock == 0 and is_dead(state):  # else nothing was taken since it was last looked at
+        return DEAD_POSITION
+    if state.earlier >= 2:
+        return REPETITION
+    return FIFTY_MOVES if state.clock >= DRAW_CLOCK else IN_PLAY
+
+
+def is_dead(state: Any) -> bool:
+    """Whether neither side has the men to mate: at most a knight, or bishops of one colour."""
+    knights, dark, light = 0, 0, 0
+    for number in range(64):
+        cell = board_cell(0, number)
+        kind = abs(int(state.board[cell]))
+        if kind in (PAWN, ROOK, QUEEN):
+            return False
+        if kind == KNIGHT:
+            knights += 1
+        if kind == BISHOP and ((cell >> 4) + cell) & 1:
+            light += 1
+        elif kind == BISHOP:
+            dark += 1
+    if knights:
+        return knights == 1 and light + dark == 0
+    return light == 0 or dark == 0
+
+
+def position_key(state: Any, player: int) -> int:
+    """A number for men, player to move, castling rights and en passant square (Zobrist)."""
+    rights = stamp(KEY_STRIDE + int(state.castling))
+    target = stamp(KEY_STRIDE + 64 + int(state.en_passant))
+    return int(state.men_key) ^ rights ^ target ^ stamp(KEY_STRIDE + 32 + player)
+
+
+def stamp(number: int) -> int:
+    """A fixed number of 63 bits that looks random."""
+    return (scramble(2 * number + 1) << 31) ^ scramble(2 * number + 2)
+
+
+def scramble(number: int) -> int:
+    """Mix the bits of a 32-bit number, invertibly."""
+    mixed = ((number ^ (number >> 16)) * 0x7FEB352D) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 15)) * 0x45D9F3B) & 0xFFFFFFFF
+    return mixed ^ (mixed >> 16)
