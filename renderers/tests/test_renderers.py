@@ -178,6 +178,7 @@ def test_scenes_of_every_part_are_drawn() -> None:
         column_labels=("a", "b"),
         checkered=True,
         shaded=frozenset({(0, 1)}),
+        highlighted=frozenset({(1, 0)}),
     )
     hands = (("player_0", (Piece("K", 0, "card"), Piece("?", -1, "card"))),)
     scene = Scene("A caption", grid, hands, (Bar("stock", 3, 0), Bar("gold", 2, 4, 1)), ("line",))

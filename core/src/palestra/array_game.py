@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from palestra import rules
 from palestra.errors import InvalidAction, InvalidOption
 from palestra.events import Event
-from palestra.game import Game, Mask, Outcome, Result, Step
+from palestra.game import Game, Mask, Outcome, Result, Step, allowed
 from palestra.rng import MASK, Rng, check_seed
 
 Record = Any  # np.record, or the same bytes seen from compiled code
@@ -239,8 +239,7 @@ class ArrayGame(Game[Record, int]):
     def parse(self, state: Record, player: int, text: str) -> int:
         """Read a move: the text of a legal action, alone or as the last one in brackets."""
         written = {
-            self.action_text(state, player, a): a
-            for a in self.legal(state, player).nonzero()[0].tolist()
+            self.action_text(state, player, a): a for a in allowed(self.legal(state, player))
         }
         for candidate in (text.strip(), *reversed(_bracketed(text)), *_last_word(text)):
             for name, action in written.items():
@@ -269,12 +268,12 @@ class ArrayGame(Game[Record, int]):
         mask = self.legal(state, player)
         number = action_number(action)
         if number is None or not 0 <= number < len(mask) or not mask[number]:
-            legal = [self.action_text(state, player, a) for a in mask.nonzero()[0].tolist()]
+            legal = [self.action_text(state, player, a) for a in allowed(mask)]
             why = f"action {action!r} is not legal for {self.players[player]}"
             raise InvalidAction(action, ", ".join(legal), legal[0] if legal else "", why)
 
     def sample(self, state: Record, player: int, rng: Rng) -> int:
-        return int(rng.choice(self.legal(state, player).nonzero()[0].tolist()))
+        return int(rng.choice(allowed(self.legal(state, player))))
 
     def clone(self, state: Record) -> Record:
         return np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]

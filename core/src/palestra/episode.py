@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from palestra.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.events import Event, only, seen_by
-from palestra.game import Game, Mask, Outcome, Step
+from palestra.game import Game, Mask, Outcome, Step, allowed
 from palestra.rng import Rng, check_seed
 from palestra.specs import EnvSpec
 from palestra.world import ArrayWorld, World, narrate, open_world
@@ -184,7 +184,7 @@ class Episode:
     def legal_actions(self, player: int | None = None) -> list[Any]:
         """Every legal numbered action of a seat, by default the first that is to act."""
         seat = self.to_act[0] if player is None else player
-        numbers: list[Any] = self._world.mask(seat).nonzero()[0].tolist()
+        numbers: list[Any] = allowed(self._world.mask(seat))
         if type(self._world) is ArrayWorld:
             return numbers
         return [self.game.action_of(number) for number in numbers]

@@ -196,8 +196,7 @@ class Game(ABC, Generic[State, Action]):
 
     def legal_actions(self, state: State, player: int) -> list[Action]:
         """Every legal action that has a number, in order of their numbers."""
-        numbers = self.action_mask(state, player).nonzero()[0].tolist()
-        return [self.action_of(index) for index in numbers]
+        return [self.action_of(index) for index in allowed(self.action_mask(state, player))]
 
     def noop(self, state: State, player: int) -> Action | None:
         """The action that does nothing, where the game has one."""
@@ -247,6 +246,12 @@ class Game(ABC, Generic[State, Action]):
             paid = dict.fromkeys(paid, -low / (self.num_players - 1))
         paid[player] = min(low, 0.0)
         return paid
+
+
+def allowed(mask: Mask) -> list[int]:
+    """The action numbers a mask of int8 allows; numpy finds them eight times faster in booleans."""
+    numbers: list[int] = mask.view(np.bool_).nonzero()[0].tolist()
+    return numbers
 
 
 def total(terms: Mapping[str, float] | None) -> float:

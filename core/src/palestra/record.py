@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from palestra.agents import Decision
 from palestra.budget import Usage
 from palestra.episode import Episode, Forfeit, Truncate
 from palestra.errors import Divergence, InvalidAction, InvalidOption, RecordError
 from palestra.events import Event
-from palestra.game import Game, Outcome, Result
+from palestra.game import Game, Outcome, Result, allowed
 from palestra.registry import load_game, registry
 from palestra.shaping import OWN, ShapedEpisode, open_episode
 from palestra.specs import EnvSpec
@@ -201,7 +202,7 @@ def _turn(world: World, player: int, action: Any, note: TurnNote | None) -> Turn
         player=player,
         action=None if gone else as_json(action),
         text=action.why if gone else game.action_text(state, player, action),
-        legal=legal.nonzero()[0].tolist() if hasattr(legal, "nonzero") else str(legal),
+        legal=allowed(legal) if isinstance(legal, np.ndarray) else str(legal),
         status="forfeit" if gone else (note.status if note else "ok"),
         raw=made.text,
         errors=list(note.errors) if note else [],

@@ -89,6 +89,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
             "columns": [clean(label) for label in scene.grid.column_labels],
             "rows": [clean(label) for label in scene.grid.row_labels],
             "shaded": sorted(scene.grid.shaded),
+            "highlighted": sorted(scene.grid.highlighted),
         }
     return data
 

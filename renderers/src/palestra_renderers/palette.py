@@ -21,7 +21,8 @@ FAINT: Rgb = (205, 207, 212)
 BOARD: Rgb = (28, 74, 128)
 HOLE: Rgb = (232, 238, 246)
 SHADE: Rgb = (170, 173, 180)
-HIGHLIGHT: Rgb = (255, 255, 255)
+WHITE: Rgb = (255, 255, 255)
+MARKED: Rgb = (204, 60, 40)
 
 
 def seat_colour(index: int) -> Rgb:
@@ -32,4 +33,4 @@ def seat_colour(index: int) -> Rgb:
 def ink_on(colour: Rgb) -> Rgb:
     """Black or white, whichever reads better on a colour."""
     red, green, blue = colour
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else HIGHLIGHT
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else WHITE

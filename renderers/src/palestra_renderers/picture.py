@@ -17,6 +17,7 @@ from palestra_renderers.palette import (
     FAINT,
     HOLE,
     INK,
+    MARKED,
     NEUTRAL,
     SHADE,
     Rgb,
@@ -73,15 +74,17 @@ class Painter:
         if scene.caption:
             self._write(scene.caption, left, y, line)
             y += line
-        below = line * (len(scene.hands) * 3 + len(scene.bars))
+        text = [part for entry in scene.lines for part in entry.splitlines()]
+        below = line * (len(scene.hands) * 3 + len(scene.bars) + min(3, len(text)))
         if scene.grid is not None:
             room = max(top - y - below - line // 2, height // 4)
             y += self._grid(scene.grid, y, room) + line // 2
+        room = top - y - line * (len(scene.bars) + min(3, len(text)))
+        tall = min(3 * line, room // max(1, len(scene.hands)))
         for owner, cards in scene.hands:
-            y = self._hand(owner, cards, left, y, line)
+            y = self._hand(owner, cards, left, y, max(line // 2, tall))
         for bar in scene.bars:
             y = self._bar(bar, left, y, line)
-        text = [part for entry in scene.lines for part in entry.splitlines()]
         y = self._paragraph(text, left, y, top, line, INK)
         if top - y >= 3 * line:
             self._paragraph(told[:-1], left, y + line // 2, top, line, NEUTRAL)
@@ -143,6 +146,8 @@ class Painter:
                     pygame().draw.rect(self.surface, SHADE, box)
                 if piece is not None:
                     self._piece(piece, box)
+                if (r, c) in grid.highlighted:
+                    pygame().draw.rect(self.surface, MARKED, box, max(2, cell // 12))
         return cell * rows + margin
 
     def _board(self, grid: Grid, rows: int, columns: int, cell: int) -> Any:
@@ -200,18 +205,22 @@ class Painter:
             text = words(clean(glyph, 3), radius * 2, _darker(colour))
             self.surface.blit(text, text.get_rect(center=centre))
 
-    def _hand(self, owner: str, cards: Sequence[Piece], x: int, y: int, line: int) -> int:
-        self._write(owner, x, y + line // 2, line)
+    def _hand(self, owner: str, cards: Sequence[Piece], x: int, y: int, tall: int) -> int:
+        """A row of cards in a strip of `tall` pixels; returns where the next may start."""
+        line = max(16, self.size[1] // 24)
+        self._write(owner, x, y + tall // 6, line, room=line * 6)
         module = pygame()
+        wide = max(1, tall * 2 // 3)
         for number, card in enumerate(cards):
-            box = module.Rect(x + line * 6 + number * line * 2, y, line * 7 // 4, line * 5 // 2)
+            place = (x + line * 7 + number * wide, y)
+            box = module.Rect(place, (wide * 7 // 8, tall * 5 // 6))
             module.draw.rect(self.surface, (255, 255, 255), box, border_radius=4)
             module.draw.rect(
                 self.surface, _darker(seat_colour(card.colour)), box, 2, border_radius=4
             )
-            text = words(clean(card.glyph, 3), line * 3 // 2, INK)
+            text = words(clean(card.glyph, 3), max(12, tall // 2), INK)
             self.surface.blit(text, text.get_rect(center=box.center))
-        return y + line * 3
+        return y + tall
 
     def _bar(self, bar: Bar, x: int, y: int, line: int) -> int:
         module, width = pygame(), self.size[0]

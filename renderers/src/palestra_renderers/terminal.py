@@ -101,7 +101,9 @@ def coloured_grid(grid: Grid) -> Text:
             if piece is None:
                 text.append(("░" if shaded else "·").rjust(wide) + " ", style="dim")
             else:
-                text.append(_symbol(piece).rjust(wide) + " ", style=_style(piece.colour))
+                marked = " reverse" if (number, column) in grid.highlighted else ""
+                text.append(_symbol(piece).rjust(wide), style=_style(piece.colour) + marked)
+                text.append(" ")
         text.append("\n")
     return text
 
