@@ -5,6 +5,14 @@ from __future__ import annotations
 from palestra.hooks import hookimpl
 from palestra.specs import AgentSpec, EnvSpec
 
+MATRIX_GAMES = (
+    "games/MatrixGame-v0",
+    "games/PrisonersDilemma-v0",
+    "games/StagHunt-v0",
+    "games/Chicken-v0",
+    "games/BattleOfTheSexes-v0",
+)
+
 
 @hookimpl
 def palestra_environments() -> list[EnvSpec]:
@@ -96,6 +104,87 @@ def palestra_environments() -> list[EnvSpec]:
             family="board",
             tags=("perfect-information", "deterministic"),
         ),
+        EnvSpec(
+            "games/MatrixGame-v0",
+            "palestra_games.games.matrix_game:MatrixGame",
+            players=(2, 2),
+            moves="simultaneous",
+            payoffs="general",
+            family="matrix",
+            tags=("social-dilemma", "iterated"),
+        ),
+        EnvSpec(
+            "games/PrisonersDilemma-v0",
+            "palestra_games.games.matrix_game:MatrixGame",
+            players=(2, 2),
+            moves="simultaneous",
+            payoffs="general",
+            family="matrix",
+            tags=("social-dilemma", "iterated"),
+            paper="Axelrod (1984), The Evolution of Cooperation",
+            kwargs={"payoffs_table": (3, 3, 0, 5, 5, 0, 1, 1), "moves": ("cooperate", "defect")},
+        ),
+        EnvSpec(
+            "games/StagHunt-v0",
+            "palestra_games.games.matrix_game:MatrixGame",
+            players=(2, 2),
+            moves="simultaneous",
+            payoffs="general",
+            family="matrix",
+            tags=("social-dilemma", "coordination", "iterated"),
+            kwargs={"payoffs_table": (2, 2, 0, 1, 1, 0, 1, 1), "moves": ("stag", "hare")},
+        ),
+        EnvSpec(
+            "games/Chicken-v0",
+            "palestra_games.games.matrix_game:MatrixGame",
+            players=(2, 2),
+            moves="simultaneous",
+            payoffs="general",
+            family="matrix",
+            tags=("social-dilemma", "iterated"),
+            kwargs={"payoffs_table": (3, 3, 1, 4, 4, 1, 0, 0), "moves": ("swerve", "straight")},
+        ),
+        EnvSpec(
+            "games/BattleOfTheSexes-v0",
+            "palestra_games.games.matrix_game:MatrixGame",
+            players=(2, 2),
+            moves="simultaneous",
+            payoffs="general",
+            family="matrix",
+            tags=("coordination", "iterated"),
+            kwargs={"payoffs_table": (3, 2, 0, 0, 0, 0, 2, 3), "moves": ("bach", "stravinsky")},
+        ),
+        EnvSpec(
+            "games/Ultimatum-v0",
+            "palestra_games.games.ultimatum:Ultimatum",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="general",
+            family="matrix",
+            tags=("bargaining", "perfect-information", "deterministic"),
+            paper="Güth, Schmittberger and Schwarze (1982), An experimental analysis of "
+            "ultimatum bargaining",
+        ),
+        EnvSpec(
+            "games/Dictator-v0",
+            "palestra_games.games.ultimatum:Dictator",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="general",
+            family="matrix",
+            tags=("bargaining", "perfect-information", "deterministic"),
+            paper="Kahneman, Knetsch and Thaler (1986), Fairness and the assumptions of economics",
+        ),
+        EnvSpec(
+            "games/Trust-v0",
+            "palestra_games.games.ultimatum:Trust",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="general",
+            family="matrix",
+            tags=("social-dilemma", "perfect-information", "deterministic"),
+            paper="Berg, Dickhaut and McCabe (1995), Trust, reciprocity, and social history",
+        ),
     ]
 
 
@@ -124,6 +213,23 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "As the seer tells what it saw; in other roles votes for whom a seer named.",
             plays=("games/Werewolf-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "strategy",
+            "palestra_games.games.strategies:Strategy",
+            "scripted",
+            "Plays a 2x2 matrix game by rule: name=tit-for-tat|grim|win-stay-lose-shift|"
+            "always-cooperate|always-defect|generous-tit-for-tat|zero-determinant.",
+            plays=MATRIX_GAMES,
+            needs=("array",),
+        ),
+        AgentSpec(
+            "bargainer",
+            "palestra_games.games.strategies:Bargainer",
+            "scripted",
+            "Offers, answers, sends and returns: style=fair|subgame-perfect.",
+            plays=("games/Ultimatum-v0", "games/Dictator-v0", "games/Trust-v0"),
             needs=("array",),
         ),
     ]
