@@ -145,7 +145,11 @@ def sealed_moves_stay_sealed(subject: Subject) -> None:
 
 def _infos(env: Any, seat: int) -> dict[str, Any]:
     name = env.possible_agents[seat]
-    return {"sees": env.observe(name), "info": env.infos[name], "reward": env.rewards[name]}
+    return {
+        "sees": env.observe(name),
+        "info": env.infos[name],
+        "paid": env._cumulative_rewards[name],
+    }
 
 
 def _written(env: Any, seat: int, action: Any) -> Any:
