@@ -185,6 +185,26 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("social-dilemma", "perfect-information", "deterministic"),
             paper="Berg, Dickhaut and McCabe (1995), Trust, reciprocity, and social history",
         ),
+        EnvSpec(
+            "games/Othello-v0",
+            "palestra_games.games.othello:Othello",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="board",
+            tags=("perfect-information", "deterministic"),
+            paper="Takizawa (2023), Othello is Solved",
+        ),
+        EnvSpec(
+            "games/Breakthrough-v0",
+            "palestra_games.games.breakthrough:Breakthrough",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="board",
+            tags=("perfect-information", "deterministic"),
+            paper="Handscomb (2001), 8x8 Game Design Competition: Breakthrough",
+        ),
     ]
 
 

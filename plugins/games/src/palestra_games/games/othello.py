@@ -1,0 +1,225 @@
+"""Othello (Reversi): enclose the opponent's discs to turn them over; most discs win.
+
+Two players place discs on a square board that starts with two of each colour, crosswise, in its
+middle. A placement must enclose at least one straight, unbroken line of the opponent's discs
+between the new disc and another of the mover's own, in any of eight directions; all discs so
+enclosed turn over. A player without a placement passes while the opponent has one; when neither
+has, the game ends and more discs win. Rules as played since Hasegawa (1971), with the fixed start.
+
+Move sequences from the start of the 8x8 game: 4, 12, 56, 244, 1,396, 8,200, 55,092, 390,216
+(published perft). On 4x4 and 6x6 the second player wins (Feinstein, 1993); 8x8 is a draw
+(Takizawa, "Othello is Solved", 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Grid, Piece, Scene
+from palestra.errors import InvalidOption
+from palestra.rules import draw, mover, turn_to, win
+
+MARKS = ".XO"
+LETTERS = "abcdefghij"
+DIRECTIONS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
+
+
+@dataclass(frozen=True)
+class Othello(ArrayGame):
+    """You play Othello (Reversi). Player_0 has the discs X and moves first; player_1 has the O.
+
+    On your turn place one disc on an empty cell, so that a straight line of one or more discs of
+    your opponent, without a gap, lies between the new disc and another disc of yours: along a row,
+    a column or a diagonal. All discs enclosed in this way, in every direction, become yours. A
+    placement that turns over nothing is not allowed.
+
+    You pass when, and only when, you have no placement and your opponent has one; he then moves
+    again. The game ends when neither of you has a placement, usually with a full board. Whoever
+    has more discs wins; equal numbers are a draw.
+
+    Write a cell as its column letter and row number, rows counted from the top, such as d3; write
+    pass to pass.
+    """
+
+    size: int = 8
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    deterministic = True
+    num_players = 2
+
+    def __post_init__(self) -> None:
+        if self.size not in (4, 6, 8, 10):
+            raise InvalidOption(f"size must be 4, 6, 8 or 10, not {self.size}")
+
+    @property
+    def num_actions(self) -> int:
+        """Every cell, row by row from the top left, and the pass as the last."""
+        return self.size * self.size + 1
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """Two planes, own discs and the opponent's; row 0 is the top."""
+        return (2, self.size, self.size)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """Rows of cells as bits, column a lowest; `placements` are those of who is to move."""
+        return [("discs", np.int16, (2, self.size)), ("placements", np.int16, self.size)]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        upper = config.size // 2 - 1
+        left, right = 1 << upper, 2 << upper
+        state.discs[0, upper], state.discs[1, upper] = right, left
+        state.discs[0, upper + 1], state.discs[1, upper + 1] = left, right
+        find_placements(config, state, 0)
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        action = actions[player]
+        if action < config.size * config.size:
+            place(config, state, player, action // config.size, action % config.size)
+        if not find_placements(config, state, 1 - player):
+            if not find_placements(config, state, player):
+                settle(config, state, out)
+                return
+            state.placements[:] = 0
+        turn_to(state, 1 - player)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        anywhere = 0
+        for row in range(config.size):
+            open_cells = state.placements[row]
+            anywhere |= open_cells
+            for column in range(config.size):
+                mask[row * config.size + column] = open_cells >> column & 1
+        mask[config.size * config.size] = anywhere == 0
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        for row in range(config.size):
+            for column in range(config.size):
+                view[0, row, column] = state.discs[player, row] >> column & 1
+                view[1, row, column] = state.discs[1 - player, row] >> column & 1
+
+    def describe(self, state: Any, player: int) -> str:
+        width = len(str(self.size))
+        header = " ".join([" " * width, *LETTERS[: self.size]])
+        rows = [
+            " ".join([str(number).rjust(width), *(MARKS[mark] for mark in row)])
+            for number, row in enumerate(self.board(state), 1)
+        ]
+        return "\n".join([f"You are {MARKS[player + 1]}.", header, *rows, self.count(state)])
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        row, column = divmod(action, self.size)
+        return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        rows = tuple(
+            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
+            for row in self.board(state)
+        )
+        numbers = tuple(str(row + 1) for row in range(self.size))
+        return Scene(self.count(state), Grid(rows, numbers, tuple(LETTERS[: self.size])))
+
+    def board(self, state: Any) -> list[list[int]]:
+        """Rows of marks from the top: 0 for an empty cell, else the owner's seat plus one."""
+        discs = state.discs.tolist()
+        return [
+            [(black >> column & 1) + 2 * (white >> column & 1) for column in range(self.size)]
+            for black, white in zip(*discs, strict=True)
+        ]
+
+    def count(self, state: Any) -> str:
+        marks = [mark for row in self.board(state) for mark in row]
+        return f"Discs: X {marks.count(1)}, O {marks.count(2)}."
+
+
+def find_placements(config: Any, state: Any, player: int) -> bool:
+    """Write where `player` may place a disc; whether there is such a cell."""
+    for row in range(config.size):
+        state.placements[row] = along_row(config, state, player, row)
+    sweep(config, state, player, 0, 1)
+    sweep(config, state, player, config.size - 1, -1)
+    anywhere = 0
+    for row in range(config.size):
+        anywhere |= int(state.placements[row])
+    return anywhere != 0
+
+
+def along_row(config: Any, state: Any, player: int, row: int) -> int:
+    """Empty cells that enclose discs of their own row, as bits."""
+    own, other = int(state.discs[player, row]), int(state.discs[1 - player, row])
+    rising, falling = other & (own << 1), other & (own >> 1)
+    for _ in range(config.size - 3):  # the longest line there can be has size - 2 discs
+        rising |= other & (rising << 1)
+        falling |= other & (falling >> 1)
+    return vacant(config, own, other) & (rising << 1 | falling >> 1)
+
+
+def sweep(config: Any, state: Any, player: int, first: int, step: int) -> None:
+    """Add the cells that enclose discs in columns and diagonals, going once over the rows.
+
+    `straight`, `left` and `right` are the opponent's discs of the last row that end an unbroken
+    line which began beside an own disc: all columns of a row at once.
+    """
+    before = straight = left = right = 0
+    row = first
+    for _ in range(config.size):
+        own, other = int(state.discs[player, row]), int(state.discs[1 - player, row])
+        ends = straight | left >> 1 | right << 1
+        state.placements[row] |= vacant(config, own, other) & ends
+        straight = other & (straight | before)
+        left = other & ((left | before) >> 1)
+        right = other & ((right | before) << 1)
+        before = own
+        row += step
+
+
+def vacant(config: Any, own: int, other: int) -> int:
+    """The empty cells of a row, as bits."""
+    cells: int = (1 << config.size) - 1
+    return cells & ~(own | other)
+
+
+def place(config: Any, state: Any, player: int, row: int, column: int) -> None:
+    """Put a disc down and turn over what it encloses."""
+    state.discs[player, row] |= 1 << column
+    for south, east in DIRECTIONS:
+        r, c = row + south, column + east
+        while is_disc(config, state, 1 - player, r, c):
+            r, c = r + south, c + east
+        if not is_disc(config, state, player, r, c):
+            continue
+        r, c = r - south, c - east
+        while r != row or c != column:
+            state.discs[player, r] |= 1 << c
+            state.discs[1 - player, r] &= ~(1 << c)
+            r, c = r - south, c - east
+
+
+def is_disc(config: Any, state: Any, player: int, row: int, column: int) -> bool:
+    """Whether a cell is on the board and holds a disc of `player`."""
+    if row < 0 or column < 0 or row >= config.size or column >= config.size:
+        return False
+    held: bool = state.discs[player, row] >> column & 1 == 1
+    return held
+
+
+def settle(config: Any, state: Any, out: Any) -> None:
+    """End the game: whoever has more discs wins."""
+    lead = 0
+    for row in range(config.size):
+        for column in range(config.size):
+            lead += state.discs[0, row] >> column & 1
+            lead -= state.discs[1, row] >> column & 1
+    if lead == 0:
+        draw(state)
+    else:
+        win(state, 0 if lead > 0 else 1, out)
