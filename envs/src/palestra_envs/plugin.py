@@ -51,6 +51,23 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Piatti et al. (2024), Cooperate or Collapse: Emergence of Sustainable "
             "Cooperation in a Society of LLM Agents",
         ),
+        EnvSpec(
+            "grid/Kitchen-v0",
+            "palestra_envs.grid.kitchen:Kitchen",
+            players=(1, 4),
+            moves="simultaneous",
+            payoffs="common",
+            family="grid",
+            tags=("cooperation", "coordination"),
+            paper="Carroll et al. (2019), On the Utility of Learning about Humans for Human-AI "
+            "Coordination",
+            splits={
+                "asymmetric-advantages": {"layout": "asymmetric_advantages"},
+                "coordination-ring": {"layout": "coordination_ring"},
+                "forced-coordination": {"layout": "forced_coordination"},
+                "counter-circuit": {"layout": "counter_circuit"},
+            },
+        ),
     ]
 
 
@@ -78,6 +95,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Harvests by rule and says nothing: policy=sustainable|greedy|fixed.",
             plays=("text/Commons-v0",),
+        ),
+        AgentSpec(
+            "cook",
+            "palestra_envs.grid.cooks:Cook",
+            "scripted",
+            "Takes over what is to be done next, by shortest paths, and shares it with the others.",
+            plays=("grid/Kitchen-v0",),
+            needs=("array",),
         ),
     ]
 

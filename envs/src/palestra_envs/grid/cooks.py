@@ -1,0 +1,299 @@
+"""A scripted cook: deals out what is to be done next among all players and does its own part."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+from palestra import Agent, Decision, InvalidOption, Rng, Turn
+
+from palestra_envs.grid.kitchen import Kitchen
+from palestra_envs.grid.kitchen_rules import (
+    DISH,
+    FULL,
+    INTERACT,
+    NORTH,
+    NOTHING,
+    ONION,
+    STAY,
+    ahead,
+)
+from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING, Layout
+
+FAR = 10_000  # further than any way in a kitchen
+DISPENSERS = {ONION: ONIONS, DISH: DISHES}
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A player: where he stands, which way he looks and what he holds."""
+
+    cell: int
+    facing: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pot:
+    """A pot; `left` is None while its soup does not cook, else the steps until it is ready."""
+
+    cell: int
+    onions: int
+    left: int | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an array view says, the own player first in `hands`; `lying` by counter."""
+
+    plan: Layout
+    hands: tuple[Hand, ...]
+    pots: tuple[Pot, ...]
+    lying: dict[int, int]
+
+    @cached_property
+    def ways(self) -> tuple[dict[int, int], ...]:
+        """For every player the steps to every floor cell, with nobody in the way."""
+        return tuple(distances(self.plan, hand.cell) for hand in self.hands)
+
+    def walk(self, who: int, station: int) -> int:
+        """Steps a player needs to stand beside a station; FAR if he never can."""
+        return min(self.ways[who].get(cell, FAR) for cell in self.plan.around(station))
+
+    def serves(self, who: int, tile: int) -> bool:
+        """Whether a player can get to a station of a kind."""
+        return any(self.walk(who, cell) < FAR for cell in self.plan.cells_of(tile))
+
+
+def look(game: Kitchen, view: NDArray[Any]) -> Look:
+    """Take an array view apart."""
+    plan, seats = game.plan, game.num_players
+    planes = view.reshape(len(view), -1)
+    base = 5 * seats
+    idle, soup, left, done, dishes, onions = planes[base + 5 : base + 11].tolist()
+
+    def thing(cell: int) -> int:
+        if soup[cell]:
+            return DISH + int(soup[cell])
+        return int(DISH * dishes[cell] + ONION * onions[cell])
+
+    hands = []
+    for seat in range(seats):
+        cell = int(planes[seat].argmax())
+        facing = int(planes[seats + 4 * seat : seats + 4 * seat + 4, cell].argmax())
+        hands.append(Hand(cell, facing, thing(cell)))
+    pots = [
+        Pot(cell, idle[cell] + soup[cell], left[cell] if left[cell] or done[cell] else None)
+        for cell in plan.cells_of(POT)
+    ]
+    lying = {cell: thing(cell) for cell in plan.cells_of(COUNTER) if thing(cell)}
+    return Look(plan, tuple(hands), tuple(pots), lying)
+
+
+class Cook(Agent):
+    """Plays `grid/Kitchen-v0` from its own array view alone.
+
+    All players with empty hands are given something to fetch, the most urgent things first and each
+    to the nearest player, so that cooks who see the same kitchen agree without a word. Whoever
+    cannot reach where a thing belongs puts it on a counter that somebody else can reach who can. A
+    cook walks shortest paths round the others, and steps aside when it has nothing to do. One move
+    in twenty (`restless`) is random: two cooks in each other's way would otherwise stay there.
+    """
+
+    def __init__(self, *, restless: float = 0.05, seed: int | None = None) -> None:
+        if not 0 <= restless <= 1:
+            raise InvalidOption(f"restless must be from 0 to 1, not {restless}")
+        self._restless = restless
+        self._rng = Rng.seeded(seed, stream=3)
+
+    def reseed(self, seed: int) -> None:
+        self._rng = Rng.seeded(seed, stream=3)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> int:
+        game = turn.game
+        if not isinstance(game, Kitchen):
+            raise InvalidOption(f"the cook plays grid/Kitchen-v0, not {turn.env}")
+        seen = look(game, turn.observation)
+        if self._rng.random() < self._restless:
+            return self._stray(game, seen)
+        goals, ready = plan_next(seen, game.auto_cook)
+        others = {hand.cell for hand in seen.hands[1:]}
+        action = step_towards(game, seen, goals, others)
+        if action is not None and (ready or action != INTERACT):
+            return action
+        if (goals and action is None) or in_the_way(seen):
+            return self._stray(game, seen)
+        return STAY
+
+    def _stray(self, game: Kitchen, seen: Look) -> int:
+        """A random step to a free cell, or none."""
+        me, taken = seen.hands[0].cell, {hand.cell for hand in seen.hands}
+        free = [STAY]
+        for action in range(NORTH, STAY):
+            cell = ahead(game.config, me, action)
+            if seen.plan.tiles[cell] == FLOOR and cell not in taken:
+                free.append(action)
+        return self._rng.choice(free)
+
+
+def plan_next(seen: Look, auto_cook: bool) -> tuple[list[int], bool]:
+    """The stations one of which the first player should use, and whether that is possible now."""
+    held = seen.hands[0].held
+    if held == NOTHING:
+        return fetch(seen, auto_cook), True
+    if held > DISH:
+        return deliver(seen), True
+    if held == ONION:
+        return bring_onion(seen), True
+    return bring_dish(seen)
+
+
+def in_the_way(seen: Look) -> bool:
+    """Whether somebody with an errand stands beside the first player, who only waits."""
+    beside = set(seen.plan.around(seen.hands[0].cell))
+    waits = seen.hands[0].held == DISH  # for a soup, at the pot; those without errands let it
+    return any(h.cell in beside and not (waits and h.held == NOTHING) for h in seen.hands[1:])
+
+
+def deliver(seen: Look) -> list[int]:
+    if seen.serves(0, SERVING):
+        return seen.plan.cells_of(SERVING)
+    return hand_over(seen, SERVING)
+
+
+def bring_onion(seen: Look) -> list[int]:
+    if not seen.serves(0, POT):
+        return hand_over(seen, POT)
+    pots = [p for p in seen.pots if p.left is None and p.onions < FULL and _near(seen, p.cell)]
+    fullest = max((pot.onions for pot in pots), default=0)
+    best = [pot.cell for pot in pots if pot.onions == fullest]
+    return best or put_down(seen)
+
+
+def bring_dish(seen: Look) -> tuple[list[int], bool]:
+    """To the pot that is ready first, each holder of a dish to his own."""
+    if not seen.serves(0, POT):
+        return hand_over(seen, POT), True
+    holders = [who for who, hand in enumerate(seen.hands) if hand.held == DISH]
+    soups = sorted((p for p in seen.pots if p.left is not None), key=lambda p: (p.left, p.cell))
+    for pot in soups:
+        best = min(holders, key=lambda who: _rank(seen, who, [pot.cell]), default=None)
+        if best == 0 and _near(seen, pot.cell):
+            return [pot.cell], pot.left == 0
+        if best is not None:
+            holders.remove(best)
+    return put_down(seen), True
+
+
+def hand_over(seen: Look, tile: int) -> list[int]:
+    """Free counters shared with somebody who can reach a kind of station."""
+    helpers = [who for who in range(1, len(seen.hands)) if seen.serves(who, tile)]
+    return [c for c in free_counters(seen) if any(seen.walk(who, c) < FAR for who in helpers)]
+
+
+def put_down(seen: Look) -> list[int]:
+    """Free counters, rather such as are not needed to hand things over."""
+    free, mine = free_counters(seen), seen.plan.regions[seen.hands[0].cell]
+    others = [w for w, h in enumerate(seen.hands) if seen.plan.regions[h.cell] != mine]
+    own = [cell for cell in free if all(seen.walk(who, cell) == FAR for who in others)]
+    return own or free
+
+
+def free_counters(seen: Look) -> list[int]:
+    return [c for c in seen.plan.cells_of(COUNTER) if c not in seen.lying and _near(seen, c)]
+
+
+def _near(seen: Look, cell: int) -> bool:
+    """Whether the first player can get to a cell."""
+    return seen.walk(0, cell) < FAR
+
+
+def fetch(seen: Look, auto_cook: bool) -> list[int]:
+    """What the first player, who holds nothing, should go for: his share of what is to be done."""
+    free = {who for who, hand in enumerate(seen.hands) if hand.held == NOTHING}
+    for candidates, sources in chores(seen, auto_cook):
+        able = {who: sources_of(seen, who, sources) for who in free & set(candidates)}
+        able = {who: near for who, near in able.items() if near}
+        if able:
+            best = min(able, key=lambda who: _rank(seen, who, able[who]))
+            if best == 0:
+                return able[best]
+            free.remove(best)
+    return []
+
+
+def sources_of(seen: Look, who: int, sources: Iterable[int]) -> list[int]:
+    return [cell for cell in sources if seen.walk(who, cell) < FAR]
+
+
+def _rank(seen: Look, who: int, stations: Iterable[int]) -> tuple[int, int]:
+    """How far a player is from the nearest of some stations; ties go to the lower cell."""
+    return min(seen.walk(who, cell) for cell in stations), seen.hands[who].cell
+
+
+def chores(seen: Look, auto_cook: bool) -> Iterable[tuple[Collection[int], list[int]]]:
+    """What is to be fetched or begun, most urgent first: who may do it, and where."""
+    everybody = range(len(seen.hands))
+    near = [who for who in everybody if seen.serves(who, POT)]
+    away = [who for who in everybody if who not in near]
+    for cell, lying in seen.lying.items():
+        if lying > DISH:
+            yield everybody, [cell]
+    if not auto_cook:
+        for pot in seen.pots:
+            if pot.left is None and pot.onions == FULL:
+                yield near, [pot.cell]
+    full = [pot for pot in seen.pots if pot.left is not None or pot.onions == FULL]
+    onions = sum(FULL - pot.onions for pot in seen.pots if pot not in full)
+    for thing, wanted in ((DISH, len(full)), (ONION, onions)):
+        lying_here = [cell for cell, lying in seen.lying.items() if lying == thing]
+        dispensers = seen.plan.cells_of(DISPENSERS[thing])
+        wanted -= sum(seen.hands[who].held == thing for who in near)
+        for _ in range(wanted):
+            yield near, lying_here + dispensers
+        wanted -= sum(seen.hands[who].held == thing for who in away)
+        wanted -= sum(any(seen.walk(who, cell) < FAR for who in near) for cell in lying_here)
+        for _ in range(wanted):
+            yield away, dispensers
+
+
+def step_towards(
+    game: Kitchen, seen: Look, goals: Collection[int], taken: Collection[int]
+) -> int | None:
+    """The first action of a shortest way to use one of some stations; None if there is no way."""
+    me = seen.hands[0]
+    first: dict[int, int] = {me.cell: STAY}
+    queue = deque([me.cell])
+    while queue:
+        at = queue.popleft()
+        # straight on first: who faces a station already needs no turn
+        for action in (me.facing, *range(NORTH, STAY)):
+            cell = ahead(game.config, at, action)
+            if cell in goals:
+                if at != me.cell:
+                    return first[at]
+                return INTERACT if action == me.facing else action
+            free = seen.plan.tiles[cell] == FLOOR and cell not in taken
+            if free and cell not in first:
+                first[cell] = first[at] if at != me.cell else action
+                queue.append(cell)
+    return None
+
+
+def distances(plan: Layout, start: int) -> dict[int, int]:
+    """Steps from a floor cell to every other that can be walked to."""
+    found, queue = {start: 0}, deque([start])
+    while queue:
+        at = queue.popleft()
+        for cell in plan.around(at):
+            if plan.tiles[cell] == FLOOR and cell not in found:
+                found[cell] = found[at] + 1
+                queue.append(cell)
+    return found

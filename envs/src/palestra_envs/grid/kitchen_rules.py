@@ -1,0 +1,122 @@
+"""How cooks walk and handle things: the parts of `Kitchen`'s rules that compile.
+
+Plain functions over its state record, see `palestra.array_game`; `config` holds its options. Cells
+are numbered row by row. Conditions are joined by `&` and made into numbers, not jumped on: a
+processor that steps thousands of kitchens cannot guess what each cook is about to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
+
+NORTH, SOUTH, EAST, WEST, STAY, INTERACT = range(6)
+SOUTHWARD = (-1, 1, 0, 0, 0, 0)  # by action
+EASTWARD = (0, 0, 1, -1, 0, 0)
+
+NOTHING, ONION, DISH = range(3)  # in a hand or on a counter; a soup of n onions is DISH + n
+FULL = 3  # onions in a pot
+SOUP = DISH + FULL
+
+SOUP_TERM, ONION_TERM, DISH_TERM, PLATE_TERM = range(4)
+SOUP_PAYS, ONION_PAYS, DISH_PAYS, PLATE_PAYS = 20.0, 3.0, 3.0, 5.0
+
+
+def ahead(config: Any, cell: int, direction: int) -> int:
+    """The next cell in a direction; the cell itself for STAY and INTERACT."""
+    goal: int = cell + SOUTHWARD[direction] * config.columns + EASTWARD[direction]
+    return goal
+
+
+def target(config: Any, state: Any, player: int, action: int) -> int:
+    """Where a player would stand if nobody else were there."""
+    cell = state.cell[player]
+    goal = ahead(config, cell, action)
+    return goal if state.tiles[goal] == FLOOR else cell
+
+
+def is_collision(config: Any, state: Any, actions: Any) -> bool:
+    """Whether any two players would stand on one cell or change places."""
+    clash = False
+    for one in range(config.num_players):
+        goal = target(config, state, one, actions[one])
+        for other in range(one):
+            theirs = target(config, state, other, actions[other])
+            swap = (goal == state.cell[other]) & (theirs == state.cell[one])
+            clash = clash | (goal == theirs) | swap
+    return clash
+
+
+def move(config: Any, state: Any, actions: Any) -> None:
+    """Turn everybody, and move everybody unless there is a collision."""
+    clash = is_collision(config, state, actions)
+    for player in range(config.num_players):
+        action = actions[player]
+        goal = target(config, state, player, action)
+        state.cell[player] = state.cell[player] if clash else goal
+        state.facing[player] = action if action < STAY else state.facing[player]
+
+
+def interact(config: Any, state: Any, player: int, action: int, filled: int, out: Any) -> None:
+    """Let a player use what is in front of him, if that is his action; pays the first seat."""
+    front = ahead(config, state.cell[player], state.facing[player])
+    tile = state.tiles[front] if action == INTERACT else FLOOR
+    hand, there, clock = state.hand[player], state.there[front], state.clock[front]
+    empty, idle = hand == NOTHING, clock == 0
+    lay = (tile == COUNTER) & (hand != NOTHING) & (there == NOTHING)
+    lift = (tile == COUNTER) & empty & (there != NOTHING)
+    onion = (tile == ONIONS) & empty
+    dish = (tile == DISHES) & empty
+    add = (tile == POT) & (hand == ONION) & idle & (there < FULL)
+    plate = (tile == POT) & (hand == DISH) & (clock > config.cook_time)
+    light = (tile == POT) & empty & idle & (there > 0)
+    serve = (tile == SERVING) & (hand > DISH)
+    begin = (add & (there == FULL - 1)) if config.auto_cook else light
+    useful = dish & is_dish_useful(config, state, filled)
+
+    hand = NOTHING if lay | add | serve else hand
+    hand = ONION if onion else hand
+    hand = DISH if dish else hand
+    hand = there if lift else hand
+    hand = DISH + there if plate else hand
+    laid = state.hand[player] if lay else there + add
+    full = state.hand[player] == SOUP
+    state.hand[player] = hand
+    state.there[front] = NOTHING if lift | plate else laid
+    state.clock[front] = 1 if begin else (0 if plate else clock)
+    state.soups += serve & full
+
+    out.rewards[0, SOUP_TERM] += SOUP_PAYS * (serve & full)
+    if config.shaped:
+        out.rewards[0, ONION_TERM] += ONION_PAYS * add
+        out.rewards[0, DISH_TERM] += DISH_PAYS * useful
+        out.rewards[0, PLATE_TERM] += PLATE_PAYS * plate
+
+
+def is_dish_useful(config: Any, state: Any, filled: int) -> bool:
+    """Whether taking a dish from the dispenser is paid for, with this many filled pots."""
+    held, lying = 0, 0
+    if config.shaped:
+        for player in range(config.num_players):
+            held += state.hand[player] == DISH
+        for cell in range(config.rows * config.columns):
+            lying += (state.tiles[cell] == COUNTER) & (state.there[cell] == DISH)
+    return (lying == 0) & (held < filled)
+
+
+def count_filled(config: Any, state: Any) -> int:
+    """How many pots cook, are ready, or hold one or two onions."""
+    filled = 0
+    if config.shaped:
+        for cell in range(config.rows * config.columns):
+            begun = (state.there[cell] > 0) & (state.there[cell] < FULL)
+            filled += (state.tiles[cell] == POT) & (begun | (state.clock[cell] > 0))
+    return filled
+
+
+def cook(config: Any, state: Any) -> None:
+    """Let one step go by for every soup on the fire."""
+    for cell in range(config.rows * config.columns):
+        clock = state.clock[cell]
+        state.clock[cell] = clock + ((clock > 0) & (clock <= config.cook_time))

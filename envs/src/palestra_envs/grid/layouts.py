@@ -1,0 +1,214 @@
+"""Kitchens as text: the five classic layouts, and a reader for a user's own.
+
+One character a cell: `X` counter, `P` pot, `O` onion dispenser, `D` dish dispenser, `S` serving
+station, a space for floor, and `1` to `4` for the floor on which a player starts. The edge has no
+floor. Errors name line and column, counted from 1 at the north-west corner.
+
+The layouts are those of Carroll et al., "On the Utility of Learning about Humans for Human-AI
+Coordination", NeurIPS 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+
+from palestra import InvalidOption
+
+FLOOR, COUNTER, POT, ONIONS, DISHES, SERVING = range(6)
+SYMBOLS = " XPODS"  # by tile
+TILE_NAMES = ("floor", "counter", "pot", "onion dispenser", "dish dispenser", "serving station")
+STARTS = "1234"
+SHORTEST, LONGEST = 3, 20  # sides of a kitchen
+NOWHERE = -1
+
+LAYOUTS = {
+    "cramped_room": """
+XXPXX
+O  2O
+X1  X
+XDXSX
+""",
+    "asymmetric_advantages": """
+XXXXXXXXX
+O XSXOX S
+X   P 1 X
+X2  P   X
+XXXDXDXXX
+""",
+    "coordination_ring": """
+XXXPX
+X 1 P
+D2X X
+O   X
+XOSXX
+""",
+    "forced_coordination": """
+XXXPX
+O X1P
+O2X X
+D X X
+XXXSX
+""",
+    "counter_circuit": """
+XXXPPXXX
+X  2   X
+D XXXX S
+X  1   X
+XXXOOXXX
+""",
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A kitchen; cells are numbered row by row, `starts` is NOWHERE for a digit not in the text."""
+
+    rows: int
+    columns: int
+    tiles: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    def place(self, cell: int) -> tuple[int, int]:
+        """Row and column, from 0."""
+        return divmod(cell, self.columns)
+
+    def cells_of(self, tile: int) -> list[int]:
+        return [cell for cell, found in enumerate(self.tiles) if found == tile]
+
+    def around(self, cell: int) -> Iterator[int]:
+        """The cells north, south, east and west of one, as far as there are any."""
+        row, column = self.place(cell)
+        for r, c in ((row - 1, column), (row + 1, column), (row, column + 1), (row, column - 1)):
+            if 0 <= r < self.rows and 0 <= c < self.columns:
+                yield r * self.columns + c
+
+    @cached_property
+    def regions(self) -> dict[int, frozenset[int]]:
+        """For every floor cell, all the floor that can be walked to from it."""
+        found: dict[int, frozenset[int]] = {}
+        for start in self.cells_of(FLOOR):
+            if start not in found:
+                region = {start}
+                queue = [start]
+                while queue:
+                    new = {c for c in self.around(queue.pop()) if self.tiles[c] == FLOOR} - region
+                    region |= new
+                    queue += new
+                found |= dict.fromkeys(region, frozenset(region))
+        return found
+
+    def touches(self, region: frozenset[int], cell: int) -> bool:
+        """Whether somebody in a region can stand beside a cell."""
+        return any(beside in region for beside in self.around(cell))
+
+
+@lru_cache(maxsize=256)
+def read_layout(text: str) -> Layout:
+    """The layout of this name, or the one drawn by a text of several lines."""
+    if "\n" in text:
+        return parse(text)
+    if text not in LAYOUTS:
+        close = get_close_matches(text, LAYOUTS, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        raise InvalidOption(
+            f"unknown layout {text!r}{hint} there are {', '.join(LAYOUTS)}, "
+            "and any kitchen drawn as text of several lines"
+        )
+    return parse(LAYOUTS[text])
+
+
+def parse(text: str) -> Layout:
+    """Read a drawn kitchen; blank lines around it and a common indent do not count."""
+    lines = _dedent(text)
+    width = len(lines[0]) if lines else 0
+    if not (SHORTEST <= len(lines) <= LONGEST and SHORTEST <= width <= LONGEST):
+        raise InvalidOption(
+            f"a kitchen has {SHORTEST} to {LONGEST} lines and columns, "
+            f"not {len(lines)} lines and {width} columns"
+        )
+    tiles: list[int] = []
+    starts = [NOWHERE] * len(STARTS)
+    for number, line in enumerate(lines):
+        if len(line) != width:
+            raise _fault(number, min(len(line), width), f"line 1 has {width} columns, this has not")
+        for column, symbol in enumerate(line):
+            if symbol in STARTS:
+                if starts[int(symbol) - 1] != NOWHERE:
+                    raise _fault(number, column, f"start {symbol} is already taken")
+                starts[int(symbol) - 1] = len(tiles)
+                symbol = " "
+            if symbol not in SYMBOLS:
+                accepted = "X, P, O, D, S, 1 to 4 or a space"
+                raise _fault(number, column, f"{symbol!r} means nothing; use {accepted}")
+            if symbol == " " and (number in (0, len(lines) - 1) or column in (0, width - 1)):
+                raise _fault(number, column, "the edge must be closed, for example by a counter X")
+            tiles.append(SYMBOLS.index(symbol))
+    return Layout(len(lines), width, tuple(tiles), tuple(starts))
+
+
+def _dedent(text: str) -> list[str]:
+    lines = [line.rstrip() for line in text.expandtabs().splitlines()]
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+    return [line[indent:] for line in lines]
+
+
+def _fault(line: int, column: int, what: str) -> InvalidOption:
+    return InvalidOption(f"layout, line {line + 1}, column {column + 1}: {what}")
+
+
+def place_players(layout: Layout, players: int) -> tuple[int, ...]:
+    """Where each player starts; one without a digit on the first free floor, row by row."""
+    starts = list(layout.starts[:players])
+    free = [cell for cell in layout.cells_of(FLOOR) if cell not in starts]
+    if starts.count(NOWHERE) > len(free):
+        raise InvalidOption(f"the layout has no room for {players} players")
+    return tuple(free.pop(0) if start == NOWHERE else start for start in starts)
+
+
+def check_solvable(layout: Layout, starts: tuple[int, ...]) -> None:
+    """Raise `InvalidOption` where players starting here could never deliver a soup.
+
+    Things go from one player to another over counters that both can reach, and over pots.
+    """
+    teams = _teams(layout, starts)
+
+    def served(tile: int, team: frozenset[int]) -> set[int]:
+        return {cell for cell in layout.cells_of(tile) if layout.touches(team, cell)}
+
+    for tile in (POT, ONIONS, DISHES, SERVING):
+        cells = layout.cells_of(tile)
+        if not cells:
+            raise InvalidOption(f"the layout has no {TILE_NAMES[tile]} ({SYMBOLS[tile]})")
+        if not any(served(tile, team) for team in teams):
+            raise _fault(*layout.place(cells[0]), f"no player can reach this {TILE_NAMES[tile]}")
+    filled = {pot for team in teams if served(ONIONS, team) for pot in served(POT, team)}
+    emptied = {pot for team in teams if served(DISHES, team) for pot in served(POT, team)}
+    if not filled:
+        where = layout.place(layout.cells_of(ONIONS)[0])
+        raise _fault(*where, "no onion can get from here to a pot")
+    if not filled & emptied:
+        where = layout.place(layout.cells_of(DISHES)[0])
+        raise _fault(*where, "no dish can get from here to a pot that onions get to")
+    for team in teams:
+        if served(DISHES, team) and served(SERVING, team) and served(POT, team) & filled:
+            return
+    where = layout.place(min(filled & emptied))
+    raise _fault(*where, "no soup can get from this pot to a serving station")
+
+
+def _teams(layout: Layout, starts: tuple[int, ...]) -> list[frozenset[int]]:
+    """The floor the players can walk on; where they share a counter, as one."""
+    teams = list({layout.regions[start] for start in starts})
+    for counter in layout.cells_of(COUNTER):
+        joined = [team for team in teams if layout.touches(team, counter)]
+        if len(joined) > 1:
+            teams = [team for team in teams if team not in joined]
+            teams.append(frozenset[int]().union(*joined))
+    return teams
