@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import palestra
-from timing import Row, compare
+from timing import Row, compare, rate
 
 ROWS = 1024
 STEPS = 200
@@ -73,4 +77,45 @@ def pgx_batch(name: str) -> Any:
     return play
 
 
-MEASURES = (tic_tac_toe, connect_four)
+def connect_four_against_c() -> Row:
+    return compare(
+        f"games/ConnectFour-v0, batch of {ROWS}",
+        our_batch("games/ConnectFour-v0"),
+        c_batch(),
+        target=0.8,
+        unit="moves/s",
+        against="the same in C (-O3)",
+    )
+
+
+def c_batch() -> Any:
+    """connect_four.c, compiled for this machine, on as many games."""
+    import ctypes
+
+    source = Path(__file__).with_name("connect_four.c")
+    library = Path(tempfile.mkdtemp()) / "connect_four.so"
+    flags = ["-O3", "-march=native", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
+    c = ctypes.CDLL(str(library))
+    games, count = ctypes.create_string_buffer(ROWS * c.game_size()), ctypes.c_int64(ROWS)
+    c.start(games, count)
+
+    def play() -> int:
+        for _ in range(STEPS):
+            c.random_actions(games, count)
+            c.step(games, count)
+        return ROWS * STEPS
+
+    return play
+
+
+def foraging() -> Row:
+    """Four foragers who see two cells around them, the 5x5-view grid."""
+    play = our_batch("grid/Foraging-v0", num_players=4, sight=2)
+    play()
+    measured = statistics.median(rate(play) for _ in range(7))
+    name = f"grid/Foraging-v0, 4 agents, sight 2, batch of {ROWS}"
+    return Row(name, measured, 15e6, measured / 15e6, 1.0, "agent steps/s", "its bound")
+
+
+MEASURES = (tic_tac_toe, connect_four, connect_four_against_c, foraging)

@@ -33,10 +33,10 @@ class Settings:
     so that the policy also learns what its own kind would never do to it.
     """
 
-    num_envs: int = 128
+    num_envs: int = 256
     horizon: int = 32
     epochs: int = 4
-    minibatches: int = 4
+    minibatches: int = 8
     learning_rate: float = 1e-3
     gamma: float = 0.99
     gae_lambda: float = 0.95
