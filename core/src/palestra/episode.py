@@ -211,10 +211,9 @@ class Episode:
     def legal_text(self, player: int) -> str:
         """What a player may do now, in one line."""
         game, state = self.game, self._world.state
-        legal = game.legal(state, player)
         if isinstance(self._world, ArrayWorld):
             return ", ".join(game.action_text(state, player, a) for a in self.legal_actions(player))
-        return str(legal)
+        return str(game.legal(state, player))
 
     def parse(self, player: int, text: str) -> Any:
         """Read a move of one seat; raises `InvalidAction`."""
