@@ -442,7 +442,7 @@ def test_the_view_has_the_own_player_first() -> None:
     put(game, state, 1, (3, 4), SOUTH, SOUP)
     fill(game, state, (1, 3), 2)
     fill(game, state, (1, 1), DISH)
-    view = game.observe(state, 1)
+    view = game.observe(state, 1).transpose(2, 0, 1)
     filled = {
         plane: [(*map(int, place), int(view[plane][tuple(place)])) for place in np.argwhere(seen)]
         for plane, seen in enumerate(view)
@@ -467,7 +467,7 @@ def test_the_view_says_when_time_runs_out() -> None:
     state = game.initial_state(0)
     for turn, urgent in ((360, 0), (361, 1)):
         state.turn = turn
-        assert set(game.observe(state, 0)[21].ravel().tolist()) == {urgent}
+        assert set(game.observe(state, 0)[:, :, 21].ravel().tolist()) == {urgent}
 
 
 def test_the_text_says_where_everybody_is_and_what_there_is() -> None:

@@ -163,7 +163,7 @@ def views(kitchen, state):
         return ""
     stacked = np.array(kitchen.lossless_state_encoding(state, STEPS))  # player, x, y, plane
     kept = [plane for plane in range(stacked.shape[3]) if plane not in TOMATO_PLANES]
-    planes = stacked[..., kept].transpose(0, 3, 2, 1).astype(np.int8)
+    planes = stacked[..., kept].transpose(0, 2, 1, 3).astype(np.int8)
     return f" {zlib.crc32(np.ascontiguousarray(planes).tobytes()):08x}"
 
 

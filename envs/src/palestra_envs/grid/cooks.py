@@ -72,7 +72,7 @@ class Look:
 def look(game: Kitchen, view: NDArray[Any]) -> Look:
     """Take an array view apart."""
     plan, seats = game.plan, game.num_players
-    planes = view.reshape(len(view), -1)
+    planes = view.reshape(-1, view.shape[2]).T
     base = 5 * seats
     idle, soup, left, done, dishes, onions = planes[base + 5 : base + 11].tolist()
 

@@ -20,8 +20,9 @@ missed are:
 Checked against that package, version 1.1.0, on episodes recorded from it (positions, directions,
 things held and lying, pots, rewards and array views), under both ways to start the cooking.
 
-The array view has planes of the kitchen's size, row 0 in the north, those of the package's lossless
-encoding without tomatoes. The own player comes first, the others by seat; for n players:
+The array view is indexed by row (0 in the north), column and plane. The planes are those of the
+package's lossless encoding without tomatoes. The own player comes first, the others by seat; for n
+players:
 
     0 to n - 1        where each player is
     n to 5n - 1       the same by direction: north, south, east, west of the first, of the next, …
@@ -51,7 +52,6 @@ from palestra_envs.grid.kitchen_rules import (
     INTERACT,
     NORTH,
     NOTHING,
-    ONION,
     SOUP_PAYS,
     STAY,
     ahead,
@@ -59,12 +59,12 @@ from palestra_envs.grid.kitchen_rules import (
     count_filled,
     interact,
     move,
+    see_cell,
+    see_player,
 )
 from palestra_envs.grid.layouts import (
     COUNTER,
-    DISHES,
     FLOOR,
-    ONIONS,
     POT,
     SERVING,
     SYMBOLS,
@@ -79,7 +79,6 @@ ACTIONS = ("north", "south", "east", "west", "stay", "interact")
 ARROWS = "^v><"
 GLYPHS = " odsss"  # by thing held or lying
 TILE_BITS, TILE_MASK = 3, 7  # how a row of tiles is packed into one integer
-URGENT = 40  # the view says when fewer steps than this are left
 MAX_SEATS, MAX_COOK_TIME = 4, 100
 CHORES = 9  # interactions a soup takes: three onions taken and put, a dish, the soup, the delivery
 
@@ -152,7 +151,7 @@ class Kitchen(ArrayGame):
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        return (5 * self.num_players + 12, self.plan.rows, self.plan.columns)
+        return (self.plan.rows, self.plan.columns, 5 * self.num_players + 12)
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
@@ -219,38 +218,11 @@ class Kitchen(ArrayGame):
     @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the planes."""
-        seats = config.num_players
-        urgent = config.max_steps - state.turn < URGENT
-        base = 5 * seats
-        for cell in range(config.rows * config.columns):
-            row, column = cell // config.columns, cell % config.columns
-            tile, there, clock = state.tiles[cell], state.there[cell], state.clock[cell]
-            pot, counter = tile == POT, tile == COUNTER
-            begun = pot & (clock > 0)
-            soup = counter & (there > DISH)
-            view[base, row, column] = pot
-            view[base + 1, row, column] = counter
-            view[base + 2, row, column] = tile == ONIONS
-            view[base + 3, row, column] = tile == DISHES
-            view[base + 4, row, column] = tile == SERVING
-            view[base + 5, row, column] = there * (pot & (clock == 0))
-            view[base + 6, row, column] = there * begun + (there - DISH) * soup
-            view[base + 7, row, column] = (config.cook_time + 1 - clock) * begun
-            view[base + 8, row, column] = (pot & (clock > config.cook_time)) | soup
-            view[base + 9, row, column] = counter & (there == DISH)
-            view[base + 10, row, column] = counter & (there == ONION)
-            view[base + 11, row, column] = urgent
-        for other in range(seats):
-            # the own player first, the others by seat
-            place = 0 if other == player else other + (other < player)
-            row, column = state.cell[other] // config.columns, state.cell[other] % config.columns
-            hand = state.hand[other]
-            view[place, row, column] = 1
-            view[seats + 4 * place + state.facing[other], row, column] = 1
-            view[base + 6, row, column] = (hand - DISH) * (hand > DISH)
-            view[base + 8, row, column] = hand > DISH
-            view[base + 9, row, column] = hand == DISH
-            view[base + 10, row, column] = hand == ONION
+        for row in range(config.rows):
+            for column in range(config.columns):
+                see_cell(config, state, row, column, view)
+        for other in range(config.num_players):
+            see_player(config, state, player, other, view)
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)

@@ -18,6 +18,7 @@ EASTWARD = (0, 0, 1, -1, 0, 0)
 NOTHING, ONION, DISH = range(3)  # in a hand or on a counter; a soup of n onions is DISH + n
 FULL = 3  # onions in a pot
 SOUP = DISH + FULL
+URGENT = 40  # the view says when fewer steps than this are left
 
 SOUP_TERM, ONION_TERM, DISH_TERM, PLATE_TERM = range(4)
 SOUP_PAYS, ONION_PAYS, DISH_PAYS, PLATE_PAYS = 20.0, 3.0, 3.0, 5.0
@@ -120,3 +121,38 @@ def cook(config: Any, state: Any) -> None:
     for cell in range(config.rows * config.columns):
         clock = state.clock[cell]
         state.clock[cell] = clock + ((clock > 0) & (clock <= config.cook_time))
+
+
+def see_cell(config: Any, state: Any, row: int, column: int, view: Any) -> None:
+    """Write what stands and lies on one cell into a view."""
+    cell, base = row * config.columns + column, 5 * config.num_players
+    tile, there, clock = state.tiles[cell], state.there[cell], state.clock[cell]
+    pot, counter = tile == POT, tile == COUNTER
+    begun = pot & (clock > 0)
+    soup = counter & (there > DISH)
+    view[row, column, base] = pot
+    view[row, column, base + 1] = counter
+    view[row, column, base + 2] = tile == ONIONS
+    view[row, column, base + 3] = tile == DISHES
+    view[row, column, base + 4] = tile == SERVING
+    view[row, column, base + 5] = there * (pot & (clock == 0))
+    view[row, column, base + 6] = there * begun + (there - DISH) * soup
+    view[row, column, base + 7] = (config.cook_time + 1 - clock) * begun
+    view[row, column, base + 8] = (pot & (clock > config.cook_time)) | soup
+    view[row, column, base + 9] = counter & (there == DISH)
+    view[row, column, base + 10] = counter & (there == ONION)
+    view[row, column, base + 11] = config.max_steps - state.turn < URGENT
+
+
+def see_player(config: Any, state: Any, player: int, other: int, view: Any) -> None:
+    """Write where a player is and what he holds into somebody's view."""
+    seats, hand = config.num_players, state.hand[other]
+    row, column = state.cell[other] // config.columns, state.cell[other] % config.columns
+    place = 0 if other == player else other + (other < player)  # the own player comes first
+    base = 5 * seats
+    view[row, column, place] = 1
+    view[row, column, seats + 4 * place + state.facing[other]] = 1
+    view[row, column, base + 6] = (hand - DISH) * (hand > DISH)
+    view[row, column, base + 8] = hand > DISH
+    view[row, column, base + 9] = hand == DISH
+    view[row, column, base + 10] = hand == ONION
