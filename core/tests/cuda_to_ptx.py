@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import palestra
 from numba import cuda, from_dtype, int64, uint8
-from numba.types import float64
 from palestra import ArrayGame
-from palestra.batch import row_dtype
 from palestra.cuda_batch import kernel_functions
 from palestra.registry import load_game
+from palestra.rows import row_dtype, table_dtype
 
 CAPABILITY = (9, 0)
 
@@ -25,10 +24,10 @@ CAPABILITY = (9, 0)
 def signatures(game: ArrayGame) -> dict[str, tuple[Any, ...]]:
     rows = from_dtype(row_dtype(game))[::1]
     frames = from_dtype(np.dtype(game.frame_dtype))[::1]
-    constant = (rows, uint8[::1], float64[:, ::1])
+    table = from_dtype(table_dtype(game))[::1]
     return {
-        "begin": (rows, *constant),
-        "step": (rows, frames, *constant, int64),
+        "begin": (rows, table),
+        "step": (rows, frames, table, int64),
         "see": (rows,),
         "act_randomly": (rows,),
         "take_actions": (rows, int64[:, ::1]),

@@ -10,44 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.array_game import ArrayGame, record_dtype
+from palestra.array_game import ArrayGame
 from palestra.compiled import batch_driver_for, numba_installed
-from palestra.errors import InvalidAction, InvalidOption, OutOfTurn, UnknownName
-from palestra.rng import MASK, SEED_LIMIT, check_seed
+from palestra.errors import InvalidOption, OutOfTurn, UnknownName
+from palestra.rng import MASK
+from palestra.rows import AUTORESET, check_actions, make_table, row_dtype, sow
 
-AUTORESET = {"next_step": 0, "same_step": 1, "disabled": 2}
 Array = NDArray[Any]
-
-
-def row_dtype(game: ArrayGame) -> np.dtype[Any]:
-    """One row of a batch: a frame, and what is kept about it from step to step.
-
-    `seed` is the row's, `key` that of the episode now played, both as two 32-bit words; `finished`
-    says that an episode ended in the last step, `final_…` how.
-    """
-    seats = game.num_players
-    return record_dtype(
-        [
-            ("frame", game.frame_dtype),
-            ("seed", np.int64, 2),
-            ("key", np.int64, 2),
-            ("episodes", np.int64),
-            ("noise", np.int64),
-            ("length", np.int64),
-            ("final_length", np.int64),
-            ("reward", np.float64, seats),
-            ("last_reward", np.float64, seats),
-            ("final_returns", np.float64, seats),
-            ("mistakes", np.int64, seats),
-            ("final_results", np.uint8, seats),
-            ("acting", np.uint8, seats),
-            ("terminated", np.uint8, seats),
-            ("truncated", np.uint8, seats),
-            ("over", np.uint8),
-            ("finished", np.uint8),
-            ("active", np.uint8),
-        ]
-    )
 
 
 class Batch:
@@ -84,13 +53,9 @@ class Batch:
         self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
         self._mode = AUTORESET[autoreset]
         self._driver = batch_driver_for(game, numba_installed() if compiled is None else compiled)
-        seats = range(game.num_players)
         self.rows = np.zeros(num_envs, row_dtype(game))
         self.rows["active"] = 1
-        self._blank = np.zeros(1, self.rows.dtype)
-        self._auto = np.array([seat in random_seats for seat in seats], np.uint8)
-        self._forfeits = np.array([[game.forfeit(lost)[s] for s in seats] for lost in seats])
-        self._constant = (self._blank, self._auto, self._forfeits)
+        self._table = make_table(game, random_seats)
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = np.zeros(kept, game.frame_dtype)
         self._slices = _slices(num_envs, threads)
@@ -131,8 +96,8 @@ class Batch:
 
     def hand_over(self, seats: Iterable[int]) -> None:
         """Let these seats be played from outside from now on."""
-        for seat in seats:
-            self._auto[seat] = 0
+        self._table["auto"][0, list(seats)] = 0
+        self._table["alone"] = not self._table["auto"].any()
 
     # Playing
 
@@ -190,10 +155,10 @@ class Batch:
         return self.observations, self.rewards, self.terminations, self.truncations, infos
 
     def _begin_range(self, first: int, last: int) -> int:
-        return self._driver.begin(self.rows, *self._constant, first, last)
+        return self._driver.begin(self.rows, self._table, first, last)
 
     def _step_range(self, first: int, last: int) -> int:
-        return self._driver.step(self.rows, self._finals, *self._constant, first, last, self._mode)
+        return self._driver.step(self.rows, self._finals, self._table, first, last, self._mode)
 
     def random_actions(self) -> Array:
         """Write a random legal action for every acting seat into `actions`, and return it."""
@@ -229,33 +194,6 @@ class Batch:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
-
-
-def sow(seed: int | Sequence[int] | None, num_envs: int) -> list[int]:
-    """A seed for every row: consecutive from one, or as given."""
-    if seed is None or isinstance(seed, int | np.integer):
-        first = check_seed(None if seed is None else int(seed))
-        return [(first + i) % SEED_LIMIT for i in range(num_envs)]
-    seeds = [check_seed(int(s)) for s in seed]
-    if len(seeds) != num_envs:
-        raise InvalidOption(f"{num_envs} seeds are needed, got {len(seeds)}")
-    return seeds
-
-
-def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Array) -> Array:
-    """An action array of the right shape, kind and range, or an error before anything moves."""
-    array = np.asarray(actions)
-    if array.shape != shape or array.dtype.kind not in "iu":
-        raise InvalidAction(
-            f"array of shape {array.shape} and type {array.dtype}",
-            f"integers of shape {shape}: one action number for every row and seat",
-        )
-    wrong = ((array < 0) | (array >= choices)) & acting
-    if wrong.any():
-        row, seat = np.argwhere(wrong)[0].tolist()
-        why = f"row {row}, seat {seat} is out of range"
-        raise InvalidAction(int(array[row, seat]), f"0 to {choices - 1}", why=why)
-    return array
 
 
 def _slices(num_envs: int, threads: int) -> list[tuple[int, int]]:

@@ -1,9 +1,9 @@
 """Drives many rows of one game at once; a template, like `palestra.driver`.
 
 A row is a frame (see `ArrayGame.frame_dtype`) with its bookkeeping beside it, in one block of
-memory: `palestra.batch.row_dtype`. Functions on one row are plain device functions, so that the
-same lines run in a loop on CPU threads or as one GPU thread a row. `auto[p]` says which seats play
-random legal moves by themselves, `forfeits[i, j]` what seat j is paid when seat i forfeits.
+memory: `palestra.rows.row_dtype`. Functions on one row are plain device functions, so that the
+same lines run in a loop on CPU threads or as one GPU thread a row. What all rows share is one
+record, `palestra.rows.table_dtype`: records pass as one pointer, arrays are counted at every call.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ NO_RESULT, WIN, FORFEIT = 0, 1, 4
 RESEED = 0x5EED
 
 
-def begin_row(row: Any, blank: Any) -> None:
+def begin_row(row: Any, table: Any) -> None:
     """Deal the next episode of a row: its first from the row's seed, later ones derived from it."""
     key0, key1 = row.seed[0], row.seed[1]
     if row.episodes > 0:
         key0, key1 = threefry(key0, key1, row.episodes, RESEED)
     row.episodes += 1
-    row.frame = blank
+    row.frame = table.blank
     row.key[0], row.key[1] = key0, key1
     state = row.frame.state
     state.rng[0], state.rng[1] = key0, key1
@@ -46,10 +46,10 @@ def see_row(row: Any) -> None:
         row.acting[player] = frame.state.acting[player]
 
 
-def choose_row(row: Any, auto: Any) -> None:
+def choose_row(row: Any, table: Any) -> None:
     """Give every seat that plays by itself a random legal action."""
     for player in range(len(row.acting)):
-        if auto[player] and row.acting[player]:
+        if table.auto[player] and row.acting[player]:
             row.frame.actions[player] = pick(row, row.frame.mask[player])
 
 
@@ -80,11 +80,11 @@ def illegal_seat(row: Any) -> int:
     return bad
 
 
-def move_row(row: Any, forfeits: Any) -> None:
+def move_row(row: Any, table: Any) -> None:
     """Play the row's actions once and add up what they pay; an illegal one forfeits."""
     bad = illegal_seat(row)
     if bad >= 0:
-        forfeit_row(row, bad, forfeits)
+        forfeit_row(row, bad, table)
     else:
         frame = row.frame
         settle(frame)
@@ -95,12 +95,12 @@ def move_row(row: Any, forfeits: Any) -> None:
     see_row(row)
 
 
-def forfeit_row(row: Any, bad: int, forfeits: Any) -> None:
+def forfeit_row(row: Any, bad: int, table: Any) -> None:
     """End a row as lost by one seat."""
     state = row.frame.state
     row.mistakes[bad] += 1
     for player in range(len(row.reward)):
-        paid = forfeits[bad, player]
+        paid = table.forfeits[bad, player]
         row.reward[player] += paid
         row.frame.returns[player] += paid
         state.acting[player] = 0
@@ -109,19 +109,19 @@ def forfeit_row(row: Any, bad: int, forfeits: Any) -> None:
     state.over = 1
 
 
-def learner_acts(row: Any, auto: Any) -> bool:
+def learner_acts(row: Any, table: Any) -> bool:
     """Whether a seat that is played from outside is to act."""
     for player in range(len(row.acting)):
-        if row.acting[player] and not auto[player]:
+        if row.acting[player] and not table.auto[player]:
             return True
     return False
 
 
-def wait_row(row: Any, auto: Any, forfeits: Any) -> None:
+def wait_row(row: Any, table: Any) -> None:
     """Let the seats that play by themselves play until somebody else must, or it is over."""
-    while not row.frame.state.over and not learner_acts(row, auto):
-        choose_row(row, auto)
-        move_row(row, forfeits)
+    while not row.frame.state.over and not learner_acts(row, table):
+        choose_row(row, table)
+        move_row(row, table)
 
 
 def flag_row(row: Any) -> None:
@@ -134,78 +134,70 @@ def flag_row(row: Any) -> None:
     row.over = state.over
 
 
-def deal_row(row: Any, blank: Any, auto: Any, forfeits: Any) -> None:
+def deal_row(row: Any, table: Any) -> None:
     """Deal a row and play on to the first turn of somebody outside."""
-    begin_row(row, blank)
-    wait_row(row, auto, forfeits)
+    begin_row(row, table)
+    wait_row(row, table)
     row.reward[:] = 0.0
 
 
-def step_row(
-    row: Any, finals: Any, i: int, blank: Any, auto: Any, forfeits: Any, mode: int, alone: bool
-) -> None:
-    """One step of a row under an auto-reset mode; rows switched off stay as they are.
-
-    `alone` says that no seat plays by itself, which saves looking.
-    """
+def step_row(row: Any, table: Any, mode: int) -> bool:
+    """One step of a row; rows switched off stay as they are. Says whether its episode ended."""
     if not row.active:
-        return
+        return False
     row.reward[:] = 0.0
     row.finished = 0
     if row.over:
         if mode == NEXT_STEP:
-            deal_row(row, blank, auto, forfeits)
+            deal_row(row, table)
             flag_row(row)
-        return
-    if alone:
-        move_row(row, forfeits)
+        return False
+    if table.alone:
+        move_row(row, table)
     else:
-        choose_row(row, auto)
-        move_row(row, forfeits)
-        wait_row(row, auto, forfeits)
+        choose_row(row, table)
+        move_row(row, table)
+        wait_row(row, table)
     flag_row(row)
     if row.over:
-        finish_row(row, finals, i, blank, auto, forfeits, mode)
+        row.finished = 1
+        row.final_length = row.length
+        for player in range(len(row.reward)):
+            row.final_returns[player] = row.frame.returns[player]
+            row.final_results[player] = row.frame.state.result[player]
+        return True
+    return False
 
 
-def finish_row(
-    row: Any, finals: Any, i: int, blank: Any, auto: Any, forfeits: Any, mode: int
-) -> None:
-    """Keep how an episode ended; in SAME_STEP deal the next one at once."""
-    row.finished = 1
-    row.final_length = row.length
+def deal_again(row: Any, table: Any) -> None:
+    """Deal the next episode in the step that ended the last one, whose rewards stay to be read."""
     for player in range(len(row.reward)):
-        row.final_returns[player] = row.frame.returns[player]
-        row.final_results[player] = row.frame.state.result[player]
-    if mode == SAME_STEP:
-        finals[i] = row.frame
-        for player in range(len(row.reward)):
-            row.last_reward[player] = row.reward[player]
-        deal_row(row, blank, auto, forfeits)
-        for player in range(len(row.reward)):
-            row.reward[player] = row.last_reward[player]
+        row.last_reward[player] = row.reward[player]
+    deal_row(row, table)
+    for player in range(len(row.reward)):
+        row.reward[player] = row.last_reward[player]
 
 
-def begin(rows: Any, blank: Any, auto: Any, forfeits: Any, first: int, last: int) -> int:
+def begin(rows: Any, tables: Any, first: int, last: int) -> int:
     """Deal every active row of a range."""
+    table = tables[0]
     for i in range(first, last):
         row = rows[i]
         if row.active:
-            deal_row(row, blank[0].frame, auto, forfeits)
+            deal_row(row, table)
             flag_row(row)
             row.finished = 0
     return 0
 
 
-def step(
-    rows: Any, finals: Any, blank: Any, auto: Any, forfeits: Any, first: int, last: int, mode: int
-) -> int:
+def step(rows: Any, finals: Any, tables: Any, first: int, last: int, mode: int) -> int:
     """Step a range of rows; `finals` takes last frames in SAME_STEP, else it may be one row."""
-    alone = True
-    for player in range(len(auto)):
-        alone &= auto[player] == 0
+    table = tables[0]
     for i in range(first, last):
-        step_row(rows[i], finals, i, blank[0].frame, auto, forfeits, mode, alone)
+        row = rows[i]
+        if step_row(row, table, mode) and mode == SAME_STEP:
+            finals[i] = row.frame
+            deal_again(row, table)
     return 0
 
 

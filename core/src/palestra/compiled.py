@@ -23,6 +23,7 @@ from palestra import batch_driver, driver
 from palestra.array_game import ArrayGame, Out
 from palestra.errors import MissingExtra, PalestraError
 from palestra.rng import threefry
+from palestra.rows import row_dtype, table_dtype
 
 RULES = ("setup", "advance", "allow", "sense")
 DRIVER = Path(driver.__file__)
@@ -73,8 +74,29 @@ BATCH_ENTRIES = tuple(field.name for field in fields(BatchDriver))
 @lru_cache(maxsize=64)
 def batch_driver_for(game: ArrayGame, compiled: bool) -> BatchDriver:
     """The batch driver of one game with one configuration, compiled or interpreted."""
-    module = _compiled_module(game, BATCH_DRIVER) if compiled else _plain_module(game, BATCH_DRIVER)
+    if compiled:
+        return _compiled_batch_driver(game)
+    module = _plain_module(game, BATCH_DRIVER)
     return BatchDriver(**{entry: getattr(module, entry) for entry in BATCH_ENTRIES})
+
+
+def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
+    from numba import from_dtype, int64
+
+    module = _compiled_module(game, BATCH_DRIVER)
+    rows, frames, table = (
+        from_dtype(dtype)[::1] for dtype in (row_dtype(game), game.frame_dtype, table_dtype(game))
+    )
+    signatures = {
+        "begin": (rows, table, int64, int64),
+        "step": (rows, frames, table, int64, int64, int64),
+        "see": (rows, int64, int64),
+        "act_randomly": (rows, int64, int64),
+    }
+    driver = BatchDriver(**dict.fromkeys(BATCH_ENTRIES))  # type: ignore[arg-type]
+    for entry, signature in signatures.items():
+        _compile_on_first_call(driver, entry, getattr(module, entry), signature)
+    return driver
 
 
 def _interpreted_driver(game: ArrayGame) -> Driver:
@@ -150,7 +172,7 @@ def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
 
 
 def _compile_on_first_call(
-    driver: Driver, entry: str, dispatcher: Any, signature: tuple[Any, ...]
+    driver: Driver | BatchDriver, entry: str, dispatcher: Any, signature: tuple[Any, ...]
 ) -> None:
     """Put a stand-in into `driver` that compiles the entry when it is first needed.
 

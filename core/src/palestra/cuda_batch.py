@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from palestra import batch_driver, cuda_driver
 from palestra.array_game import ArrayGame, Out
-from palestra.batch import AUTORESET, check_actions, row_dtype, sow
 from palestra.compiled import device_functions, fingerprint, load_template, row_functions
 from palestra.errors import InvalidAction, InvalidOption, MissingExtra, OutOfTurn, UnknownName
 from palestra.rng import MASK
+from palestra.rows import AUTORESET, check_actions, make_table, row_dtype, sow
 
 Array = NDArray[Any]
 THREADS = 128  # in a block
-ROW_FUNCTIONS = ("deal_row", "flag_row", "step_row", "see_row", "pick")
+ROW_FUNCTIONS = ("deal_row", "flag_row", "step_row", "deal_again", "see_row", "pick")
 
 
 @dataclass(slots=True)
@@ -136,17 +136,13 @@ class CudaBatch:
         self._mode, self._seed, self._dealt = AUTORESET[autoreset], seed, False
         self._kernels = kernels_for(game)
         self._grid = ((num_envs + THREADS - 1) // THREADS, min(THREADS, num_envs))
-        seats = range(game.num_players)
         send = self._cuda.to_device
         host = np.zeros(num_envs, self.row_dtype)
         host["active"] = 1
         self.rows = send(host)
-        self._blank = send(np.zeros(1, self.row_dtype))
-        self._auto = send(np.array([seat in random_seats for seat in seats], np.uint8))
-        self._forfeits = send(np.array([[game.forfeit(lost)[s] for s in seats] for lost in seats]))
+        self._table = send(make_table(game, random_seats))
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = send(np.zeros(kept, game.frame_dtype))
-        self._constant = (self._blank, self._auto, self._forfeits)
         self.observations = DeviceView(self, "frame", "sights")
         self.masks = DeviceView(self, "frame", "mask")
         self.rewards = DeviceView(self, "reward")
@@ -168,7 +164,7 @@ class CudaBatch:
         """Deal all rows, or only those named; `seed` is the first row's, or one for every row."""
         if seed is not None or not self._dealt:
             self._sow(self._seed if seed is None else seed)
-        self._only(rows, "begin", *self._constant)
+        self._only(rows, "begin", self._table)
         self._dealt = True
         return self.observations
 
@@ -204,7 +200,7 @@ class CudaBatch:
             raise OutOfTurn("call reset() before step()")
         if actions is not None:
             self._launch("take_actions", self._on_device(actions))
-        self._only(rows, "step", self._finals, *self._constant, self._mode)
+        self._only(rows, "step", self._finals, self._table, self._mode)
         infos = {"action_mask": self.masks, "acting": self.acting}
         return self.observations, self.rewards, self.terminations, self.truncations, infos
 

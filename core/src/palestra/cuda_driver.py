@@ -11,29 +11,32 @@ cuda: Any
 deal_row: Any
 flag_row: Any
 step_row: Any
+deal_again: Any
 see_row: Any
 pick: Any
 
+SAME_STEP = 1
 
-def begin(rows: Any, blank: Any, auto: Any, forfeits: Any) -> None:
+
+def begin(rows: Any, tables: Any) -> None:
     """Deal every active row."""
     i = cuda.grid(1)
     if i < rows.shape[0]:
         row = rows[i]
         if row.active:
-            deal_row(row, blank[0].frame, auto, forfeits)
+            deal_row(row, tables[0])
             flag_row(row)
             row.finished = 0
 
 
-def step(rows: Any, finals: Any, blank: Any, auto: Any, forfeits: Any, mode: int) -> None:
+def step(rows: Any, finals: Any, tables: Any, mode: int) -> None:
     """Step every active row."""
     i = cuda.grid(1)
     if i < rows.shape[0]:
-        alone = True
-        for player in range(len(auto)):
-            alone &= auto[player] == 0
-        step_row(rows[i], finals, i, blank[0].frame, auto, forfeits, mode, alone)
+        row = rows[i]
+        if step_row(row, tables[0], mode) and mode == SAME_STEP:
+            finals[i] = row.frame
+            deal_again(row, tables[0])
 
 
 def see(rows: Any) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.batch import AUTORESET, check_actions, sow
 from palestra.episode import Episode
 from palestra.errors import InvalidOption, OutOfTurn, UnknownName
 from palestra.game import Game
+from palestra.rows import AUTORESET, check_actions, sow
 
 Array = NDArray[Any]
 

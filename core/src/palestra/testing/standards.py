@@ -21,6 +21,7 @@ ADVICE = (
     "It seems that your observation",
     "It seems that your observation space",
     "The minimal resolution for an image",
+    "Treating image space as channels-last",
     "Your observation .* has an unconventional shape",
     "The observation contains negative numbers",
     "The old environment creation API",

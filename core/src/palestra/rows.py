@@ -1,0 +1,99 @@
+"""What the rows of a batch hold, wherever they lie: layouts, seeds, and actions from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra.array_game import ArrayGame, record_dtype
+from palestra.errors import InvalidAction, InvalidOption
+from palestra.rng import SEED_LIMIT, check_seed
+
+AUTORESET = {"next_step": 0, "same_step": 1, "disabled": 2}
+Array = NDArray[Any]
+
+
+def row_dtype(game: ArrayGame) -> np.dtype[Any]:
+    """One row of a batch: a frame, and what is kept about it from step to step.
+
+    `seed` is the row's, `key` that of the episode now played, both as two 32-bit words; `finished`
+    says that an episode ended in the last step, `final_…` how.
+    """
+    seats = game.num_players
+    return record_dtype(
+        [
+            ("frame", game.frame_dtype),
+            ("seed", np.int64, 2),
+            ("key", np.int64, 2),
+            ("episodes", np.int64),
+            ("noise", np.int64),
+            ("length", np.int64),
+            ("final_length", np.int64),
+            ("reward", np.float64, seats),
+            ("last_reward", np.float64, seats),
+            ("final_returns", np.float64, seats),
+            ("mistakes", np.int64, seats),
+            ("final_results", np.uint8, seats),
+            ("acting", np.uint8, seats),
+            ("terminated", np.uint8, seats),
+            ("truncated", np.uint8, seats),
+            ("over", np.uint8),
+            ("finished", np.uint8),
+            ("active", np.uint8),
+        ]
+    )
+
+
+def table_dtype(game: ArrayGame) -> np.dtype[Any]:
+    """What all rows share: an empty frame; which seats play random legal moves by themselves, and
+    whether none does; `forfeits[i, j]`, what seat j is paid when seat i forfeits.
+    """
+    seats = game.num_players
+    return record_dtype(
+        [
+            ("blank", game.frame_dtype),
+            ("auto", np.uint8, seats),
+            ("alone", np.uint8),
+            ("forfeits", np.float64, (seats, seats)),
+        ]
+    )
+
+
+def make_table(game: ArrayGame, random_seats: Sequence[int]) -> Array:
+    """The table of a game, as an array of one record."""
+    seats = range(game.num_players)
+    table = np.zeros(1, table_dtype(game))
+    table["auto"] = [seat in random_seats for seat in seats]
+    table["alone"] = not table["auto"].any()
+    table["forfeits"] = [[game.forfeit(lost)[s] for s in seats] for lost in seats]
+    return table
+
+
+def sow(seed: int | Sequence[int] | None, num_envs: int) -> list[int]:
+    """A seed for every row: consecutive from one, or as given."""
+    if seed is None or isinstance(seed, int | np.integer):
+        first = check_seed(None if seed is None else int(seed))
+        return [(first + i) % SEED_LIMIT for i in range(num_envs)]
+    seeds = [check_seed(int(s)) for s in seed]
+    if len(seeds) != num_envs:
+        raise InvalidOption(f"{num_envs} seeds are needed, got {len(seeds)}")
+    return seeds
+
+
+def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Array) -> Array:
+    """An action array of the right shape, kind and range, or an error before anything moves."""
+    array = np.asarray(actions)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise InvalidAction(
+            f"array of shape {array.shape} and type {array.dtype}",
+            f"integers of shape {shape}: one action number for every row and seat",
+        )
+    wrong = ((array < 0) | (array >= choices)) & acting
+    if wrong.any():
+        row, seat = np.argwhere(wrong)[0].tolist()
+        why = f"row {row}, seat {seat} is out of range"
+        raise InvalidAction(int(array[row, seat]), f"0 to {choices - 1}", why=why)
+    return array
