@@ -205,6 +205,40 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("perfect-information", "deterministic"),
             paper="Handscomb (2001), 8x8 Game Design Competition: Breakthrough",
         ),
+        EnvSpec(
+            "games/Hanabi-v0",
+            "palestra_games.games.hanabi:Hanabi",
+            players=(2, 5),
+            moves="sequential",
+            payoffs="common",
+            family="card",
+            tags=("cooperation", "hidden-information", "communication", "chance"),
+            paper="Bard et al. (2020), The Hanabi Challenge: A New Frontier for AI Research",
+        ),
+        EnvSpec(
+            "games/SimpleHanabi-v0",
+            "palestra_games.games.hanabi:Hanabi",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="common",
+            family="card",
+            tags=("cooperation", "hidden-information", "communication", "chance"),
+            paper="MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic "
+            "Games",
+            kwargs={"colours": 3, "ranks": 2, "hand": 5},
+        ),
+        EnvSpec(
+            "games/MiniHanabi-v0",
+            "palestra_games.games.hanabi:Hanabi",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="common",
+            family="card",
+            tags=("cooperation", "hidden-information", "communication", "chance"),
+            paper="MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic "
+            "Games",
+            kwargs={"colours": 2, "ranks": 2, "hand": 3, "tokens": 3},
+        ),
     ]
 
 
@@ -250,6 +284,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Offers, answers, sends and returns: style=fair|subgame-perfect.",
             plays=("games/Ultimatum-v0", "games/Dictator-v0", "games/Trust-v0"),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "hanabi-iggi",
+            "palestra_games.games.hanabi_agents:Iggi",
+            "scripted",
+            "Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.",
+            plays=("games/Hanabi-v0", "games/SimpleHanabi-v0", "games/MiniHanabi-v0"),
             needs=("array",),
         ),
     ]
