@@ -42,6 +42,35 @@ def test_a_second_process_finds_the_machine_code(tmp_path: Path) -> None:
     assert machine_code(tmp_path) == first
 
 
+AGREES = """
+import sys
+from palestra import Episode, Rng
+from palestra_envs.grid.foraging import Foraging
+
+GAMES = {"small": Foraging(rows=5, columns=6, num_players=3, max_food=2), "usual": Foraging()}
+for name in sys.argv[1:]:
+    for seed in range(4):
+        slow, quick = (Episode(GAMES[name], seed, compiled=c) for c in (False, True))
+        rng = Rng(seed)
+        for _ in range(30):
+            assert slow.state.tobytes() == quick.state.tobytes(), f"{name}, seed {seed}"
+            if slow.over:
+                break
+            actions = {p: slow.game.sample(slow.state, p, rng) for p in slow.to_act}
+            slow.act(actions)
+            quick.act(actions)
+"""
+
+
+@pytest.mark.slow
+def test_two_configurations_compiled_apart_do_not_mix_when_loaded_together(tmp_path: Path) -> None:
+    env = {**os.environ, "PALESTRA_CACHE": str(tmp_path)}
+    for names in (["small"], ["usual"], ["small", "usual"], ["usual", "small"]):
+        command = [sys.executable, "-c", AGREES, *names]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+        assert done.returncode == 0, f"{names}: {done.stderr[-300:]}"
+
+
 def test_an_unwritable_cache_says_what_to_set(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()

@@ -138,7 +138,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
         functions |= row_functions(game)
-    devices = device_functions(functions, njit)
+    devices = device_functions(functions, njit, f"_{name}")
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
     sys.modules[name] = module  # as above
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
@@ -190,12 +190,14 @@ def _compile_on_first_call(
 
 
 def device_functions(
-    functions: dict[str, FunctionType], compile_one: Callable[[FunctionType], Any]
+    functions: dict[str, FunctionType], compile_one: Callable[[FunctionType], Any], suffix: str = ""
 ) -> dict[str, Any]:
     """Compile rules together with every plain function they reach, each once.
 
     A copy of each function gets the compiled helpers among its globals; the module it came from
-    is left as it was, so that the same rules go on running interpreted.
+    is left as it was, so that the same rules go on running interpreted. `suffix` makes the names
+    of the machine code unique: code that two processes compiled may otherwise share its names, and
+    whichever is loaded from the cache first would stand in for the other.
     """
     made: dict[FunctionType, Any] = {}
 
@@ -208,7 +210,7 @@ def device_functions(
                 function.__defaults__,
                 function.__closure__,
             )
-            copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+            copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__ + suffix
             for name, helper in helpers_of(function):
                 copy.__globals__[name] = build(helper)
             made[function] = compile_one(copy)
