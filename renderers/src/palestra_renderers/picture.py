@@ -224,7 +224,7 @@ class Painter:
 
     def _bar(self, bar: Bar, x: int, y: int, line: int) -> int:
         module, width = pygame(), self.size[0]
-        self._write(bar.label, x, y, line)
+        self._write(bar.label, x, y, line, room=line * 6)
         start, room = x + line * 6, width - x - line * 12
         share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
         module.draw.rect(self.surface, FAINT, (start, y + 3, room, line - 6))
