@@ -20,7 +20,7 @@ test: $(BIN)/uv
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 # what to run while working: no tests that install distributions or start browsers
 fast: $(BIN)/uv

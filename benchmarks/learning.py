@@ -9,13 +9,13 @@ Foraging: four foragers who see two cells around them; the share of the food the
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import matplotlib
+import palestra
 import torch
 from palestra_agents.ppo.trainer import Settings, Trainer
 from palestra_agents.ppo.training import wins_against_random
@@ -23,7 +23,7 @@ from timing import machine, versions
 
 SEEDS = (0, 1, 2)
 TASKS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "games/ConnectFour-v0": ({}, {}, 2_000_000),
+    "games/ConnectFour-v0": ({}, {}, 3_000_000),
     "grid/Foraging-v0": ({"num_players": 4, "sight": 2}, {"gamma": 0.97}, 1_500_000),
 }
 POINTS = 12
@@ -34,7 +34,11 @@ def curve(env: str, seed: int) -> list[dict[str, float]]:
     """Steps, seconds of training and score, `POINTS` times over one run."""
     options, settings, steps = TASKS[env]
     trainer = Trainer(env, options, Settings(seed=seed, **settings))
-    points, spent, mark = [], 0.0, 0
+    points, spent, mark = (
+        [{"steps": 0, "seconds": 0.0, "score": score(trainer)}],
+        0.0,
+        steps // POINTS,
+    )
     while trainer.steps < steps:
         started = perf_counter()
         trainer.update(trainer.steps / steps)
@@ -49,8 +53,22 @@ def curve(env: str, seed: int) -> list[dict[str, float]]:
 def score(trainer: Trainer) -> float:
     if trainer.game.payoffs == "zero-sum":
         return wins_against_random(trainer.network, trainer.env, trainer.options, 1_000)
-    seats = trainer.game.num_players
-    return statistics.fmean(trainer.returns) * seats if trainer.returns else 0.0
+    return collected(trainer)
+
+
+@torch.no_grad()
+def collected(trainer: Trainer, episodes: int = 512) -> float:
+    """Mean return of all seats together over whole episodes, sampled from the policy."""
+    batch = palestra.make(
+        trainer.env, view="batch", num_envs=episodes, autoreset="disabled", **trainer.options
+    )
+    batch.reset(777)
+    while not batch.rows["over"].all():
+        seen = torch.from_numpy(batch.observations.astype("float32"))
+        logprobs, _ = trainer.evaluate(seen, torch.from_numpy(batch.masks.copy()))
+        chosen = torch.multinomial(logprobs.exp().flatten(0, 1), 1)
+        batch.step(chosen.reshape(batch.actions.shape).numpy())
+    return float(batch.returns.sum(1).mean())
 
 
 def draw(curves: dict[str, dict[str, list[dict[str, float]]]]) -> None:
