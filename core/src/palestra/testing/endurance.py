@@ -17,7 +17,7 @@ from palestra.views.gym import GymView
 RESETS = 10_000
 GROUPS = 10
 TRACED = 1_000  # resets watched byte by byte, which is slow
-GROWTH = 16 * 1024  # bytes that those may leave behind
+GROWTH = 64 * 1024  # bytes that those may leave behind: a buffer grows by more, caches by less
 BLOCKS = 1_000  # allocated blocks that all of them may
 SLOWER = 5.0  # how much slower the last tenth may be; leak-induced growth is far beyond it
 
