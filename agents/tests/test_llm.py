@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import palestra
 import pytest
-from palestra import Budget, InvalidOption, UnknownName
-from palestra.models import Model, Reply, Request
-from palestra_agents.echo import EchoModel
+from palestra import Budget, InvalidOption, ModelError, UnknownName
+from palestra.models import Model, Reply, Request, Score
 from palestra_agents.llm import LLMAgent
+from palestra_agents.llm.prices import price_table
+from palestra_agents.models.echo import EchoModel
 
 
 class Listening(Model):
@@ -92,3 +95,136 @@ def test_set_up_errors_are_explained() -> None:
         palestra.make_agent("llm")
     with pytest.raises(UnknownName, match="did you mean 'choice'"):
         palestra.make_agent("llm:echo:,mode=choices")
+
+
+class Weighing(Listening):
+    """Can do everything; finds one move likely a token, another likely as a whole."""
+
+    abilities = frozenset({"choices", "pattern", "score", "tokens", "raw"})
+    name = "weighing"
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        replies = super().chat(requests)
+        marks = {"pass": Score(-6.0, 6), "bet": Score(-3.0, 2)}
+        scores = [tuple(marks[text.strip()] for text in r.score) for r in requests]
+        return [Reply(y.text, scores=s) for y, s in zip(replies, scores, strict=True)]
+
+
+def test_scores_are_compared_a_token() -> None:
+    agent = LLMAgent(model=Weighing(""), mode="score")
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])[0]
+    assert record.turns[0].text == "pass"
+    assert record.turns[0].logprob == -6.0
+
+
+def test_typed_actions_are_held_to_a_pattern_of_what_is_legal() -> None:
+    model = Weighing("Accept()")
+    agent = LLMAgent(model=model, mode="choice")
+    palestra.play("text/Negotiation-v0", agents=[agent, "random"], invalid="random", max_steps=2)
+    pattern = model.requests[0].pattern
+    assert pattern is not None
+    assert re.fullmatch(pattern, "Propose(books=0, hats=0, balls=0)")
+    assert re.fullmatch(pattern, "Accept()") is None, "there is nothing to accept yet"
+
+
+def test_demonstrations_stand_before_the_first_question() -> None:
+    model = Listening("bet")
+    agent = LLMAgent(model=model, examples=4, teacher="first")
+    palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])
+    messages = model.requests[0].messages
+    assert [m.role for m in messages] == ["system", *["user", "assistant"] * 4, "user"]
+    questions = [m.content for m in messages[1:-1:2]]
+    assert len(set(questions)) == 4
+    assert {m.content for m in messages[2:-1:2]} == {"pass"}
+    assert all("you may play: pass, bet" in question for question in questions)
+    with pytest.raises(InvalidOption, match="met only"):
+        palestra.play("games/KuhnPoker-v0", agents=[LLMAgent(model=model, examples=500), "first"])
+
+
+def test_a_raw_prompt_is_one_text_that_the_move_continues() -> None:
+    model = Weighing(" bet")
+    agent = LLMAgent(model=model, mode="choice", prompt="raw")
+    palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])
+    request = model.requests[0]
+    assert request.raw
+    assert "".join(m.content for m in request.messages).endswith("Move:")
+    assert request.choices == (" pass", " bet")
+
+
+def test_reasoning_is_kept_apart_from_the_answer() -> None:
+    model = Listening("<think>He may hold\nthe king.</think> bet")
+    agent = LLMAgent(model=model)
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])[0]
+    assert record.turns[0].raw == "bet"
+    assert record.turns[0].thought == "He may hold\nthe king."
+
+
+class Short(Listening):
+    """Holds at most so many messages."""
+
+    name = "short"
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        replies = super().chat(requests)
+        full = [len(r.messages) > 6 for r in requests]
+        return [Reply("", overflow=True) if f else y for f, y in zip(full, replies, strict=True)]
+
+
+def test_a_conversation_that_outgrows_the_context_loses_its_oldest_half() -> None:
+    model = Short("1", "2", "3", "4", "5", "6", "7")
+    agent = LLMAgent(model=model)
+    palestra.play("games/ConnectFour-v0", agents=[agent, "random"], invalid="random")
+    assert agent.dropped > 0
+    assert all(request.messages[0].role == "system" for request in model.requests)
+    assert all(request.messages[-1].role == "user" for request in model.requests)
+    with pytest.raises(ModelError, match="alone do not fit the context of short"):
+        palestra.play("games/KuhnPoker-v0", agents=[LLMAgent(model=model, examples=4), "first"])
+
+
+def test_money_follows_the_users_price_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text('["echo:*"]\nin = 2.0\nout = 10.0\n')
+    monkeypatch.setenv("PALESTRA_PRICES", str(table))
+    record = palestra.play("games/KuhnPoker-v0", agents=["llm:echo:bet", "first"])[0]
+    used = record.turns[0].usage
+    assert used.cost == pytest.approx((2 * used.tokens_in + 10 * used.tokens_out) / 1e6)
+    table.write_text('["echo:*"]\nprice = 2.0\n')
+    monkeypatch.setenv("PALESTRA_PRICES", str(tmp_path / "." / "prices.toml"))
+    price_table.cache_clear()
+    with pytest.raises(InvalidOption, match="'price' is not one of in, cached, out"):
+        palestra.make_agent("llm:echo:bet")
+
+
+def test_a_model_is_not_asked_for_what_it_cannot_do() -> None:
+    for options, says in (
+        ({"mode": "score"}, "mode=score is not possible with plain"),
+        ({"prompt": "raw"}, "prompt=raw is not possible"),
+        ({"keep_tokens": True}, "keep_tokens is not possible"),
+        ({"adapter": "x"}, "adapter is not possible"),
+    ):
+        model = Listening("1")
+        model.name = "plain"
+        with pytest.raises(InvalidOption, match=says):
+            LLMAgent(model=model, **options)
+
+
+@pytest.mark.parametrize("prompt", ["chat", "raw"])
+@pytest.mark.parametrize("env", [spec.id for spec in palestra.specs()])
+def test_every_prompt_starts_with_the_one_before_it(env: str, prompt: str) -> None:
+    """Byte for byte, for every game: what a prefix cache lives on."""
+
+    class Drawing(Weighing):
+        def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+            self.requests += requests
+            return [Reply("not a move")] * len(requests)
+
+    model = Drawing("")
+    agent = LLMAgent(model=model, prompt=prompt)
+    count = palestra.game(env).num_players
+    palestra.play(env, agents=[agent, *["random"] * (count - 1)], invalid="random", max_steps=30)
+    texts = ["\0".join(f"{m.role}:{m.content}" for m in r.messages) for r in model.requests]
+    for earlier, later in pairwise(texts):
+        assert later.startswith(earlier)
+        assert len(later) > len(earlier)

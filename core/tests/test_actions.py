@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
-from palestra.actions import read_action
+from palestra.actions import number_pattern, read_action
 
 
 class Bid(TextAction, frozen=True):
@@ -106,3 +107,19 @@ def test_an_action_of_another_kind_is_not_possible_now() -> None:
     only_fold = Grammar((Option(Fold),))
     assert only_fold.problem(Bid(1)) == "Bid is not possible now"
     assert only_fold.problem("Fold") == "'Fold' is not possible now"
+
+
+@given(st.integers(-2000, 2000), st.integers(0, 3000))
+def test_a_number_pattern_is_exactly_the_range(low: int, width: int) -> None:
+    high = low + width
+    pattern = re.compile(number_pattern(low, high))
+    near = [*range(low - 15, low + 15), *range(high - 15, high + 15), 0, -1, 10 * low, 10 * high]
+    for value in near:
+        assert bool(pattern.fullmatch(str(value))) == (low <= value <= high), value
+
+
+@given(st.data())
+def test_whatever_a_grammar_pattern_matches_is_legal(data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(GRAMMAR.pattern(30), fullmatch=True))
+    assert read(text) in GRAMMAR
+    assert len(text.encode()) <= GRAMMAR.longest(30)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra.agents import construct
 from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec
+from palestra.specs import AgentSpec, load_entry_point
 
 
 @hookimpl
@@ -43,19 +44,26 @@ def palestra_agents() -> list[AgentSpec]:
             "llm",
             "palestra_agents.llm:LLMAgent",
             "llm",
-            "A language model: llm:<model uri>[,mode=free|choice].",
+            "A language model: llm:<model uri>[,mode=free|choice|score].",
         ),
     ]
 
 
+MODELS = {
+    "echo": "palestra_agents.models.echo:EchoModel",
+    "local": "palestra_agents.models.local:LocalModel",
+    "openai": "palestra_agents.models.openai:OpenAIModel",
+    "vllm": "palestra_agents.models.vllm:VLLMModel",
+}
+
+
 @hookimpl
 def palestra_models(uri: str, options: dict[str, Any]) -> Any:
-    scheme, _, rest = uri.partition(":")
-    if scheme != "echo":
+    scheme, _, target = uri.partition(":")
+    if scheme not in MODELS:
         return None
-    from palestra_agents.echo import EchoModel
-
-    return EchoModel(rest, **options)
+    kind = load_entry_point(MODELS[scheme])
+    return construct(kind, f"model {scheme!r}", {"target": target, **options})
 
 
 @hookimpl

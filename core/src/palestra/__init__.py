@@ -17,6 +17,7 @@ from palestra.errors import (
     InvalidAction,
     InvalidOption,
     MissingExtra,
+    ModelError,
     OutOfTurn,
     PalestraError,
     PluginError,
@@ -38,7 +39,7 @@ from palestra.record import (
 )
 from palestra.registry import game, make_agent, open_model, push, specs, warn_of_failures
 from palestra.rng import Rng
-from palestra.runner import Runner, play, rollouts
+from palestra.runner import Runner, play, rollouts, stream
 from palestra.scene import Bar, Grid, Piece, Scene
 from palestra.shaping import Transition
 from palestra.specs import (
@@ -93,6 +94,7 @@ __all__ = [
     "InvalidOption",
     "MetricSpec",
     "MissingExtra",
+    "ModelError",
     "OneOf",
     "Option",
     "Out",
@@ -134,6 +136,7 @@ __all__ = [
     "retrace",
     "rollouts",
     "specs",
+    "stream",
     "write_records",
 ]
 

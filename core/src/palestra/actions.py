@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -40,6 +40,12 @@ class Integer:
     def sample(self, rng: Rng) -> int:
         return rng.between(self.low, self.high)
 
+    def pattern(self, chars: int) -> str:
+        return number_pattern(self.low, self.high)
+
+    def longest(self, chars: int) -> int:
+        return max(len(str(self.low)), len(str(self.high)))
+
     def __str__(self) -> str:
         return f"{self.low}..{self.high}" if self.low < self.high else str(self.low)
 
@@ -57,6 +63,12 @@ class OneOf:
 
     def sample(self, rng: Rng) -> Any:
         return rng.choice(self.values)
+
+    def pattern(self, chars: int) -> str:
+        return f"({'|'.join(re.escape(repr(value)) for value in self.values)})"
+
+    def longest(self, chars: int) -> int:
+        return max(len(repr(value).encode()) for value in self.values)
 
     def __str__(self) -> str:
         return "|".join(map(repr, self.values))
@@ -79,11 +91,57 @@ class Text:
     def sample(self, rng: Rng) -> str:
         return rng.choice(self.samples)
 
+    def pattern(self, chars: int) -> str:
+        """One line in single quotes, with nothing in it that would have to be escaped."""
+        return rf"'[^'\\\x00-\x1f\x7f]{{0,{min(self.limit, chars)}}}'"
+
+    def longest(self, chars: int) -> int:
+        return 4 * min(self.limit, chars) + 2  # UTF-8 takes up to four bytes a character
+
     def __str__(self) -> str:
         return f"'text up to {self.limit} characters'"
 
 
-Domain = Integer | OneOf | Text
+class Domain(Protocol):
+    """What a field of an action may hold; str() of it is how the legal actions are listed."""
+
+    def problem(self, value: object) -> str | None:
+        """Why a value is not allowed; None if it is."""
+
+    def sample(self, rng: Rng) -> Any:
+        """A random value that is allowed."""
+
+    def pattern(self, chars: int) -> str:
+        """A regular expression of its values as they are written, with at most `chars` of text."""
+
+    def longest(self, chars: int) -> int:
+        """The most bytes that anything of that pattern takes."""
+
+
+def number_pattern(low: int, high: int) -> str:
+    """A regular expression of the whole numbers from `low` to `high`, without leading zeros."""
+    if low < 0:
+        minus = number_pattern(max(1, -high), -low)
+        return f"(-{minus})" if high < 0 else f"(-{minus}|{number_pattern(0, high)})"
+    parts = []
+    while low <= high:
+        top = _same_shape(low, high)
+        parts.append(_digits(str(low), str(top)))
+        low = top + 1
+    return f"({'|'.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def _same_shape(low: int, high: int) -> int:
+    """The last number that one digit range a place reaches from `low`: 10 -> 99, 12 -> 19."""
+    size = 1
+    while low % (size * 10) == 0 and low + size * 10 - 1 <= high and low:
+        size *= 10
+    first = low // size % 10
+    return min(low + (10 - first) * size - 1, low + (high - low + 1) // size * size - 1)
+
+
+def _digits(low: str, high: str) -> str:
+    return "".join(a if a == b else f"[{a}-{b}]" for a, b in zip(low, high, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +164,14 @@ class Option:
 
     def sample(self, rng: Rng) -> TextAction:
         return self.action(**{name: domain.sample(rng) for name, domain in self.fields.items()})
+
+    def pattern(self, chars: int) -> str:
+        inner = ", ".join(f"{name}={d.pattern(chars)}" for name, d in self.fields.items())
+        return rf"{self.name}\({inner}\)"
+
+    def longest(self, chars: int) -> int:
+        fields = sum(len(f", {name}=") + d.longest(chars) for name, d in self.fields.items())
+        return len(f"{self.name}()") + fields
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{n}={d}' for n, d in self.fields.items())})"
@@ -136,6 +202,17 @@ class Grammar:
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.options))
+
+    def pattern(self, chars: int) -> str:
+        """A regular expression of the legal actions in call form, with at most `chars` of text.
+
+        Whatever it matches is read back as a legal action.
+        """
+        return f"({'|'.join(option.pattern(chars) for option in self.options)})"
+
+    def longest(self, chars: int) -> int:
+        """The most bytes, and so tokens, that anything of that pattern takes."""
+        return max(option.longest(chars) for option in self.options)
 
     def example(self) -> str:
         return repr(self.sample(Rng(0))) if self.options else ""

@@ -17,6 +17,7 @@ from palestra.episode import Episode
 from palestra.errors import InvalidOption, UnknownName
 from palestra.events import Event
 from palestra.game import Game, Mask
+from palestra.models import Tokens
 from palestra.rng import Rng
 
 
@@ -81,7 +82,12 @@ class Turn:
     @property
     def legal(self) -> Any:
         """The grammar of a text game, the mask of an array game."""
-        return self.game.legal(self._episode._world.state, self.player)
+        return self._episode.legal(self.player)
+
+    @property
+    def legal_texts(self) -> list[str]:
+        """Every legal numbered action as it is written."""
+        return self._episode.legal_texts(self.player)
 
     @property
     def legal_text(self) -> str:
@@ -91,6 +97,11 @@ class Turn:
     def text(self) -> str:
         """What is new since this seat's last turn, the position, and what it may play."""
         return self._episode.prompt(self.player, self.since)
+
+    @property
+    def position(self) -> str:
+        """The position and what this seat may play, without what led to it."""
+        return self._episode.prompt(self.player, len(self.transcript))
 
     @property
     def transcript(self) -> Sequence[Event]:
@@ -105,7 +116,7 @@ class Turn:
         return self.game.action_text(self._episode._world.state, self.player, action)
 
     def parse(self, text: str) -> Any:
-        return self.game.parse(self._episode._world.state, self.player, text)
+        return self._episode.parse(self.player, text)
 
     def state_key(self) -> bytes:
         """Equal where this seat faces the same decision."""
@@ -135,7 +146,8 @@ class Decision:
     """An answer to one turn: an action, or text that the game parses; and what it took.
 
     `logprob` is the natural log-probability the agent gave the action. `thought` is kept in the
-    record apart from the answer.
+    record apart from the answer. `sampling` holds the settings a model decided under, and
+    `tokens` the exact tokens, where they were asked for.
     """
 
     action: Any = None
@@ -144,6 +156,8 @@ class Decision:
     logprob: float | None = None
     thought: str = ""
     model: str = ""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    tokens: Tokens | None = None
 
 
 class Agent(ABC):

@@ -59,6 +59,9 @@ class Budget:
                 raise InvalidOption(f"budget {unit} must be 0 or more, not {limit!r}")
 
 
+UNLIMITED = Budget()
+
+
 @dataclass(slots=True)
 class Account:
     """One agent's limits and what it has used."""
@@ -66,6 +69,10 @@ class Account:
     budget: Budget = field(default_factory=Budget)
     used: Usage = field(default_factory=Usage)
     steps: int = 0
+
+    @property
+    def limited(self) -> bool:
+        return self.budget != UNLIMITED
 
     def spend(self, usage: Usage) -> None:
         self.used += usage

@@ -110,7 +110,8 @@ class Episode:
         self._mistakes: dict[int, int] | None = None
         self._failed = 0
         self._log: list[list[Event]] | None = None
-        self._errors: list[Event] = []
+        self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
+        self._written: dict[int, dict[str, int]] = {}  # by seat: an array game's moves as text
 
     # Where it stands
 
@@ -208,16 +209,49 @@ class Episode:
             lines.append(f"{self.players[player]}, you may play: {self.legal_text(player)}")
         return "\n".join(lines)
 
+    def legal(self, player: int) -> Any:
+        """What the game calls legal: a mask, or a grammar of typed actions."""
+        if type(self._world) is ArrayWorld:
+            return self._world.mask(player)
+        return self.game.legal(self._world.state, player)
+
     def legal_text(self, player: int) -> str:
         """What a player may do now, in one line."""
+        if type(self._world) is ArrayWorld:
+            return ", ".join(self._moves(player))
+        return str(self.game.legal(self._world.state, player))
+
+    def legal_texts(self, player: int) -> list[str]:
+        """Every legal numbered action as it is written."""
+        if type(self._world) is ArrayWorld:
+            return list(self._moves(player))
         game, state = self.game, self._world.state
-        if isinstance(self._world, ArrayWorld):
-            return ", ".join(game.action_text(state, player, a) for a in self.legal_actions(player))
-        return str(game.legal(state, player))
+        return [game.action_text(state, player, action) for action in self.legal_actions(player)]
+
+    def _moves(self, player: int) -> dict[str, int]:
+        """An array game's legal moves by their text, written once a position."""
+        if player not in self._written:
+            game, state = self.game, self._world.state
+            actions = self.legal_actions(player)
+            texts = {game.action_text(state, player, action): action for action in actions}
+            self._written = {**self._written, player: texts}  # forks may share the old one
+        return self._written[player]
 
     def parse(self, player: int, text: str) -> Any:
         """Read a move of one seat; raises `InvalidAction`."""
+        if player in self._written:
+            action = self._written[player].get(text)
+            if action is not None:
+                return action
         return self.game.parse(self._world.state, player, text)
+
+    def check(self, player: int, action: Any) -> None:
+        """Raise `InvalidAction` unless an action is legal for a seat."""
+        if type(self._world) is ArrayWorld and type(action) is int:
+            mask = self._world.mask(player)
+            if 0 <= action < len(mask) and mask[action]:
+                return
+        self.game.check(self._world.state, player, action)
 
     # The log
 
@@ -258,7 +292,12 @@ class Episode:
 
     def transcript(self, player: int) -> Sequence[Event]:
         """The events one seat may know, in order; it only ever grows."""
-        return seen_by(self.events, player)
+        told, seen = self._seen.get(player) or (0, [])
+        log = self.log
+        if told < len(log):
+            seen = [*seen, *(event for step in log[told:] for event in seen_by(step, player))]
+            self._seen = {**self._seen, player: (len(log), seen)}  # forks may share the old one
+        return seen
 
     def history(self) -> Iterator[Played]:
         """The steps so far, first to last."""
@@ -291,6 +330,8 @@ class Episode:
         self._history = (self._history, actions, notes)
         if self._failed:
             self._failed = 0
+        if self._written:
+            self._written = {}
         if self._log is not None:
             self._log.append(list(narrate(self._world, before, actions)))
 

@@ -9,6 +9,7 @@ PalestraError
 ├── PluginError          a plugin that failed, or two that claim one name
 ├── RecordError          a record file that cannot be read; keeps what came before it
 ├── Divergence           a record that does not replay as it was written
+├── ModelError           a language model that cannot answer: no server, no key, no weights
 └── BudgetSpent          a run that has used up what it was given
 """
 
@@ -112,6 +113,10 @@ class Divergence(PalestraError):
             f"and is {_clip(replayed)} now"
         )
         self.turn, self.what = turn, what
+
+
+class ModelError(PalestraError):
+    """A language model that cannot answer; the message says what to do about it."""
 
 
 class BudgetSpent(PalestraError):

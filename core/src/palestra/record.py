@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from palestra.agents import Decision
 from palestra.budget import Usage
@@ -23,10 +23,11 @@ from palestra.episode import Episode, Forfeit, Truncate
 from palestra.errors import Divergence, InvalidAction, InvalidOption, RecordError
 from palestra.events import Event
 from palestra.game import Game, Outcome, Result, allowed
+from palestra.models import Tokens
 from palestra.registry import load_game, registry
 from palestra.shaping import OWN, ShapedEpisode, open_episode
 from palestra.specs import EnvSpec
-from palestra.world import World, narrate
+from palestra.world import ArrayWorld, World, narrate
 
 FORMAT = "palestra.episode/1"
 Terms = dict[int, dict[str, float]]
@@ -47,7 +48,7 @@ class TurnRecord(msgspec.Struct, omit_defaults=True):
     `seen` is the range of the seat's transcript that was new to it. `action` is the number of the
     action, or a typed action as an object, or null for a forfeit. `status` is "ok", "retried",
     "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` are the refused
-    answers before it.
+    answers before it. `sampling` and `tokens` are those of a model that decided.
     """
 
     player: int
@@ -62,6 +63,8 @@ class TurnRecord(msgspec.Struct, omit_defaults=True):
     model: str = ""
     logprob: float | None = None
     usage: Usage = Usage()
+    sampling: dict[str, Any] = {}
+    tokens: Tokens | None = None
     state_key: str = ""
 
 
@@ -159,7 +162,8 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             turn.seen = (shown[player], counts[player])
             shown[player] = counts[player]
             turns.append(turn)
-        step = _play(world, played.actions, turns)
+        told = episode.log[len(steps) + 1] if episode.told else None
+        step = _play(world, played.actions, turns, told)
         if len(steps) < len(shaped):
             step.rewards = _plain(shaped[len(steps)])
         steps.append(step)
@@ -195,14 +199,15 @@ class TurnNote(msgspec.Struct):
 
 def _turn(world: World, player: int, action: Any, note: TurnNote | None) -> TurnRecord:
     game, state = world.game, world.state
-    legal = game.legal(state, player)
+    array = isinstance(world, ArrayWorld)
+    legal = allowed(world.mask(player)) if array else str(game.legal(state, player))
     made: Decision = note.decision if note and note.decision else Decision()
     gone = isinstance(action, Forfeit)
     return TurnRecord(
         player=player,
-        action=None if gone else as_json(action),
+        action=None if gone else action if type(action) is int else as_json(action),
         text=action.why if gone else game.action_text(state, player, action),
-        legal=allowed(legal) if isinstance(legal, np.ndarray) else str(legal),
+        legal=legal,
         status="forfeit" if gone else (note.status if note else "ok"),
         raw=made.text,
         errors=list(note.errors) if note else [],
@@ -210,12 +215,19 @@ def _turn(world: World, player: int, action: Any, note: TurnNote | None) -> Turn
         model=made.model,
         logprob=made.logprob,
         usage=made.usage,
+        sampling=dict(made.sampling),
+        tokens=made.tokens,
         state_key=world.state_key(player).hex(),
     )
 
 
-def _play(world: Any, actions: Mapping[int, Any], turns: list[TurnRecord]) -> StepRecord:
-    """Advance a world by one recorded step and write down what it did."""
+def _play(
+    world: World,
+    actions: Mapping[int, Any],
+    turns: list[TurnRecord],
+    told: Sequence[Event] | None,
+) -> StepRecord:
+    """Advance a world by one recorded step and write down what it did; `told` are its events."""
     game = world.game
     for player, action in actions.items():
         if isinstance(action, Forfeit):
@@ -224,11 +236,11 @@ def _play(world: Any, actions: Mapping[int, Any], turns: list[TurnRecord]) -> St
             return StepRecord(turns, rewards, events=[EventRecord("end", text)])
         if isinstance(action, Truncate):
             return StepRecord(turns, events=[EventRecord("end", f"{action.why}.")])
-    before = game.clone(world.state)
+    before = game.clone(world.state) if told is None else None
     if not world.advance(actions):
         raise InvalidAction(actions, "the recorded moves, from the recorded start")
     paid = world.step
-    events = [write_event(event) for event in narrate(world, before, actions)]
+    events = [write_event(e) for e in (narrate(world, before, actions) if told is None else told)]
     return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events)
 
 
@@ -256,8 +268,11 @@ def versions_for(game: Game[Any, Any]) -> dict[str, str]:
     found = {}
     for module in ("palestra", type(game).__module__.split(".")[0]):
         with contextlib.suppress(PackageNotFoundError):
-            found[module] = version(module.replace("_", "-"))
+            found[module] = _version(module.replace("_", "-"))
     return found
+
+
+_version = lru_cache(version)
 
 
 # Replay
@@ -279,6 +294,30 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
         _same(len(record.steps), "outcome", record.outcome.results, episode.outcome.results)
     _same(len(record.steps), "returns", record.returns, tuple(map(float, episode.returns)))
     return episode
+
+
+def go_on(episode: Episode, record: EpisodeRecord) -> None:
+    """Bring a fresh episode to where an unfinished record stops, with all that was noted on it."""
+    _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
+    for number, step in enumerate(record.steps):
+        _replay_step(episode, number, step, {turn.player: _note(turn) for turn in step.turns})
+    for player, count in enumerate(record.mistakes):
+        for _ in range(count - episode.mistakes[player]):
+            episode.count_mistake(player)
+
+
+def _note(turn: TurnRecord) -> TurnNote:
+    """What the runner knew of a recorded turn."""
+    decision = Decision(
+        text=turn.raw,
+        usage=turn.usage,
+        logprob=turn.logprob,
+        thought=turn.thought,
+        model=turn.model,
+        sampling=turn.sampling,
+        tokens=turn.tokens,
+    )
+    return TurnNote(decision, turn.errors, turn.status)
 
 
 def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
@@ -304,14 +343,14 @@ def _restart(record: EpisodeRecord, game: Game[Any, Any], spec: EnvSpec | None) 
     )
 
 
-def _replay_step(episode: Episode, number: int, step: StepRecord) -> None:
+def _replay_step(episode: Episode, number: int, step: StepRecord, notes: Any = None) -> None:
     if not step.turns:
         why = step.events[0].text.rstrip(".") if step.events else "stopped"
         episode.truncate(why)
         return
     lost = [turn for turn in step.turns if turn.status == "forfeit"]
     if lost:
-        episode.forfeit(lost[0].player, lost[0].text)
+        episode.forfeit(lost[0].player, lost[0].text, notes)
         return
     _same(number, "seats to act", tuple(t.player for t in step.turns), episode.to_act)
     actions = {}
@@ -320,7 +359,7 @@ def _replay_step(episode: Episode, number: int, step: StepRecord) -> None:
             key = episode.state_key(turn.player).hex()
             _same(number, f"what {episode.players[turn.player]} faced", turn.state_key, key)
         actions[turn.player] = read_action(episode, turn)
-    episode.act(actions)
+    episode.act(actions, notes)
     _same(number, "rewards", step.rewards, _plain(episode.step.rewards))
     events = [write_event(event) for event in episode.log[-1]]
     _same(number, "events", step.events, events)

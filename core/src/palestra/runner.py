@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from palestra.agents import Agent, Decision, Turn
-from palestra.budget import Budget, Ledger, Usage
+from palestra.budget import Account, Budget, Ledger, Usage
 from palestra.episode import Episode, parse_policy
 from palestra.errors import InvalidAction, InvalidOption
 from palestra.game import Game
 from palestra.plugins import Listeners
-from palestra.record import EpisodeRecord, TurnNote, record_episode, write_records
+from palestra.record import EpisodeRecord, TurnNote, go_on, record_episode
 from palestra.registry import AgentLike, load_game, make_agent, registry
+from palestra.run_folder import RunFolder
 from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
 
@@ -29,17 +31,18 @@ class Live:
     number: int
     episode: Episode
     since: list[int]
-    errors: dict[int, list[str]] = field(default_factory=dict)
+    errors: dict[int, list[str]] = field(default_factory=dict)  # refused answers of this step
+    actions: dict[int, Any] = field(default_factory=dict)  # accepted answers of this step
+    notes: dict[int, TurnNote] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Asked:
-    """One turn put to an agent, and what came of it."""
+class Asked(NamedTuple):
+    """One turn put to an agent."""
 
     live: Live
     turn: Turn
     agent: Agent
-    decision: Decision | None = None
+    account: Account
 
 
 class Runner:
@@ -77,30 +80,40 @@ class Runner:
         self._rewards, self._gamma = rewards, gamma
         self._hooks = listeners or Listeners()
         self._live, self._max_steps = live, max_steps
+        self._alive: list[Live] = []
 
-    def run(self, numbers: Iterable[int]) -> Iterator[EpisodeRecord]:
-        """Play the episodes with these numbers; yields each record as it is finished."""
+    def run(
+        self, numbers: Iterable[int], begun: Mapping[int, EpisodeRecord] = MappingProxyType({})
+    ) -> Iterator[EpisodeRecord]:
+        """Play the episodes with these numbers; yields each record as it is finished.
+
+        An episode in `begun` goes on from where its record stops.
+        """
         queue = iter(numbers)
-        alive: list[Live] = []
         try:
             while True:
-                while len(alive) < self._live:
+                while len(self._alive) < self._live:
                     number = next(queue, None)
                     if number is None:
                         break
-                    alive.append(self._start(number))
-                if not alive:
+                    self._alive.append(self._start(number, begun.get(number)))
+                if not self._alive:
                     return
-                self._round(alive)
-                for live in alive:
-                    if live.episode.over:
-                        yield self._finish(live)
-                alive = [live for live in alive if not live.episode.over]
+                self._round(self._alive)
+                over = [live for live in self._alive if live.episode.over]
+                if over:
+                    self._alive = [live for live in self._alive if not live.episode.over]
+                for live in over:
+                    yield self._finish(live)
         finally:
             for agent in dict.fromkeys(self.agents):
                 agent.close()
 
-    def _start(self, number: int) -> Live:
+    def unfinished(self) -> list[EpisodeRecord]:
+        """Records of the episodes that are still being played, as far as they have come."""
+        return [self._record(live) for live in self._alive if live.episode.turn]
+
+    def _start(self, number: int, begun: EpisodeRecord | None = None) -> Live:
         policy = "raise" if self._kind == "retry" else self.invalid
         episode = open_episode(
             self.game,
@@ -110,43 +123,49 @@ class Runner:
             spec=self.spec,
             invalid=policy,
         )
+        if begun is not None:
+            go_on(episode, begun)
         if self._hooks.episode_started:
             names = tuple(agent.name for agent in self.agents)
             self._hooks.episode_started(episode=episode, agents=names)
         return Live(number, episode, [0] * self.game.num_players)
 
     def _round(self, alive: list[Live]) -> None:
-        """Ask everybody who waits, agent by agent, and play the answers."""
-        asked = [a for live in alive for a in self._waiting(live)]
-        for agent in dict.fromkeys(item.agent for item in asked):
-            self._ask(agent, [item for item in asked if item.agent is agent])
-        by_episode: dict[int, list[Asked]] = {}
-        for item in asked:
-            by_episode.setdefault(id(item.live), []).append(item)
-        for items in by_episode.values():
-            self._play(items)
+        """Ask everybody who waits, agent by agent, and play where all have answered."""
+        by_agent: dict[Agent, list[Asked]] = {}
+        for live in alive:
+            for item in self._waiting(live):
+                by_agent.setdefault(item.agent, []).append(item)
+        for agent, asked in by_agent.items():
+            self._ask(agent, asked)
+        for live in alive:
+            if live.actions:
+                self._play(live)
 
     def _waiting(self, live: Live) -> list[Asked]:
+        """Seats whose answer is not there yet."""
         episode, waiting = live.episode, []
         for player in episode.to_act:
+            if player in live.actions:
+                continue
             agent = self.agents[player]
             account = self.ledger.account(agent.name)
-            spent = account.exhausted()
+            spent = account.exhausted() if account.limited else None
             if spent:
                 self._stop(episode, player, f"budget of {spent} is spent")
                 return []
-            errors = live.errors.get(player, [])
+            errors = live.errors.get(player)
             turn = Turn(
                 episode,
                 player,
                 since=live.since[player],
                 account=account,
                 error=errors[-1] if errors else "",
-                tries=len(errors),
+                tries=len(errors) if errors else 0,
             )
             if self._hooks.turn_ready:
                 self._hooks.turn_ready(turn=turn)
-            waiting.append(Asked(live, turn, agent))
+            waiting.append(Asked(live, turn, agent, account))
         return waiting
 
     def _stop(self, episode: Episode, player: int, why: str) -> None:
@@ -155,103 +174,96 @@ class Runner:
         else:
             episode.truncate(f"{self.game.players[player]}'s {why}")
 
-    def _ask(self, agent: Agent, items: list[Asked]) -> None:
+    def _ask(self, agent: Agent, asked: list[Asked]) -> None:
+        """Put an agent all the turns that wait for it, and sort its answers into the episodes."""
         started = perf_counter()
-        decisions = agent.act([item.turn for item in items])
-        if len(decisions) != len(items):
+        decisions = agent.act([item.turn for item in asked])
+        if len(decisions) != len(asked):
             raise InvalidOption(
-                f"agent {agent.name!r} gave {len(decisions)} decisions for {len(items)} turns"
+                f"agent {agent.name!r} gave {len(decisions)} decisions for {len(asked)} turns"
             )
-        share = (perf_counter() - started) / len(items)
-        for item, decision in zip(items, decisions, strict=True):
+        share = Usage(seconds=(perf_counter() - started) / len(asked))
+        for item, decision in zip(asked, decisions, strict=True):
             if not decision.usage.seconds:
-                decision.usage = decision.usage + Usage(seconds=share)
-            item.decision = decision
-            self.ledger.account(agent.name).spend(decision.usage)
+                decision.usage = decision.usage + share
+            item.account.spend(decision.usage)
             if self._hooks.action_chosen:
                 self._hooks.action_chosen(turn=item.turn, decision=decision)
+            if not item.live.episode.over:
+                self._accept(item.live, item.turn.player, decision)
 
-    def _play(self, items: list[Asked]) -> None:
-        live = items[0].live
+    def _accept(self, live: Live, player: int, decision: Decision) -> None:
+        """Keep an answer until everybody has given his; a refused one goes through the policy."""
         episode = live.episode
-        actions: dict[int, Any] = {}
-        notes: dict[int, TurnNote] = {}
-        for item in items:
-            player, decision = item.turn.player, item.decision
-            assert decision is not None
-            errors = live.errors.get(player, [])
-            note = notes[player] = TurnNote(decision, errors, "retried" if errors else "ok")
-            try:
-                actions[player] = self._action(episode, player, decision)
-            except InvalidAction as error:
-                episode.count_mistake(player)
-                errors = live.errors.setdefault(player, [])
-                errors.append(str(error))
-                note.errors = errors
-                if not self._repair(episode, player, actions, note, error):
-                    return
-        for player in actions:
-            live.since[player] = len(episode.transcript(player)) if self._reads(items) else 0
-        episode.act(actions, notes)
-        live.errors.clear()
+        errors = live.errors.get(player)
+        note = TurnNote(decision, errors or [], "retried" if errors else "ok")
+        try:
+            if decision.text is not None and decision.action is None:
+                action = episode.parse(player, decision.text)
+                live.since[player] = len(episode.transcript(player))
+            else:
+                action = decision.action
+                episode.check(player, action)
+        except InvalidAction as error:
+            episode.count_mistake(player)
+            note.errors = live.errors.setdefault(player, [])
+            note.errors.append(str(error))
+            self._repair(live, player, note, error)
+        else:
+            live.actions[player], live.notes[player] = action, note
+
+    def _repair(self, live: Live, player: int, note: TurnNote, error: InvalidAction) -> None:
+        """Apply the invalid-move policy to an answer that cannot be played."""
+        episode, state = live.episode, live.episode._world.state
+        if self._kind == "raise":
+            raise error
+        if self._kind == "retry" and len(note.errors) <= self._tries:
+            return
+        if self._kind == "random":
+            action = self.game.sample(state, player, episode.noise)
+        elif self._kind == "noop" and self.game.noop(state, player) is not None:
+            action = self.game.noop(state, player)
+        else:
+            episode.forfeit(player, f"illegal move: {error.why or error}", {player: note})
+            live.actions.clear()
+            return
+        note.status = "replaced"
+        live.actions[player], live.notes[player] = action, note
+
+    def _play(self, live: Live) -> None:
+        """Play a step whose answers are all there."""
+        episode = live.episode
+        if len(live.actions) < len(episode.to_act):
+            return
+        episode.act(live.actions, live.notes)
+        live.actions, live.notes = {}, {}
+        if live.errors:
+            live.errors = {}
         if self._max_steps and episode.turn >= self._max_steps:
             episode.truncate(f"{self._max_steps} steps played")
         if self._hooks.stepped:
             self._hooks.stepped(episode=episode)
 
-    @staticmethod
-    def _reads(items: list[Asked]) -> bool:
-        """Whether anybody in this round answered in words, and so follows the transcript."""
-        return any(item.decision is not None and item.decision.text is not None for item in items)
-
-    @staticmethod
-    def _action(episode: Episode, player: int, decision: Decision) -> Any:
-        if decision.text is not None and decision.action is None:
-            return episode.parse(player, decision.text)
-        episode.game.check(episode._world.state, player, decision.action)
-        return decision.action
-
-    def _repair(
-        self,
-        episode: Episode,
-        player: int,
-        actions: dict[int, Any],
-        note: TurnNote,
-        error: InvalidAction,
-    ) -> bool:
-        """Apply the invalid-move policy; False if this round does not play in this episode."""
-        state = episode._world.state
-        if self._kind == "raise":
-            raise error
-        if self._kind == "retry" and len(note.errors) <= self._tries:
-            return False
-        if self._kind == "random":
-            actions[player] = self.game.sample(state, player, episode.noise)
-        elif self._kind == "noop" and self.game.noop(state, player) is not None:
-            actions[player] = self.game.noop(state, player)
-        else:
-            episode.forfeit(player, f"illegal move: {error.why or error}", {player: note})
-            return False
-        note.status = "replaced"
-        return True
-
     def _finish(self, live: Live) -> EpisodeRecord:
-        names = [agent.name for agent in self.agents]
-        record = record_episode(live.episode, names, number=live.number)
+        record = self._record(live)
         for agent in dict.fromkeys(self.agents):
             agent.forget(id(live.episode))
         if self._hooks.episode_finished:
             self._hooks.episode_finished(episode=live.episode, record=record)
         return record
 
+    def _record(self, live: Live) -> EpisodeRecord:
+        return record_episode(live.episode, [a.name for a in self.agents], number=live.number)
 
-def play(
+
+def stream(
     env: str | EnvSpec | Game[Any, Any],
     *,
     agents: Sequence[AgentLike],
     episodes: int = 1,
     seed: int = 0,
     out: str | Path | None = None,
+    resume: bool = False,
     invalid: str = "retry:2",
     budgets: dict[str, Budget] | Budget | None = None,
     hooks: Iterable[object] = (),
@@ -260,23 +272,13 @@ def play(
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
     **options: Any,
-) -> list[EpisodeRecord]:
-    """Play episodes and return their records, in order of episode.
+) -> Iterator[EpisodeRecord]:
+    """Play episodes and yield each record as soon as it is finished; none is kept here.
 
-    `agents` has one entry a seat; naming one twice seats the same agent twice. `out` is a folder
-    whose `episode.jsonl` gets every record as soon as it is finished. `hooks` are objects with
-    life-cycle hooks. `rewards` names step shapers to pay ("env": the game's own) under the
-    discount `gamma`. `options` go to the game; `num_players` follows from `agents` if not given.
+    The arguments are those of `play`, which returns the same records as a list.
     """
     spec, game = _open(env, options, len(agents))
-    made: dict[Any, Agent] = {}
-    seated = []
-    for seat, agent in enumerate(agents):
-        key = agent if isinstance(agent, str) else id(agent)
-        if key not in made:
-            made[key] = make_agent(agent)
-            made[key].reseed(seed + seat)
-        seated.append(made[key])
+    seated = _seat(agents, seed)
     runner = Runner(
         game,
         seated,
@@ -290,12 +292,54 @@ def play(
         rewards=rewards,
         gamma=gamma,
     )
-    records = []
-    for record in runner.run(range(episodes)):
-        records.append(record)
-        if out is not None:
-            write_records(Path(out) / "episode.jsonl", [record])
+    if out is None:
+        if resume:
+            raise InvalidOption("resume=True goes on with a run in a folder; say which: out=…")
+        yield from runner.run(range(episodes))
+        return
+    folder = RunFolder(out)
+    finished, begun = folder.read(runner) if resume else (set(), {})
+    numbers = (number for number in range(episodes) if number not in finished)
+    try:
+        for record in runner.run(numbers, begun):
+            folder.add(record)
+            folder.keep(runner)
+            yield record
+    finally:
+        folder.keep(runner, now=True)
+
+
+def play(
+    env: str | EnvSpec | Game[Any, Any], *, agents: Sequence[AgentLike], **settings: Any
+) -> list[EpisodeRecord]:
+    """Play episodes and return their records, in order of episode.
+
+    agents: one entry a seat; naming one twice seats the same agent twice.
+    episodes: how many (1). seed: episode i starts from seed + i (0).
+    out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is
+    interrupted leaves its unfinished episodes beside it, in `unfinished.jsonl`; resume=True goes
+    on with both, and returns what is played now.
+    invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
+    hooks: objects with life-cycle hooks. live: episodes played side by side (256).
+    max_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the game's
+    own) under the discount gamma (1.0).
+    Everything else goes to the game; num_players follows from `agents` if not given.
+    """
+    records = stream(env, agents=agents, **settings)
     return sorted(records, key=lambda record: record.number)
+
+
+def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
+    """Open every agent once, with random numbers of its own."""
+    made: dict[Any, Agent] = {}
+    seated = []
+    for seat, agent in enumerate(agents):
+        key = agent if isinstance(agent, str) else id(agent)
+        if key not in made:
+            made[key] = make_agent(agent)
+            made[key].reseed(seed + seat)
+        seated.append(made[key])
+    return seated
 
 
 def _open(

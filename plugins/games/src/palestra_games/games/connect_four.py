@@ -90,7 +90,7 @@ class ConnectFour(ArrayGame):
                 view[1, row, column] = state.board[row, column] == 2 - player
 
     def describe(self, state: Any, player: int) -> str:
-        rows = ["".join(MARKS[mark] for mark in row) for row in state.board[::-1]]
+        rows = ["".join(MARKS[mark] for mark in row) for row in state["board"][::-1].tolist()]
         header = "".join(str((column + 1) % 10) for column in range(self.columns))
         return "\n".join([f"You are {MARKS[player + 1]}.", header, *rows])
 

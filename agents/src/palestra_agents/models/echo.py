@@ -7,17 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from palestra.budget import Usage
-from palestra.models import Model, Reply, Request
+from palestra.models import Ability, Model, Reply, Request, Score
 
 
 class EchoModel(Model):
     """Counts words as tokens, so that accounting can be tested without a tokenizer."""
 
-    def __init__(self, line: str = "") -> None:
-        self.name = f"echo:{line}"
-        self._line = line
+    abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "raw", "score"})
+
+    def __init__(self, *, target: str = "") -> None:
+        self.name = f"echo:{target}"
+        self._line = target
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         return [self._reply(request) for request in requests]
@@ -30,4 +33,10 @@ class EchoModel(Model):
         elif not text:
             text = (request.messages[-1].content.split() or [""])[-1]
         usage = Usage(tokens_in=words, tokens_out=len(text.split()), calls=1)
-        return Reply(text, usage, logprob=0.0, model=self.name)
+        scores = tuple(self._score(text) for text in request.score)
+        return Reply(text, usage, logprob=0.0, model=self.name, scores=scores)
+
+    def _score(self, text: str) -> Score:
+        """A continuation it would say is certain; the others get likelier the shorter they are."""
+        words = max(1, len(text.split()))
+        return Score(0.0 if text.strip() == self._line else -float(len(text)), words)

@@ -1,0 +1,5 @@
+"""Language models as agents."""
+
+from palestra_agents.llm.agent import LLMAgent
+
+__all__ = ["LLMAgent"]

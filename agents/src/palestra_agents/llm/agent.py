@@ -1,0 +1,209 @@
+"""A language model as an agent of any environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from palestra import Agent, Decision, InvalidOption, ModelError, Turn, UnknownName, open_model
+from palestra.actions import Grammar, Text
+from palestra.models import Ability, Model, Reply, Request
+from palestra.rng import Rng
+
+from palestra_agents.llm.conversation import ANSWER, STYLES, Conversation, Example
+from palestra_agents.llm.examples import demonstrate
+from palestra_agents.llm.prices import price_of
+
+MODES = ("free", "choice", "score")
+_THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
+SEEDS = 1 << 31
+SLACK = 8  # tokens beyond the moves themselves that a constrained reply may take
+
+
+@dataclass(slots=True)
+class Asked:
+    """A turn put to the model, and what the model may answer."""
+
+    turn: Turn
+    talk: Conversation
+    request: Request
+
+
+class LLMAgent(Agent):
+    """Plays with the model `target`, a URI such as `vllm:…`, `openai:…@…`, `local:` or `echo:`.
+
+    mode: "free": the reply is text, which the game parses; a refused reply is asked again with
+    the reason, as often as the run's policy allows. "choice": the model can only write a legal
+    move (a pattern holds it to the grammar of a typed action). "score": the legal move that the
+    model finds likeliest a token is played; moves must be listable.
+    prompt: "chat" uses the model's chat template; "raw" is one text to be continued, which small
+    models follow better. examples: so many demonstration turns of the agent `teacher` stand
+    before the first question. A conversation that outgrows the model's context loses its oldest
+    half; `dropped` counts those messages. adapter is a LoRA folder, keep_tokens records the exact
+    tokens of every decision. Other options go to the model.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: str = "",
+        mode: str = "free",
+        prompt: str = "chat",
+        examples: int = 0,
+        teacher: str = "random",
+        max_tokens: int = 64,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        adapter: str | None = None,
+        keep_tokens: bool = False,
+        model: Model | None = None,
+        **options: Any,
+    ) -> None:
+        if mode not in MODES:
+            raise UnknownName("decoding mode", mode, MODES)
+        if prompt not in STYLES:
+            raise UnknownName("prompt", prompt, STYLES)
+        if model is None and not target:
+            raise InvalidOption("llm needs a model: llm:local:, llm:vllm:…, llm:openai:…@…")
+        self._model: Model = model or open_model(target, **options)
+        self._mode, self._style = mode, STYLES[prompt]()
+        self._count, self._teacher = examples, teacher
+        self._max_tokens, self._temperature = max_tokens, temperature
+        self._seed, self._rng = seed, Rng.seeded(seed or 0)
+        self._adapter, self._keep = adapter, keep_tokens
+        self._price = price_of(self._model.name)
+        self._talks: dict[tuple[int, int], Conversation] = {}
+        self._examples: dict[str, list[Example]] = {}
+        self.dropped = 0
+        self._require(mode == "score", "score", "mode=score")
+        self._require(self._style.raw, "raw", "prompt=raw")
+        self._require(keep_tokens, "tokens", "keep_tokens")
+        self._require(adapter is not None, "adapter", "adapter")
+
+    def _require(self, wanted: bool, ability: Ability, option: str) -> None:
+        if wanted and ability not in self._model.abilities:
+            raise InvalidOption(
+                f"{option} is not possible with {self._model.name}; it can: "
+                f"{', '.join(sorted(self._model.abilities)) or 'chat only'}"
+            )
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        asked = [self._ask(turn) for turn in turns]
+        replies = list(self._model.chat([item.request for item in asked]))
+        while long := [i for i, reply in enumerate(replies) if reply.overflow]:
+            for i in long:
+                self._shorten(asked[i])
+            again = self._model.chat([asked[i].request for i in long])
+            for i, reply in zip(long, again, strict=True):
+                replies[i] = reply
+        return [self._decide(item, reply) for item, reply in zip(asked, replies, strict=True)]
+
+    def _ask(self, turn: Turn) -> Asked:
+        talk = self._talk(turn)
+        talk.ask(f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text)
+        request = Request(
+            messages=tuple(talk.messages),
+            raw=self._style.raw,
+            temperature=self._temperature,
+            seed=self._rng.word() % SEEDS if self._temperature else None,
+            adapter=self._adapter,
+            tokens=self._keep,
+            **self._held(turn),
+        )
+        return Asked(turn, talk, request)
+
+    def _talk(self, turn: Turn) -> Conversation:
+        key = turn.episode_key, turn.player
+        if key not in self._talks:
+            examples = self._demonstrations(turn) if self._count else []
+            self._talks[key] = Conversation(self._style, turn.game.rules(turn.player), examples)
+        return self._talks[key]
+
+    def _demonstrations(self, turn: Turn) -> list[Example]:
+        kind = repr(turn.game)
+        if kind not in self._examples:
+            self._examples[kind] = demonstrate(turn.game, self._teacher, self._count)
+        return self._examples[kind]
+
+    def _held(self, turn: Turn) -> dict[str, Any]:
+        """The fields of a request that hold its reply to the legal moves, by list or pattern."""
+        freely = {"max_tokens": self._max_tokens, "stop": self._style.stop}
+        if self._mode == "free":
+            return freely
+        legal = turn.legal
+        if isinstance(legal, Grammar):
+            if self._mode == "choice" and "pattern" in self._model.abilities:
+                pattern = re.escape(self._style.reply("")) + legal.pattern(self._max_tokens)
+                return {"pattern": pattern, "max_tokens": legal.longest(self._max_tokens) + SLACK}
+            if not _listable(legal):
+                if self._mode == "score":
+                    raise InvalidOption(
+                        f"mode=score weighs listed moves, and {turn.env} takes free text; "
+                        "use mode=free or mode=choice"
+                    )
+                return freely
+        moves = tuple(map(self._style.reply, turn.legal_texts))
+        if self._mode == "score":
+            return {"score": moves}
+        return {"choices": moves, "max_tokens": max(map(len, moves)) * 4 + SLACK}
+
+    def _shorten(self, item: Asked) -> None:
+        before = item.talk.dropped
+        if not item.talk.shorten():
+            raise ModelError(
+                f"rules, examples and question of {item.turn.env} alone do not fit the context of "
+                f"{self._model.name}; give fewer examples or a model with a longer context"
+            )
+        self.dropped += item.talk.dropped - before
+        item.request = replace(item.request, messages=tuple(item.talk.messages))
+
+    def _decide(self, item: Asked, reply: Reply) -> Decision:
+        text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
+        if item.request.score:
+            best = int(np.argmax([score.mean for score in reply.scores]))
+            text, logprob = item.request.score[best].strip(), reply.scores[best].logprob
+        elif found := _THOUGHT.match(reply.text):
+            thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
+        item.talk.answer(text)
+        usage = reply.usage
+        if self._price.costs:
+            usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
+        return Decision(
+            text=text,
+            usage=usage,
+            logprob=logprob,
+            thought=thought,
+            model=reply.model or self._model.name,
+            sampling=self._sampling(item.request),
+            tokens=reply.tokens,
+        )
+
+    def _sampling(self, request: Request) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            "mode": self._mode,
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+        }
+        if request.seed is not None:
+            settings["seed"] = request.seed
+        return settings
+
+    def reseed(self, seed: int) -> None:
+        if self._seed is None:
+            self._rng = Rng.seeded(seed)
+
+    def forget(self, episode_key: int) -> None:
+        for key in [key for key in self._talks if key[0] == episode_key]:
+            del self._talks[key]
+
+    def close(self) -> None:
+        self._talks.clear()
+        self._model.close()
+
+
+def _listable(grammar: Grammar) -> bool:
+    return not any(isinstance(d, Text) for option in grammar for d in option.fields.values())

@@ -1,0 +1,92 @@
+"""What one seat and its model say to each other: only ever added to.
+
+Every prompt starts with the one before it, so that a prefix cache keeps serving the seat. Only
+where the model's context is full are the oldest exchanges dropped, and that is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from palestra.models import Message
+
+ANSWER = "Answer with your move only."
+
+
+class Example(NamedTuple):
+    """A question in the environment's own words and the move that was played."""
+
+    question: str
+    move: str
+
+
+class Chat:
+    """How rules, questions and moves become messages: turns in the model's chat template."""
+
+    raw = False
+    stop: tuple[str, ...] = ()
+
+    def rules(self, text: str) -> Message:
+        return Message("system", f"{text}\n{ANSWER}")
+
+    def question(self, text: str) -> Message:
+        return Message("user", text)
+
+    def move(self, text: str) -> Message:
+        return Message("assistant", text)
+
+    def reply(self, text: str) -> str:
+        """A move as the model is to write it."""
+        return text
+
+
+class Raw(Chat):
+    """One text to be continued, for base models and for small ones, which follow examples."""
+
+    raw = True
+    stop = ("\n",)
+
+    def rules(self, text: str) -> Message:
+        return Message("system", f"{text}\n\n")
+
+    def question(self, text: str) -> Message:
+        return Message("user", f"{text}\nMove:")
+
+    def move(self, text: str) -> Message:
+        return Message("assistant", f" {text.strip()}\n\n")
+
+    def reply(self, text: str) -> str:
+        return f" {text}"
+
+
+STYLES: dict[str, type[Chat]] = {"chat": Chat, "raw": Raw}
+
+
+class Conversation:
+    """The messages of one seat: rules and examples, which stay, then questions and moves."""
+
+    def __init__(self, style: Chat, rules: str, examples: Sequence[Example]) -> None:
+        self._style = style
+        self.messages = [style.rules(rules)]
+        for question, move in examples:
+            self.messages += style.question(question), style.move(move)
+        self._fixed = len(self.messages)
+        self.dropped = 0
+
+    def ask(self, question: str) -> None:
+        self.messages.append(self._style.question(question))
+
+    def answer(self, move: str) -> None:
+        self.messages.append(self._style.move(move))
+
+    def shorten(self) -> bool:
+        """Drop the older half of what was said, the open question kept; False if that is all."""
+        said = len(self.messages) - self._fixed
+        going = (said // 2 + 1) // 2 * 2  # whole exchanges
+        going = min(going, said - 1)
+        if going < 1:
+            return False
+        del self.messages[self._fixed : self._fixed + going]
+        self.dropped += going
+        return True

@@ -1,0 +1,55 @@
+"""Demonstration turns: what a reference agent did, asked in the environment's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palestra import Agent, Decision, InvalidOption, Turn, make_agent
+from palestra.game import Game
+from palestra.runner import Runner
+
+from palestra_agents.llm.conversation import Example
+
+FAR = 1 << 30  # demonstrations start from seeds that no run of ordinary size reaches
+EPISODES = 200
+
+
+def demonstrate(game: Game[object, object], teacher: str, count: int) -> list[Example]:
+    """`count` different turns of `teacher` playing every seat of `game`, in the order played.
+
+    Raises `InvalidOption` where so many different questions do not come up.
+    """
+    witness = _Witness(make_agent(teacher), count)
+    witness.reseed(FAR)
+    runner = Runner(game, [witness] * game.num_players, seed=FAR, live=1)
+    for _ in runner.run(range(EPISODES)):
+        if len(witness.seen) >= count:
+            break
+    if len(witness.seen) < count:
+        raise InvalidOption(
+            f"examples={count}: {teacher} met only {len(witness.seen)} different questions in "
+            f"{EPISODES} episodes; ask for fewer"
+        )
+    return [Example(*item) for item in list(witness.seen.items())[:count]]
+
+
+class _Witness(Agent):
+    """Plays as the teacher does and keeps what it was asked and answered."""
+
+    def __init__(self, teacher: Agent, count: int) -> None:
+        self.name = f"examples of {teacher.name}"
+        self.seen: dict[str, str] = {}
+        self._teacher, self._count = teacher, count
+
+    def reseed(self, seed: int) -> None:
+        self._teacher.reseed(seed)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        decisions = self._teacher.act(turns)
+        for turn, decision in zip(turns, decisions, strict=True):
+            move = decision.text or turn.action_text(decision.action)
+            self.seen.setdefault(turn.position, move)
+        return decisions
+
+    def forget(self, episode_key: int) -> None:
+        self._teacher.forget(episode_key)

@@ -1,0 +1,1 @@
+"""Language models by URI: `echo:`, `local:`, `vllm:` and `openai:`."""

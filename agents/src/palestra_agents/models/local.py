@@ -1,0 +1,279 @@
+"""`local:`: a small model through transformers, on any build of torch, constrained by llguidance.
+
+`local:` alone is the embedded SmolLM2-135M-Instruct; `local:FOLDER` any causal model in the format
+of transformers. Conversations are answered one after another, each from its own key-value cache,
+so that a turn reads only what is new to it. For many games at once there is `vllm:`.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from palestra import InvalidOption, MissingExtra, ModelError
+from palestra.budget import Usage
+from palestra.models import Ability, Model, Reply, Request, Score, Tokens
+
+from palestra_agents.models.weights import NAME, embedded_model
+
+# threads that wait without spinning: twelve times quicker when another process is busy
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+try:
+    import llguidance
+    import llguidance.hf
+    import llguidance.torch
+    import torch
+    import transformers
+except ImportError as error:
+    raise MissingExtra(f"{error.name} (for local: models)", "palestra-agents[local]") from error
+
+KEPT = 4  # conversations whose cache is kept
+SHARED = 32  # a prefix of fewer tokens is read again rather than copied from another conversation
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the model has read, and its key-value cache after reading it."""
+
+    ids: list[int]
+    cache: Any
+
+
+class LocalModel(Model):
+    """`target` is a folder, or "" for the embedded model; `context` bounds tokens a conversation.
+
+    On CPU the weights are kept in 32 bits, on a GPU in bfloat16.
+    """
+
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {"choices", "pattern", "score", "tokens", "raw"}
+    )
+
+    def __init__(self, *, target: str = "", context: int | None = None) -> None:
+        folder = Path(target).expanduser() if target else embedded_model()
+        if not (folder / "config.json").exists():
+            raise ModelError(
+                f"{folder} is not a model: there is no config.json in it; local:FOLDER takes a "
+                "folder in the format of transformers, and local: alone the embedded model"
+            )
+        self.name = f"local:{target or NAME}"
+        transformers.utils.logging.disable_progress_bar()
+        gpu = torch.cuda.is_available()
+        self._device = torch.device("cuda" if gpu else "cpu")
+        dtype = torch.bfloat16 if gpu else torch.float32
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self._net = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+        self._net = self._net.to(self._device).eval()
+        trained = int(self._net.config.max_position_embeddings)
+        self._context = min(context or trained, trained)
+        self._vocabulary = int(self._net.config.vocab_size)
+        self._guide = llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
+        self._end = _end_tokens(self._net, self._tokenizer)
+        self._kept: list[Kept] = []
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        with torch.inference_mode():
+            return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Reply:
+        ids = self._read(request)
+        longest = max((len(self._ids(text)) for text in request.score), default=request.max_tokens)
+        if len(ids) + longest > self._context:
+            return Reply("", overflow=True, model=self.name)
+        state, cached = self._recall(ids)
+        usage = Usage(tokens_in=len(ids), tokens_cached=cached, calls=1)
+        if request.score:
+            scores = tuple(self._weigh(state, ids, self._ids(text)) for text in request.score)
+            return Reply("", usage, model=self.name, scores=scores)
+        reply, logprobs, text = self._write(state, ids, request)
+        return Reply(
+            text,
+            usage + Usage(tokens_out=len(reply)),
+            logprob=sum(logprobs),
+            model=self.name,
+            tokens=Tokens(tuple(ids), tuple(reply), tuple(logprobs)) if request.tokens else None,
+        )
+
+    def _read(self, request: Request) -> list[int]:
+        if request.raw:
+            return self._ids("".join(message.content for message in request.messages))
+        if not self._tokenizer.chat_template:
+            raise InvalidOption(f"{self.name} has no chat template; say prompt=raw")
+        messages = [message._asdict() for message in request.messages]
+        text = self._tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False
+        )
+        return self._ids(text)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    # Reading once: key-value caches
+
+    def _recall(self, ids: list[int]) -> tuple[Kept, int]:
+        """The state that has read most of `ids`, and how many tokens it need not read again."""
+        best, common = None, 0
+        for kept in self._kept:
+            length = min(_common(kept.ids, ids), len(ids) - 1)
+            if length > common:
+                best, common = kept, length
+        if best is None or (common < SHARED and common < len(best.ids)):
+            state, common = Kept([], transformers.DynamicCache()), 0
+        elif common >= len(best.ids) // 2:
+            state = best
+            self._kept.remove(best)
+        else:
+            state = copy.deepcopy(best)
+        self._cut(state, common)
+        self._kept = [*self._kept[-(KEPT - 1) :], state]
+        return state, common
+
+    def _cut(self, state: Kept, length: int) -> None:
+        if len(state.ids) > length:
+            state.cache.crop(length - len(state.ids))
+            del state.ids[length:]
+
+    def _forward(self, state: Kept, ids: list[int]) -> Any:
+        """Read more tokens; log-probabilities of what may follow each, shape (len(ids), words)."""
+        made = self._net(
+            input_ids=torch.tensor([ids], device=self._device),
+            past_key_values=state.cache,
+            use_cache=True,
+        )
+        state.ids.extend(ids)
+        return torch.log_softmax(made.logits[0].float(), dim=-1)
+
+    # Writing and weighing
+
+    def _write(
+        self, state: Kept, ids: list[int], request: Request
+    ) -> tuple[list[int], list[float], str]:
+        guard = self._guard(request)
+        generator = torch.Generator().manual_seed(request.seed or 0)
+        coming = ids[len(state.ids) :]
+        reply: list[int] = []
+        logprobs: list[float] = []
+        text = ""
+        while len(reply) < request.max_tokens and not guard.done:
+            scores = self._forward(state, coming)[-1].cpu()
+            token = _pick(guard.allow(scores), request.temperature, generator)
+            if token in self._end:
+                break
+            guard.take(token)
+            reply.append(token)
+            logprobs.append(float(scores[token]))
+            text = self._tokenizer.decode(reply, skip_special_tokens=True)
+            ended = [text.index(stop) for stop in request.stop if stop in text]
+            if ended:
+                text = text[: min(ended)]
+                break
+            coming = [token]
+        return reply, logprobs, text
+
+    def _guard(self, request: Request) -> _Listed | _Patterned | _Free:
+        if request.choices is not None:
+            return _Listed([self._ids(choice) for choice in request.choices], min(self._end))
+        if request.pattern is not None:
+            return _Patterned(self._guide, request.pattern, self._vocabulary)
+        return _Free()
+
+    def _weigh(self, state: Kept, ids: list[int], continuation: list[int]) -> Score:
+        """How likely a continuation is, token after token."""
+        done = len(ids) - 1
+        self._cut(state, done)
+        coming = [*ids[len(state.ids) :], *continuation[:-1]]
+        scores = self._forward(state, coming)[-len(continuation) :]
+        picked = scores.gather(1, torch.tensor(continuation, device=self._device)[:, None])
+        return Score(float(picked.sum()), len(continuation))
+
+    def close(self) -> None:
+        self._kept.clear()
+
+
+class _Listed:
+    """Holds a reply to listed choices, each in its usual tokens.
+
+    Any other spelling of a choice would let greedy decoding set out for a word that is not in the
+    list: `L…` before `Paris`.
+    """
+
+    def __init__(self, choices: Sequence[list[int]], end: int) -> None:
+        self._choices, self._end = choices, end
+        self._said: list[int] = []
+        self.done = False
+
+    def allow(self, scores: Any) -> Any:
+        """The scores, with everything impossible at minus infinity."""
+        length = len(self._said)
+        open_ = [c for c in self._choices if c[:length] == self._said]
+        following = [self._end if len(c) == length else c[length] for c in open_]
+        masked = torch.full_like(scores, -torch.inf)
+        masked[following] = scores[following]
+        return masked
+
+    def take(self, token: int) -> None:
+        self._said.append(token)
+        self.done = [c for c in self._choices if c[: len(self._said)] == self._said] == [self._said]
+
+
+class _Patterned:
+    """Holds a reply to a regular expression."""
+
+    def __init__(self, guide: Any, pattern: str, vocabulary: int) -> None:
+        grammar = llguidance.LLMatcher.grammar_from_regex(pattern)
+        self._matcher = llguidance.LLMatcher(guide, grammar)
+        if self._matcher.is_error():
+            raise InvalidOption(f"pattern {pattern[:80]!r}: {self._matcher.get_error()}")
+        self._mask = llguidance.torch.allocate_token_bitmask(1, vocabulary)
+
+    @property
+    def done(self) -> bool:
+        return bool(self._matcher.is_stopped())
+
+    def allow(self, scores: Any) -> Any:
+        masked = scores.clone()
+        llguidance.torch.fill_next_token_bitmask(self._matcher, self._mask, 0)
+        llguidance.torch.apply_token_bitmask_inplace(masked[None], self._mask)
+        return masked
+
+    def take(self, token: int) -> None:
+        self._matcher.consume_token(token)
+
+
+class _Free:
+    """Holds a reply to nothing."""
+
+    done = False
+
+    def allow(self, scores: Any) -> Any:
+        return scores
+
+    def take(self, token: int) -> None:
+        pass
+
+
+def _pick(scores: Any, temperature: float, generator: Any) -> int:
+    if temperature <= 0:
+        return int(scores.argmax())
+    chances = torch.softmax(scores / temperature, dim=-1)
+    return int(torch.multinomial(chances, 1, generator=generator))
+
+
+def _common(one: list[int], other: list[int]) -> int:
+    """How many tokens two texts begin with alike."""
+    for index, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return index
+    return min(len(one), len(other))
+
+
+def _end_tokens(net: Any, tokenizer: Any) -> frozenset[int]:
+    named = net.generation_config.eos_token_id
+    several = named if isinstance(named, list) else [named]
+    return frozenset(t for t in [*several, tokenizer.eos_token_id] if t is not None)

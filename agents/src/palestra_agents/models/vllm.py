@@ -1,0 +1,212 @@
+"""`vllm:<model or folder>`: vLLM in this process, all waiting conversations in one call.
+
+Agents that name the same model with the same engine options share one engine. Nothing is sent
+anywhere: usage statistics are off.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from palestra import InvalidOption, MissingExtra, ModelError
+from palestra.budget import Usage
+from palestra.models import Ability, Model, Reply, Request, Score, Tokens
+
+os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # the engine lives in this process
+os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+# On a CPU: pinned threads that spin fall a hundredfold when another process is busy
+os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+try:
+    import vllm
+    from vllm.lora.request import LoRARequest
+    from vllm.platforms import current_platform
+    from vllm.sampling_params import StructuredOutputsParams
+except ImportError as error:
+    raise MissingExtra("vLLM", "palestra-agents[vllm]") from error
+
+
+class VLLMModel(Model):
+    """`target` is a model's name or folder; `engine` goes to `vllm.LLM` as it is.
+
+    Set `enable_lora=True` to let agents bring adapters.
+    """
+
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {"choices", "pattern", "score", "tokens", "raw", "adapter"}
+    )
+
+    def __init__(self, *, target: str = "", **engine: Any) -> None:
+        if not target:
+            raise InvalidOption("vllm: needs a model, as in vllm:Qwen/Qwen3-4B or vllm:./folder")
+        self.name = f"vllm:{target}"
+        self._engine = _Engine.of(_where(target), engine)
+        self._llm = self._engine.llm
+        self._tokenizer = self._llm.get_tokenizer()
+        self._context = int(self._llm.llm_engine.model_config.max_model_len)
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        replies: list[Reply | None] = [None] * len(requests)
+        waiting = []  # (request number, prompt tokens, continuation to weigh)
+        for number, request in enumerate(requests):
+            ids = self._read(request)
+            for continuation in map(self._ids, request.score or ("",)):
+                room = len(continuation) + 1 if request.score else request.max_tokens
+                if len(ids) + room > self._context:
+                    replies[number] = Reply("", overflow=True, model=self.name)
+                    break
+            else:
+                waiting += [(number, ids, self._ids(s)) for s in request.score or ("",)]
+        made = self._generate(requests, waiting) if waiting else []
+        found: dict[int, list[Any]] = {}
+        for (number, ids, continuation), output in zip(waiting, made, strict=True):
+            found.setdefault(number, []).append((ids, continuation, output))
+        for number, outputs in found.items():
+            replies[number] = self._reply(requests[number], outputs)
+        return [reply for reply in replies if reply is not None]
+
+    def _generate(self, requests: Sequence[Request], waiting: Sequence[Any]) -> list[Any]:
+        prompts = [{"prompt_token_ids": ids + more} for _, ids, more in waiting]
+        settings = [_sampling(requests[number]) for number, _, _ in waiting]
+        adapters = [self._engine.adapter(requests[number].adapter) for number, _, _ in waiting]
+        try:
+            made: list[Any] = self._llm.generate(
+                prompts, settings, lora_request=adapters, use_tqdm=False
+            )
+        except ValueError as error:
+            raise ModelError(f"{self.name} refused a request: {error}") from error
+        return made
+
+    def _reply(self, request: Request, outputs: Sequence[Any]) -> Reply:
+        usage = sum((_usage(output) for _, _, output in outputs), Usage())
+        if request.score:
+            scores = tuple(_weighed(output, len(ids)) for ids, _, output in outputs)
+            return Reply("", usage, model=self.name, scores=scores)
+        ids, _, output = outputs[0]
+        said = output.outputs[0]
+        chances = tuple(
+            float(step[token].logprob)
+            for step, token in zip(said.logprobs or (), said.token_ids, strict=False)
+        )
+        tokens = Tokens(tuple(ids), tuple(said.token_ids), chances) if request.tokens else None
+        return Reply(said.text, usage, sum(chances), self.name, tokens=tokens)
+
+    def _read(self, request: Request) -> list[int]:
+        if request.raw:
+            return self._ids("".join(message.content for message in request.messages))
+        if not self._tokenizer.chat_template:
+            raise InvalidOption(f"{self.name} has no chat template; say prompt=raw")
+        messages = [message._asdict() for message in request.messages]
+        text = self._tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False
+        )
+        return self._ids(text)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def close(self) -> None:
+        self._engine.leave()
+
+
+class _Engine:
+    """A loaded model and how many agents use it."""
+
+    loaded: ClassVar[dict[str, _Engine]] = {}
+
+    def __init__(self, key: str, model: str, options: Mapping[str, Any]) -> None:
+        settings: dict[str, Any] = {
+            "enable_prefix_caching": True,
+            "seed": 0,
+            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
+        }
+        if current_platform.is_cpu():
+            # no graph to compile for a short run, and blocks small enough for a short prompt;
+            # a prompt that is read in pieces breaks seeded sampling on a CPU (vLLM 0.32)
+            settings |= {"enforce_eager": True, "block_size": 32, "enable_chunked_prefill": False}
+        try:
+            self.llm = vllm.LLM(model=model, **settings | dict(options))
+        except (ValueError, OSError, RuntimeError, TypeError) as error:
+            raise ModelError(f"vLLM cannot load {model}: {error}") from error
+        self._key, self._users = key, 0
+        self._adapters: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, model: str, options: Mapping[str, Any]) -> _Engine:
+        key = f"{model} {sorted(options.items())}"
+        if key not in cls.loaded:
+            cls.loaded[key] = cls(key, model, options)
+        cls.loaded[key]._users += 1
+        return cls.loaded[key]
+
+    def adapter(self, folder: str | None) -> Any:
+        """The LoRA request of a folder; each folder keeps one number."""
+        if folder is None:
+            return None
+        if not self.llm.llm_engine.vllm_config.lora_config:
+            raise InvalidOption("an adapter needs an engine with enable_lora=true")
+        if not (Path(folder) / "adapter_config.json").exists():
+            raise ModelError(f"{folder} is not a LoRA adapter: no adapter_config.json in it")
+        if folder not in self._adapters:
+            self._adapters[folder] = LoRARequest(folder, len(self._adapters) + 1, folder)
+        return self._adapters[folder]
+
+    def leave(self) -> None:
+        """One user less; the last frees the memory."""
+        self._users -= 1
+        if self._users <= 0 and self._key in self.loaded:
+            del self.loaded[self._key], self.llm
+            gc.collect()
+
+
+def _where(target: str) -> str:
+    """A folder as an absolute path, anything else as a model's public name."""
+    path = Path(target).expanduser()
+    if path.exists():
+        return str(path.resolve())
+    if target.startswith((".", "/", "~")):
+        raise ModelError(f"there is no model folder {target}")
+    return target
+
+
+def _sampling(request: Request) -> Any:
+    if request.score:
+        return vllm.SamplingParams(max_tokens=1, temperature=0.0, prompt_logprobs=0)
+    held = None
+    if request.choices is not None:
+        held = StructuredOutputsParams(choice=list(request.choices))
+    elif request.pattern is not None:
+        held = StructuredOutputsParams(regex=request.pattern)
+    return vllm.SamplingParams(
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        stop=list(request.stop),
+        seed=request.seed,
+        logprobs=0,
+        structured_outputs=held,
+    )
+
+
+def _usage(output: Any) -> Usage:
+    """What one request took; the token that scoring has to write is not counted."""
+    return Usage(
+        tokens_in=len(output.prompt_token_ids),
+        tokens_out=0 if output.prompt_logprobs else len(output.outputs[0].token_ids),
+        tokens_cached=output.num_cached_tokens or 0,
+        calls=1,
+    )
+
+
+def _weighed(output: Any, start: int) -> Score:
+    """How likely the prompt's tokens from `start` on are."""
+    ids = output.prompt_token_ids
+    chances = [output.prompt_logprobs[i][ids[i]].logprob for i in range(start, len(ids))]
+    return Score(float(sum(chances)), len(chances))

@@ -1,0 +1,202 @@
+"""The OpenAI client against a server that misbehaves; a real one is in real_vllm.py."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import palestra
+import pytest
+from palestra import InvalidOption, ModelError, UnknownName
+from palestra.models import Message, Request
+from palestra_agents.models.openai import OpenAIModel
+
+HELLO = Request((Message("user", "hello"),))
+
+
+def completion(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "reasoning_content": "because"}
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "served",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": {
+            "prompt_tokens": 12,
+            "completion_tokens": 3,
+            "total_tokens": 15,
+            "prompt_tokens_details": {"cached_tokens": 8},
+        },
+    }
+
+
+class Server:
+    """Answers with (status, body) pairs in turn, the last one for ever; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.script: list[tuple[int, Any]] = [(200, completion("hi"))]
+        self.asked: list[dict[str, Any]] = []
+        self.times: list[float] = []
+        self.delay = 0.0
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                size = int(self.headers["Content-Length"])
+                server.asked.append(json.loads(self.rfile.read(size)))
+                server.times.append(time.monotonic())
+                status, body = server.script.pop(0) if len(server.script) > 1 else server.script[0]
+                time.sleep(server.delay)
+                data = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.send_header("retry-after-ms", "1")
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    started = Server()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def opened(server: Server) -> Iterator[Any]:
+    models: list[OpenAIModel] = []
+
+    def open_model(**options: Any) -> OpenAIModel:
+        models.append(OpenAIModel(target=f"small@{server.url}", **options))
+        return models[-1]
+
+    yield open_model
+    for model in models:
+        model.close()
+
+
+def test_an_answer_carries_usage_and_reasoning(server: Server, opened: Any) -> None:
+    reply = opened().chat([HELLO])[0]
+    assert (reply.text, reply.thought, reply.model) == ("hi", "because", "served")
+    usage = reply.usage
+    assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, usage.calls) == (12, 3, 8, 1)
+
+
+def test_what_passes_is_tried_again(server: Server, opened: Any) -> None:
+    server.script = [(429, {}), (503, {}), (200, completion("at last"))]
+    assert opened().chat([HELLO])[0].text == "at last"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (401, {"error": {"message": "no"}}, "refused the key; check OPENAI_API_KEY"),
+        (429, {}, "keeps answering 429"),
+        (500, {}, "openai:small"),
+        (200, b"<html>welcome</html>", "answered something that is not a chat completion"),
+        (200, {"choices": []}, "answered something that is not a chat completion"),
+        (400, {"error": {"message": "bad temperature"}}, "refused the request: .*bad temperature"),
+    ],
+)
+def test_what_does_not_pass_is_said(
+    server: Server, opened: Any, status: int, body: Any, says: str
+) -> None:
+    server.script = [(status, body)]
+    with pytest.raises(ModelError, match=says):
+        opened(retries=1).chat([HELLO])
+
+
+def test_a_full_context_is_not_an_error(server: Server, opened: Any) -> None:
+    message = "This model's maximum context length is 2048 tokens"
+    server.script = [(400, {"error": {"message": message}})]
+    assert opened().chat([HELLO])[0].overflow
+
+
+def test_a_slow_server_is_named(server: Server, opened: Any) -> None:
+    server.delay = 0.5
+    with pytest.raises(ModelError, match=r"did not answer within 0.05 s; give timeout="):
+        opened(timeout=0.05, retries=0).chat([HELLO])
+
+
+def test_a_server_that_is_down_is_named() -> None:
+    model = OpenAIModel(target="small@http://127.0.0.1:9/v1", retries=0)
+    with pytest.raises(ModelError, match=r"cannot be reached; is the server running at"):
+        model.chat([HELLO])
+    model.close()
+
+
+def test_requests_start_no_faster_than_allowed(server: Server, opened: Any) -> None:
+    opened(per_minute=1200).chat([HELLO] * 5)
+    first, *_, last = sorted(server.times)
+    assert last - first >= 4 * 0.05 * 0.9
+
+
+def test_legal_moves_go_out_as_a_schema(server: Server, opened: Any) -> None:
+    server.script = [(200, completion('{"move": "bet"}'))]
+    request = Request(HELLO.messages, choices=("pass", "bet"))
+    assert opened().chat([request])[0].text == "bet"
+    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["move"]["enum"] == ["pass", "bet"]
+    opened(structured="vllm").chat([request])
+    assert server.asked[1]["structured_outputs"] == {"choice": ["pass", "bet"]}
+
+
+def test_a_whole_game_over_http(server: Server) -> None:
+    server.script = [(200, completion('{"move": "bet"}'))]
+    agent = f"llm:openai:small@{server.url},mode=choice"
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, agent])[0]
+    assert [turn.text for turn in record.turns] == ["bet", "bet"]
+    assert {turn.thought for turn in record.turns} == {"because"}
+
+
+def test_a_run_that_loses_its_server_keeps_what_was_played(server: Server, tmp_path: Any) -> None:
+    good = (200, completion('{"move": "bet"}'))
+    server.script = [good] * 7 + [(401, {})]
+    agent = f"llm:openai:small@{server.url},mode=choice,retries=0"
+    with pytest.raises(ModelError, match="refused the key"):
+        palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=5, out=tmp_path, live=1)
+    server.script = [good]
+    palestra.play(
+        "games/KuhnPoker-v0",
+        agents=[agent, agent],
+        episodes=5,
+        out=tmp_path,
+        live=1,
+        resume=True,
+    )
+    records = palestra.read_records(tmp_path / "episode.jsonl")
+    assert [record.number for record in records] == list(range(5))
+    assert len(server.asked) == 11
+
+
+def test_set_up_errors_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="needs a key; set OPENAI_API_KEY"):
+        OpenAIModel(target="small@https://example.invalid/v1")
+    with pytest.raises(InvalidOption, match="needs a model"):
+        OpenAIModel()
+    with pytest.raises(UnknownName, match="did you mean 'schema'"):
+        OpenAIModel(target="small@http://127.0.0.1:9/v1", structured="shema")
+    with pytest.raises(UnknownName, match="did you mean 'timeout'"):
+        palestra.open_model("openai:small@http://127.0.0.1:9/v1", timeouts=3)

@@ -1,0 +1,112 @@
+"""Runs that are interrupted: what is finished stays, what is begun goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import palestra
+import pytest
+from palestra import Agent, Budget, Decision, InvalidOption, Turn, Usage
+from palestra.record import EpisodeRecord, read_records
+
+C4 = "games/ConnectFour-v0"
+
+
+class Tiring(Agent):
+    """Plays by what it sees, writes its moves, and is interrupted after so many of them."""
+
+    name = "tiring"
+
+    def __init__(self, moves: int) -> None:
+        self.left = moves
+        self.answered = 0
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        self.left -= len(turns)
+        if self.left < 0:
+            raise KeyboardInterrupt
+        self.answered += len(turns)
+        return [self._move(turn) for turn in turns]
+
+    def _move(self, turn: Turn) -> Decision:
+        moves = turn.legal_texts
+        pick = moves[turn.seed % len(moves)]
+        return Decision(text=pick, usage=Usage(calls=1, tokens_in=3, seconds=0.5), thought="hm")
+
+
+def run(folder: Path, moves: int, **settings: Any) -> tuple[Tiring, list[EpisodeRecord]]:
+    agent = Tiring(moves)
+    made = palestra.play(C4, agents=[agent, agent], episodes=6, out=folder, live=3, **settings)
+    return agent, made
+
+
+def comparable(records: list[EpisodeRecord]) -> list[EpisodeRecord]:
+    return sorted(records, key=lambda record: record.number)
+
+
+def test_a_resumed_run_ends_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    whole, _ = run(tmp_path / "whole", 10_000)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", 30)
+    begun = read_records(tmp_path / "parts" / "unfinished.jsonl")
+    assert begun
+    assert all(record.outcome is None and record.steps for record in begun)
+    rest, made = run(tmp_path / "parts", 10_000, resume=True)
+    assert 30 + rest.answered == whole.answered, "no decision was asked for twice"
+    assert {record.number for record in begun} <= {record.number for record in made}
+    assert comparable(read_records(tmp_path / "parts" / "episode.jsonl")) == comparable(
+        read_records(tmp_path / "whole" / "episode.jsonl")
+    )
+    assert not (tmp_path / "parts" / "unfinished.jsonl").exists()
+
+
+def test_a_finished_run_plays_nothing_again(tmp_path: Path) -> None:
+    run(tmp_path, 10_000)
+    agent, made = run(tmp_path, 10_000, resume=True)
+    assert (agent.answered, made) == (0, [])
+
+
+def test_a_line_that_a_crash_cut_off_is_played_again(tmp_path: Path) -> None:
+    run(tmp_path, 10_000)
+    file = tmp_path / "episode.jsonl"
+    whole = read_records(file)
+    file.write_bytes(file.read_bytes()[:-20])
+    _, made = run(tmp_path, 10_000, resume=True)
+    assert len(made) == 1
+    assert comparable(read_records(file)) == comparable(whole)
+
+
+def test_what_was_spent_before_counts_against_the_budget(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, 30)
+    agent, _ = run(tmp_path, 10_000, resume=True, budgets=Budget(calls=40))
+    assert agent.answered <= 10 + 3  # a round of three episodes may be on its way
+
+
+def test_another_run_is_not_continued(tmp_path: Path) -> None:
+    run(tmp_path, 10_000)
+    with pytest.raises(InvalidOption, match="holds a run with other seed: 0, not 5"):
+        run(tmp_path, 10_000, resume=True, seed=5)
+    with pytest.raises(InvalidOption, match="other agents"):
+        palestra.play(C4, agents=["first", "first"], out=tmp_path, resume=True)
+    with pytest.raises(InvalidOption, match="say which: out="):
+        palestra.play(C4, agents=["first", "first"], resume=True)
+
+
+def test_a_seat_whose_answer_is_there_is_not_asked_again() -> None:
+    asked: list[int] = []
+
+    def stubborn(turn: Turn) -> Decision:
+        asked.append(turn.player)
+        bad = turn.player == 1 and not turn.error and turn.turn == 0
+        return Decision(text="nonsense" if bad else turn.legal_texts[0])
+
+    palestra.play("games/PrisonersDilemma-v0", agents=[stubborn, stubborn], max_steps=1)
+    assert asked == [0, 1, 1]
+
+
+def test_a_stream_keeps_no_records() -> None:
+    records = palestra.stream("games/TicTacToe-v0", agents=["random", "random"], episodes=5)
+    assert sorted(record.number for record in records) == list(range(5))
