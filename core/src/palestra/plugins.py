@@ -17,7 +17,7 @@ from typing import Any
 import pluggy
 
 from palestra import hooks
-from palestra.errors import PluginError, UnknownName
+from palestra.errors import PalestraError, PluginError, UnknownName
 from palestra.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
 
 CATALOGUES: dict[str, type] = {
@@ -169,7 +169,7 @@ class Plugins:
                 continue
             try:
                 answer = implementation(**arguments)
-            except (ImportError, LookupError, ValueError, OSError):
+            except (PalestraError, ImportError, LookupError, ValueError, OSError):
                 raise  # it was his to answer, and this is what he says
             except Exception as error:
                 self.reject(name, f"answer {hook}", error)

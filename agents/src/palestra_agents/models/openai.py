@@ -7,6 +7,7 @@ OPENAI_API_KEY, the address, where none is given, from OPENAI_BASE_URL or the li
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -141,7 +142,7 @@ class OpenAIModel(Model):
         choice = answer.choices[0]
         text = choice.message.content or ""
         if self._structured == "schema" and request.choices:
-            text = str(json.loads(text, strict=False)[MOVE])
+            text = _move_in(text)
         chances = choice.logprobs.content if choice.logprobs and choice.logprobs.content else None
         return Reply(
             text,
@@ -184,6 +185,13 @@ def _usage(usage: Any) -> Usage:
         tokens_cached=(details.cached_tokens or 0) if details else 0,
         calls=1,
     )
+
+
+def _move_in(text: str) -> str:
+    """The move of a schema's object; text that is none (cut off, say) is left for the game."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return str(json.loads(text, strict=False)[MOVE])
+    return text
 
 
 def _too_long(message: str) -> bool:

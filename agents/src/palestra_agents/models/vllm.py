@@ -134,8 +134,11 @@ class _Engine:
             settings |= {"enforce_eager": True, "block_size": 32, "enable_chunked_prefill": False}
         try:
             self.llm = vllm.LLM(model=model, **settings | dict(options))
-        except (ValueError, OSError, RuntimeError, TypeError) as error:
-            raise ModelError(f"vLLM cannot load {model}: {error}") from error
+        except (ValueError, OSError, RuntimeError, TypeError, AttributeError) as error:
+            hint = ""
+            if self.loaded and current_platform.is_cpu():
+                hint = " (a CPU carries one vLLM engine a process, and one is open)"
+            raise ModelError(f"vLLM cannot load {model}: {error}{hint}") from error
         self._key, self._users = key, 0
         self._adapters: dict[str, Any] = {}
 

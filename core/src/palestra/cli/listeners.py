@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import Progress, TextColumn
 
 from palestra.agents import Decision, Turn
+from palestra.budget import Usage
 from palestra.episode import Episode
 from palestra.errors import PalestraError
 from palestra.hooks import hookimpl
+from palestra.metrics import measure, metrics_for
 from palestra.record import EpisodeRecord
 
 
@@ -49,17 +53,76 @@ class Watcher:
             time.sleep(self._pause)
 
 
-class Collector:
-    """Keeps the records and moves the progress bar."""
+class Meter:
+    """A progress bar that says how fast turns are played and tokens read and written."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self.records: list[EpisodeRecord] = []
-        self._progress, self._task = progress, task
+    def __init__(self, console: Console, name: str, episodes: int, *, shown: bool) -> None:
+        self._bar = Progress(
+            *Progress.get_default_columns(),
+            TextColumn("{task.fields[speed]}"),
+            console=console,
+            transient=True,
+            disable=not shown,
+        )
+        self._task = self._bar.add_task(name, total=episodes, speed="")
+        self._used, self._turns, self._started = Usage(), 0, time.monotonic()
+
+    def __enter__(self) -> Meter:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
     @hookimpl
-    def palestra_episode_finished(self, record: EpisodeRecord) -> None:
-        self.records.append(record)
-        self._progress.advance(self._task)
+    def palestra_action_chosen(self, decision: Decision) -> None:
+        self._turns += 1
+        if decision.usage.tokens:
+            self._used += decision.usage
+        if self._turns % 100 == 0:
+            self._bar.update(self._task, speed=self._speed())
+
+    @hookimpl
+    def palestra_episode_finished(self) -> None:
+        self._bar.update(self._task, advance=1, speed=self._speed())
+
+    def _speed(self) -> str:
+        seconds = max(1e-9, time.monotonic() - self._started)
+        said = f"{self._turns / seconds:,.0f} turns/s"
+        if self._used.tokens:
+            said += f", {self._used.tokens / seconds:,.0f} tokens/s"
+        return f"{said}, cost {self._used.cost:.4g}" if self._used.cost else said
+
+
+class Tally:
+    """Sums over finished episodes, so that a long run need not keep their records."""
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        self.agents = agents
+        self.episodes = 0
+        self.first: EpisodeRecord | None = None
+        self.returns = [0.0] * len(agents)
+        self.mistakes = [0] * len(agents)
+        self.used = [Usage()] * len(agents)
+        self.results: list[Counter[str]] = [Counter() for _ in agents]
+        self._metrics: Counter[str] = Counter()
+
+    def add(self, record: EpisodeRecord) -> None:
+        self.episodes += 1
+        self.first = self.first or record
+        for seat, (paid, wrong) in enumerate(zip(record.returns, record.mistakes, strict=True)):
+            self.returns[seat] += paid
+            self.mistakes[seat] += wrong
+            if record.outcome:
+                self.results[seat][record.outcome.results[seat]] += 1
+        for turn in record.turns:
+            self.used[turn.player] += turn.usage
+        self._metrics.update(measure(record))
+
+    def metrics(self) -> list[tuple[str, str, float]]:
+        """Name, unit and sum of every metric of the environment."""
+        specs = metrics_for(self.first.env) if self.first else []
+        return [(s.name, f" {s.unit}" if s.unit else "", self._metrics[s.name]) for s in specs]
 
 
 class Narrator:

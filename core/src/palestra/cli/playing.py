@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -14,13 +13,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from palestra.cli.arguments import read_options, seat_agents, split_agents
-from palestra.cli.listeners import Collector, Narrator, Watcher
+from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
 from palestra.cli.listing import EnvId, table
 from palestra.errors import InvalidOption, PalestraError, RecordError
-from palestra.metrics import measure, metrics_for
 from palestra.record import EpisodeRecord, iter_records, replay, retrace
 from palestra.registry import load_game, registry, renderer
-from palestra.runner import play
+from palestra.runner import stream
 from palestra.specs import EnvSpec
 
 RENDERS = ("terminal", "pygame", "none")
@@ -38,6 +36,7 @@ def play_command(
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
+    resume: Annotated[bool, typer.Option(help="Go on with the run in --out.")] = False,
     verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
 ) -> None:
@@ -52,27 +51,34 @@ def play_command(
     hooks: list[Any] = [Narrator(console)] if verbose else []
     if mode != "none":
         hooks.append(Watcher(_artist(spec, mode), pause))
-    with Progress(console=console, transient=True, disable=episodes == 1) as progress:
-        collector = Collector(progress, progress.add_task(spec.id, total=episodes))
+    meter = Meter(console, spec.id, episodes, shown=episodes > 1)
+    tally = Tally(seated)
+    with meter:
         try:
-            play(
+            for record in stream(
                 spec,
                 agents=seated,
                 episodes=episodes,
                 seed=seed,
                 out=folder,
+                resume=resume,
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
-                hooks=[collector, *hooks],
+                hooks=[meter, *hooks],
                 live=1 if hooks else 256,
                 **options,
-            )
+            ):
+                tally.add(record)
         except KeyboardInterrupt:
-            done = len(collector.records)
-            console.print(f"Stopped. {done} of {episodes} episodes were finished and kept.")
-    if collector.records:
-        _report(console, collector.records, seated)
-        _written(console, folder, collector.records, replays)
+            console.print(
+                f"Stopped: {tally.episodes} of {episodes} episodes were finished. The rest goes on "
+                f"with --resume --out {folder}",
+                soft_wrap=True,
+                highlight=False,
+            )
+    if tally.first is not None:
+        _report(console, tally)
+        _written(console, folder, tally.first, replays)
 
 
 def _fresh_folder(spec: EnvSpec) -> Path:
@@ -86,33 +92,34 @@ def _artist(spec: EnvSpec, mode: str) -> Any:
     return renderer(spec, MODES[mode])()
 
 
-def _report(console: Console, records: list[EpisodeRecord], agents: list[str]) -> None:
-    """Results and mean returns by seat."""
-    rows = table("seat", "agent", "mean return", "results", "mistakes")
-    for seat, agent in enumerate(agents):
-        results = Counter(r.outcome.results[seat] for r in records if r.outcome)
-        mean = sum(record.returns[seat] for record in records) / len(records)
+def _report(console: Console, tally: Tally) -> None:
+    """Results, mean returns and what the models took, by seat; then the environment's metrics."""
+    tokens = any(used.tokens for used in tally.used)
+    extra = ("tokens", "cost") if tokens else ()
+    rows = table("seat", "agent", "mean return", "results", "mistakes", *extra)
+    for seat, agent in enumerate(tally.agents):
+        used = tally.used[seat]
+        took = (f"{used.tokens:,}", f"{used.cost:.4g}") if tokens else ()
         rows.add_row(
             f"player_{seat}",
             agent,
-            f"{mean:.3g}",
-            ", ".join(f"{count} {name}" for name, count in results.most_common()),
-            str(sum(record.mistakes[seat] for record in records)),
+            f"{tally.returns[seat] / tally.episodes:.3g}",
+            ", ".join(f"{count} {name}" for name, count in tally.results[seat].most_common()),
+            str(tally.mistakes[seat]),
+            *took,
         )
     console.print(rows)
-    for spec in metrics_for(records[0].env):
-        mean = sum(measure(record, [spec.name])[spec.name] for record in records) / len(records)
-        unit = f" {spec.unit}" if spec.unit else ""
-        console.print(f"{spec.name:<16}{mean:.4g}{unit}", highlight=False)
+    for name, unit, total in tally.metrics():
+        console.print(f"{name:<16}{total / tally.episodes:.4g}{unit}", highlight=False)
 
 
-def _written(console: Console, folder: Path, records: list[EpisodeRecord], replays: bool) -> None:
+def _written(console: Console, folder: Path, record: EpisodeRecord, replays: bool) -> None:
     console.print(f"record  {folder / 'episode.jsonl'}", soft_wrap=True, highlight=False)
     if not replays:
         return
     for kind in ("gif", "html"):
         try:
-            path = export(kind, records[:1], folder / f"replay.{kind}")
+            path = export(kind, [record], folder / f"replay.{kind}")
         except PalestraError as error:
             console.print(f"(no {kind} replay: {error})", markup=False, soft_wrap=True)
         else:

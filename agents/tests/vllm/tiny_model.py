@@ -6,7 +6,6 @@ import string
 from pathlib import Path
 
 import torch
-from peft import LoraConfig, get_peft_model
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -30,8 +29,10 @@ def make_tiny_model(folder: Path, *, template: bool = True, context: int = 8192)
 
 def make_adapter(model: Path, folder: Path) -> Path:
     """Write a LoRA adapter for a model that changes what it says."""
+    from peft import LoraConfig, get_peft_model
+
     torch.manual_seed(1)
-    settings = LoraConfig(r=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    settings = LoraConfig(r=8, lora_alpha=256, target_modules="all-linear", init_lora_weights=False)
     tuned = get_peft_model(LlamaForCausalLM.from_pretrained(model), settings)
     tuned.save_pretrained(folder)
     return folder

