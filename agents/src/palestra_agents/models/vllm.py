@@ -73,16 +73,28 @@ class VLLMModel(Model):
         return [reply for reply in replies if reply is not None]
 
     def _generate(self, requests: Sequence[Request], waiting: Sequence[Any]) -> list[Any]:
-        prompts = [{"prompt_token_ids": ids + more} for _, ids, more in waiting]
-        settings = [_sampling(requests[number]) for number, _, _ in waiting]
-        adapters = [self._engine.adapter(requests[number].adapter) for number, _, _ in waiting]
-        try:
-            made: list[Any] = self._llm.generate(
-                prompts, settings, lora_request=adapters, use_tqdm=False
-            )
-        except ValueError as error:
-            raise ModelError(f"{self.name} refused a request: {error}") from error
-        return made
+        """Outputs in the order of `waiting`.
+
+        On a CPU one call carries one adapter: there vLLM 0.32 lends it to the whole batch.
+        """
+        outputs: dict[int, Any] = {}
+        split = current_platform.is_cpu()
+        batches: dict[str | None, list[int]] = {}
+        for place, (number, _, _) in enumerate(waiting):
+            batches.setdefault(requests[number].adapter if split else None, []).append(place)
+        for places in batches.values():
+            chosen = [waiting[place] for place in places]
+            try:
+                made = self._llm.generate(
+                    [{"prompt_token_ids": ids + more} for _, ids, more in chosen],
+                    [_sampling(requests[number]) for number, _, _ in chosen],
+                    lora_request=[self._engine.adapter(requests[n].adapter) for n, _, _ in chosen],
+                    use_tqdm=False,
+                )
+            except ValueError as error:
+                raise ModelError(f"{self.name} refused a request: {error}") from error
+            outputs.update(zip(places, made, strict=True))
+        return [outputs[place] for place in range(len(waiting))]
 
     def _reply(self, request: Request, outputs: Sequence[Any]) -> Reply:
         usage = sum((_usage(output) for _, _, output in outputs), Usage())

@@ -1,0 +1,167 @@
+"""`palestra tournament` and `palestra results`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from palestra import InvalidOption
+from palestra.cli.arguments import split_agents
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:  # scipy and openskill are not imported to print another command's help
+    from palestra_arena.result import GameResult
+    from palestra_arena.settings import Settings
+    from palestra_arena.store import Store
+
+STEP = 0.1  # seconds between drawings of the progress bar
+
+
+def tournament_command(
+    environments: Annotated[list[str] | None, typer.Argument(help="Ids of environments.")] = None,
+    agents: Annotated[str, typer.Option(help="Comma-separated, as in random,mcts.")] = "",
+    games: Annotated[int | None, typer.Option(min=1, help="Games of every line-up.")] = None,
+    store: Annotated[Path, typer.Option(help="File that keeps the results.")] = Path("arena.db"),
+    settings: Annotated[
+        Path | None, typer.Option(help="TOML or JSON; what is typed here wins over it.")
+    ] = None,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            help="round-robin, swiss, knock-out, ladder, population, …: see docs/arena.md."
+        ),
+    ] = "",
+    seed: Annotated[int | None, typer.Option(help="The first seed.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; 0 plays in this one.")] = None,
+    game_seconds: Annotated[float | None, typer.Option(help="Wall time of a game.")] = None,
+) -> None:
+    """Play agents against each other; a store that is not complete is gone on with."""
+    typed = {
+        "environments": environments,
+        "agents": split_agents(agents) if agents else None,
+        "games": games,
+        "schedule": schedule or None,
+        "seed": seed,
+        "workers": workers,
+        "game_seconds": game_seconds,
+    }
+    chosen = _settings(settings, store, {name: v for name, v in typed.items() if v})
+    console = Console()
+    if _play(chosen, store, console):
+        from palestra_arena.store import Store
+
+        with Store(store) as opened:
+            _print_leaderboard(console, opened, "bradley-terry", chosen.confidence)
+    console.print(f"store   {store}", soft_wrap=True, highlight=False)
+
+
+def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings:
+    """From a file, or from the store that is to be gone on with; what is typed wins."""
+    from palestra_arena.settings import read_data, settings_from
+    from palestra_arena.store import Store
+
+    if file is not None:
+        return settings_from(read_data(file) | typed, str(file))
+    if store.exists() and not {"environments", "agents"} <= set(typed):
+        import msgspec
+
+        with Store(store) as opened:
+            latest = opened.settings()
+        if latest is not None:
+            return settings_from(msgspec.to_builtins(latest) | typed)
+    for name, example in (
+        ("environments", "games/TicTacToe-v0"),
+        ("agents", "--agents random,mcts"),
+    ):
+        if name not in typed:
+            raise InvalidOption(f"name the {name}, as in {example}, or give a --settings file")
+    return settings_from(typed)
+
+
+def _play(settings: Settings, store: Path, console: Console) -> bool:
+    """Run with a progress bar; False if it was stopped."""
+    from palestra_arena.tournament import run_tournament
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("games", total=None)
+        drawn, over = 0.0, 0
+
+        def show(done: int, total: int, result: GameResult | None) -> None:
+            nonlocal drawn, over
+            over = done
+            if result is not None and result.status != "played":
+                bar.console.print(_mishap(result), markup=False, highlight=False, soft_wrap=True)
+            if done == total or result is None or time.monotonic() - drawn > STEP:
+                bar.update(task, completed=done, total=total)
+                drawn = time.monotonic()
+
+        try:
+            done = run_tournament(settings, store, progress=show)
+        except KeyboardInterrupt:
+            console.print(f"Stopped. {over} games are kept; the same command goes on from there.")
+            return False
+    console.print(f"{done.played} games played, {len(done.results)} in all", highlight=False)
+    return True
+
+
+def _mishap(result: GameResult) -> str:
+    match = result.match
+    return (
+        f"{result.status}: {match.environment.label}, seed {match.seed}, "
+        f"{' - '.join(match.agents)}: {result.reason}"
+    )
+
+
+def results_command(
+    store: Annotated[Path, typer.Argument(help="A file that palestra tournament wrote.")],
+    rating: Annotated[
+        str,
+        typer.Option(
+            help="bradley-terry, elo, glicko2, openskill, elo-mmr, alpha-rank, nash-averaging."
+        ),
+    ] = "bradley-terry",
+    env: Annotated[str, typer.Option(help="Only this environment.")] = "",
+    confidence: Annotated[float | None, typer.Option(help="Of intervals, as in 0.95.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write a row a seat.")] = None,
+) -> None:
+    """The leaderboard of a tournament, finished or not."""
+    from palestra_arena.report import write_page, write_parquet
+    from palestra_arena.store import Store
+
+    console = Console()
+    with Store(store, must_exist=True) as opened:
+        settings = opened.settings()
+        level = confidence or (settings.confidence if settings else 0.95)
+        board = _print_leaderboard(console, opened, rating, level, env)
+        if html is not None:
+            write_page(board, settings, html)
+            console.print(f"page    {html}", soft_wrap=True, highlight=False)
+        if parquet is not None:
+            write_parquet(opened.results(), parquet)
+            console.print(f"parquet {parquet}", soft_wrap=True, highlight=False)
+
+
+def _print_leaderboard(
+    console: Console, store: Store, rating: str, confidence: float, env: str = ""
+) -> Any:
+    from palestra_arena.report import leaderboard_table, make_leaderboard
+
+    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
+    board = make_leaderboard(wanted, rating, confidence=confidence)
+    console.print(leaderboard_table(board, console))
+    void = f"; {board.void} void games count for nobody" if board.void else ""
+    level = f"intervals at {board.confidence * 100:g} %"
+    console.print(f"{board.games} games, {level}{void}", highlight=False)
+    if board.unrated:
+        console.print(board.unrated, markup=False, highlight=False, soft_wrap=True)
+    return board

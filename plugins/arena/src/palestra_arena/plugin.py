@@ -1,0 +1,15 @@
+"""What this plugin gives: the commands `palestra tournament` and `palestra results`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.hooks import hookimpl
+
+
+@hookimpl
+def palestra_commands(app: Any) -> None:
+    from palestra_arena.command import results_command, tournament_command
+
+    app.command("tournament")(tournament_command)
+    app.command("results")(results_command)

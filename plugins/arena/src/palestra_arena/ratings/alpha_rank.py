@@ -1,0 +1,103 @@
+"""Alpha-Rank (Omidshafiei et al. 2019, arXiv:1903.01373), for agents of one population.
+
+Agents are strategies of a symmetric game. A population that all play i is invaded by a mutant j;
+how often the mutant takes over makes a Markov chain, and the share of time the chain spends at
+each agent is its mass. A cycle of agents that beat each other shares its mass, where a rating
+would have to put them in a row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import ArrayLike
+from palestra import InvalidOption
+
+from palestra_arena.ratings.bradley_terry import require_connected
+from palestra_arena.ratings.contests import Contests, Floats, Rating, resample
+
+POPULATION = 50
+NOISE = 1e-4  # a mutation's chance in the limit of infinite alpha; keeps the chain irreducible
+
+
+def alpha_rank_mass(
+    payoffs: ArrayLike, *, alpha: float = np.inf, population: int = POPULATION
+) -> Floats:
+    """The stationary distribution over agents, for (agents, agents) payoffs to the row.
+
+    `alpha` is the strength of selection: infinite, a mutant that earns more always takes over, one
+    that earns as much does with chance 1/2, and any other with a small chance (`NOISE`).
+    """
+    table = np.array(payoffs, dtype=float)
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise InvalidOption(f"payoffs must be (agents, agents), not {table.shape}")
+    size = len(table)
+    if size == 1:
+        return np.ones(1)
+    fixation = _limit(table) if np.isinf(alpha) else _fixation(table, alpha, population)
+    chain = fixation / (size - 1)
+    np.fill_diagonal(chain, 0.0)
+    np.fill_diagonal(chain, 1 - chain.sum(1))
+    return _stationary(chain)
+
+
+def _limit(table: Floats) -> Floats:
+    """Chance that mutant j takes a population of i over, for infinite alpha."""
+    gain = table.T - table  # what j earns against i, less what i earns against j
+    return np.where(gain > 0, 1 - NOISE, np.where(gain < 0, NOISE, 0.5))
+
+
+def _fixation(table: Floats, alpha: float, population: int) -> Floats:
+    """The same for finite alpha: the fixation probability of a birth-death process.
+
+    With l mutants in the population, a player meets all the others equally often; the mutant
+    gives way rather than spreads with odds exp(-alpha (f_mutant - f_resident)).
+    """
+    own = np.diag(table)
+    mutants = np.arange(1, population)[:, None, None]
+    residents = population - mutants
+    resident = (mutants * table + (residents - 1) * own[:, None]) / (population - 1)
+    mutant = (residents * table.T + (mutants - 1) * own[None, :]) / (population - 1)
+    exponents = np.cumsum(-alpha * (mutant - resident), axis=0)
+    top = np.maximum(exponents.max(0), 0.0)
+    total = np.exp(-top) + np.exp(exponents - top).sum(0)
+    chance: Floats = np.exp(-top) / total
+    return chance
+
+
+def _stationary(chain: Floats) -> Floats:
+    """The left eigenvector of eigenvalue 1 of an irreducible chain, by least squares."""
+    size = len(chain)
+    equations = np.vstack([chain.T - np.eye(size), np.ones(size)])
+    target = np.append(np.zeros(size), 1.0)
+    mass = np.clip(np.linalg.lstsq(equations, target, rcond=None)[0], 0.0, None)
+    shares: Floats = mass / mass.sum()
+    return shares
+
+
+def win_shares(wins: Floats) -> Floats:
+    """Share of games the row won against the column; 1/2 for those that did not meet."""
+    games = wins + wins.swapaxes(-1, -2)
+    shares: Floats = np.where(games > 0, wins / np.maximum(games, 1e-300), 0.5)
+    return shares
+
+
+def alpha_rank(
+    contests: Contests,
+    *,
+    confidence: float = 0.95,
+    alpha: float = np.inf,
+    resamples: int = 200,
+    seed: int = 0,
+) -> list[Rating]:
+    """Mass of every agent over the table of win shares, with Bayesian bootstrap intervals."""
+    require_connected(contests)
+    drawn = resample(contests, resamples, default_rng(seed))
+    value = alpha_rank_mass(win_shares(contests.wins), alpha=alpha)
+    spread = [alpha_rank_mass(win_shares(wins), alpha=alpha) for wins in drawn]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(spread, [tail, 1 - tail], axis=0)
+    return [
+        Rating(name, float(value[i]), float(low[i]), float(high[i]))
+        for i, name in enumerate(contests.names)
+    ]

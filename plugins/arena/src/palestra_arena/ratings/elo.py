@@ -1,0 +1,64 @@
+"""Elo ratings, game after game (Elo 1978), for two players and for many."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import default_rng
+
+from palestra_arena.ratings.bradley_terry import MEAN, require_connected
+from palestra_arena.ratings.contests import Contests, Floats, Rating, block_weights
+
+K = 32.0
+
+
+def expected_score(rating: Floats, opponent: Floats) -> Floats:
+    """The share of points a rating is expected to take from another."""
+    expected: Floats = 1 / (1 + 10 ** ((opponent - rating) / 400))
+    return expected
+
+
+def elo(
+    contests: Contests,
+    *,
+    confidence: float = 0.95,
+    k: float = K,
+    initial: float = MEAN,
+    resamples: int = 500,
+    seed: int = 0,
+) -> list[Rating]:
+    """Ratings after the last game, with percentile bootstrap intervals over blocks.
+
+    After a game every player moves by k times the difference between the points it made (the share
+    of rivals it beat) and those expected of it. Elo depends on the order of games: it is the
+    canonical order of `Contests`.
+    """
+    require_connected(contests)
+    weights = block_weights(contests, resamples, default_rng(seed))
+    history = np.vstack([np.ones(len(contests.games)), weights])
+    ratings = np.full((len(history), len(contests.names)), initial)
+    for number, game in enumerate(contests.games):
+        players = list(game.players)
+        seats = ratings[:, players]
+        gain = _points(game.ranks) - _expected(seats)
+        ratings[:, players] = seats + k * history[:, number, None] * gain
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(ratings[1:], [tail, 1 - tail], axis=0)
+    return [
+        Rating(name, float(ratings[0, i]), float(low[i]), float(high[i]))
+        for i, name in enumerate(contests.names)
+    ]
+
+
+def _points(ranks: tuple[int, ...]) -> Floats:
+    """Share of rivals each seat beat, ties as half."""
+    rank = np.array(ranks)
+    beaten = (rank[:, None] < rank[None]).sum(1) + ((rank[:, None] == rank[None]).sum(1) - 1) / 2
+    shares: Floats = beaten / (len(ranks) - 1)
+    return shares
+
+
+def _expected(seats: Floats) -> Floats:
+    """The mean over rivals of the share expected against each; `seats` is (samples, seats)."""
+    table = expected_score(seats[..., :, None], seats[..., None, :])
+    share: Floats = (table.sum(-1) - 0.5) / (seats.shape[-1] - 1)
+    return share

@@ -1,0 +1,292 @@
+"""Plays matches in this process: a game always ends with a result, whatever an agent does."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+from palestra import (
+    Agent,
+    Decision,
+    Episode,
+    EpisodeRecord,
+    Game,
+    PalestraError,
+    Rng,
+    Runner,
+    Turn,
+    hookimpl,
+    make_agent,
+    record_episode,
+)
+from palestra.plugins import Listeners
+from palestra.registry import load_game, registry
+from palestra.specs import EnvSpec
+
+from palestra_arena.match import Match
+from palestra_arena.result import GameResult, summarise, void
+from palestra_arena.settings import Environment, Settings
+
+Factories = Mapping[str, Callable[[], Any]]
+STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
+AGENT_STREAM = 0x5EA7  # keeps what agents draw apart from what the game draws
+
+
+class Played(NamedTuple):
+    """A finished game, and its `EpisodeRecord` as JSON where records are kept."""
+
+    result: GameResult
+    record: bytes | None
+
+
+class AgentFailed(Exception):
+    """An agent raised, or answered with what is no decision."""
+
+    def __init__(self, seat: int, why: str) -> None:
+        super().__init__(why)
+        self.seat, self.why = seat, why
+
+
+class TimeUp(BaseException):
+    """The wall time of a game is over; not an `Exception`, so that no agent swallows it."""
+
+
+class Guard(Agent):
+    """An agent at the table: its failures name its seat, and it stays open between games."""
+
+    def __init__(self, name: str, agent: Agent, clock: MutableSequence[float]) -> None:
+        self.name, self._agent, self._clock = name, agent, clock
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        self._clock[ASKED] = turns[0].player
+        try:
+            decisions = list(self._agent.act(turns))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise AgentFailed(turns[0].player, f"the agent failed ({why})") from error
+        self._clock[ASKED] = -1
+        if len(decisions) != len(turns):
+            why = f"the agent gave {len(decisions)} decisions for {len(turns)} turns"
+            raise AgentFailed(turns[0].player, why)
+        for turn, decision in zip(turns, decisions, strict=True):
+            _check(turn, decision)
+        return decisions
+
+    def reseed(self, seed: int) -> None:
+        self._agent.reseed(seed)
+
+    def forget(self, episode_key: int) -> None:
+        self._agent.forget(episode_key)
+
+    def leave(self) -> None:
+        """Close the agent for good."""
+        self._agent.close()
+
+
+def _check(turn: Turn, decision: object) -> None:
+    """Refuse an answer that is not even of the right type; rules are checked by the game."""
+    if not isinstance(decision, Decision):
+        raise AgentFailed(turn.player, f"the agent answered {type(decision).__name__}")
+    action = decision.action
+    if action is None:
+        if not isinstance(decision.text, str):
+            raise AgentFailed(turn.player, "the agent answered with neither an action nor text")
+        return
+    kinds = getattr(turn.game, "action_types", None)
+    good = isinstance(action, tuple(kinds)) if kinds else hasattr(action, "__index__")
+    if not good:
+        raise AgentFailed(turn.player, f"the agent played a {type(action).__name__}")
+
+
+class Watch:
+    """Keeps the episodes in progress, so that one that breaks off can still be written down."""
+
+    def __init__(self) -> None:
+        self.episode: Episode | None = None
+
+    @hookimpl
+    def palestra_episode_started(self, episode: Episode) -> None:
+        self.episode = episode
+
+
+class Referee:
+    """Plays matches one after the other; games and agents stay loaded between them.
+
+    `factories` make agents that have no name of their own. `clock` has two numbers, which another
+    process may read: see `STARTED` and `ASKED`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        factories: Factories | None = None,
+        clock: MutableSequence[float] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._factories = factories or {}
+        self._clock = [0.0, -1.0] if clock is None else clock
+        self._games: dict[bytes, tuple[EnvSpec, Game[Any, Any]]] = {}
+        self._agents: dict[str, Guard] = {}
+        self._watch = Watch()
+        self._listeners = Listeners([self._watch])
+
+    def play(self, matches: Sequence[Match]) -> list[Played]:
+        """Play matches of one line-up side by side; one by one if any of them breaks off."""
+        if len(matches) > 1:
+            try:
+                return self._play_together(matches)
+            except (Exception, TimeUp):
+                return [played for match in matches for played in self.play([match])]
+        return [self._play_one(matches[0])]
+
+    def close(self) -> None:
+        """Close all agents; what one of them raises here hurts nobody."""
+        for agent in self._agents.values():
+            try:
+                agent.leave()
+            except Exception:
+                continue
+
+    def _play_together(self, matches: Sequence[Match]) -> list[Played]:
+        by_seed = {match.seed: match for match in matches}
+        runner = self._runner(matches[0], len(matches))
+        with self._limit():
+            started = time.perf_counter()
+            records = list(runner.run(by_seed))
+            seconds = (time.perf_counter() - started) / len(matches)
+        return [self._written(by_seed[record.seed], record, seconds) for record in records]
+
+    def _play_one(self, match: Match) -> Played:
+        watch = self._watch
+        watch.episode = None
+        started = time.perf_counter()
+        try:
+            runner = self._runner(match, 1)
+            with self._limit():
+                started = time.perf_counter()
+                (record,) = runner.run([match.seed])
+        except AgentFailed as failure:
+            record = self._forfeited(match, watch.episode, failure.seat, failure.why)
+        except TimeUp:
+            record = self._timed_out(match, watch.episode)
+        except Exception as error:
+            why = f"the environment failed ({type(error).__name__}: {error})"
+            return Played(void(match, why, time.perf_counter() - started), None)
+        return self._written(match, record, time.perf_counter() - started)
+
+    def _runner(self, match: Match, live: int) -> Runner:
+        spec, game = self.game(match.environment, len(match.agents))
+        seats = [self._agent(name, seat) for seat, name in enumerate(match.agents)]
+        for seat, name in reversed(list(enumerate(match.agents))):
+            stream = Rng.seeded(match.seed, stream=AGENT_STREAM + seat)
+            try:
+                self._agents[name].reseed(stream.key)
+            except Exception as error:
+                raise AgentFailed(seat, f"the agent failed ({error})") from error
+        return Runner(
+            game,
+            seats,
+            spec=spec,
+            invalid=self._settings.invalid,
+            listeners=self._listeners,
+            live=live,
+            max_steps=self._settings.max_steps,
+        )
+
+    def game(self, environment: Environment, seats: int) -> tuple[EnvSpec, Game[Any, Any]]:
+        """The rules of an environment, compiled before any clock runs."""
+        key = msgspec.json.encode((environment, seats), order="deterministic")
+        if key not in self._games:
+            spec = registry().environment(environment.id)
+            game = load_game(spec, environment.options, environment.players or seats)
+            Episode(game, 0, spec=spec)
+            self._games[key] = spec, game
+        return self._games[key]
+
+    def _agent(self, name: str, seat: int) -> Guard:
+        if name not in self._agents:
+            make = self._factories.get(name)
+            try:
+                agent = make_agent(make() if make else name)
+            except Exception as error:
+                raise AgentFailed(seat, f"the agent cannot be made ({error})") from error
+            self._agents[name] = Guard(name, agent, self._clock)
+        return self._agents[name]
+
+    def _forfeited(
+        self, match: Match, episode: Episode | None, seat: int, why: str
+    ) -> EpisodeRecord:
+        if episode is None or episode.over:
+            spec, game = self.game(match.environment, len(match.agents))
+            episode = Episode(game, match.seed, spec=spec)
+        episode.forfeit(seat, why)
+        return record_episode(episode, match.agents, number=match.seed)
+
+    def _timed_out(self, match: Match, episode: Episode | None) -> EpisodeRecord:
+        asked = int(self._clock[ASKED])
+        why = f"the game took more than {self._settings.game_seconds:g} seconds"
+        if asked >= 0 or episode is None:
+            return self._forfeited(match, episode, max(asked, 0), why)
+        episode.truncate(why)
+        return record_episode(episode, match.agents, number=match.seed)
+
+    def abandoned(self, match: Match, seat: int, why: str) -> Played:
+        """The result of a game whose process is gone, and its moves with it.
+
+        The seat that was thinking forfeits; with none, the game is void.
+        """
+        if seat < 0:
+            return Played(void(match, why, 0.0), None)
+        return self._written(match, self._forfeited(match, None, seat, why), 0.0)
+
+    def _written(self, match: Match, record: EpisodeRecord, seconds: float) -> Played:
+        body = msgspec.json.encode(record) if self._settings.keep_records else None
+        return Played(summarise(match, record, seconds), body)
+
+    @contextmanager
+    def _limit(self) -> Iterator[None]:
+        """Raise `TimeUp` in here when the wall time of a game is over."""
+        self._clock[ASKED], self._clock[STARTED] = -1, time.monotonic()
+        seconds = self._settings.game_seconds
+        armed = bool(seconds) and can_interrupt()
+        if armed:
+            before = signal.signal(signal.SIGALRM, _ring)
+            signal.setitimer(signal.ITIMER_REAL, seconds or 0, 0.5)
+        try:
+            yield
+        finally:
+            if armed:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+            self._clock[STARTED] = 0
+
+
+def can_interrupt() -> bool:
+    """Whether a game can be interrupted from inside its process: main thread, and not Windows."""
+    here = threading.current_thread() is threading.main_thread()
+    return here and hasattr(signal, "setitimer")
+
+
+def _ring(number: int, frame: object) -> None:
+    raise TimeUp
+
+
+def check_field(settings: Settings, factories: Factories) -> None:
+    """Raise for an environment or an agent that is not there, before anything is played."""
+    for environment in settings.environments:
+        spec = registry().environment(environment.id)
+        load_game(spec, environment.options, environment.players or 1)
+    for name in (*settings.agents, *getattr(settings.schedule, "partners", ())):
+        if name in factories:
+            continue
+        agent = registry().agent(name.partition(":")[0])
+        for environment in settings.environments:
+            if not agent.can_play(environment.id):
+                raise PalestraError(
+                    f"agent {name!r} plays {', '.join(agent.plays)}, not {environment.id}"
+                )

@@ -1,0 +1,10 @@
+"""Who meets whom: each schedule is a generator that yields a round and is sent its results.
+
+A schedule depends on nothing but the settings and the results it was sent, so that a tournament
+resumes by running its schedule again over the results already stored.
+"""
+
+from palestra_arena.schedule.plan import Entry, Plan, make_plan
+from palestra_arena.schedule.simulation import simulate_swiss
+
+__all__ = ["Entry", "Plan", "make_plan", "simulate_swiss"]

@@ -1,0 +1,72 @@
+"""From settings to the rounds of a tournament."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple
+
+from palestra import InvalidOption
+
+from palestra_arena.match import Meeting
+from palestra_arena.result import GameResult
+from palestra_arena.settings import (
+    Adaptive,
+    CrossPlay,
+    Environment,
+    KnockOut,
+    Ladder,
+    Population,
+    RoundRobin,
+    Settings,
+    Swiss,
+)
+
+Plan = Generator[list[Meeting], Sequence[GameResult], None]
+
+
+class Entry(NamedTuple):
+    """An environment of the tournament and its number of seats."""
+
+    environment: Environment
+    seats: int
+
+
+def make_plan(settings: Settings, entries: Sequence[Entry]) -> Plan:
+    """The rounds that the settings' schedule asks for."""
+    from palestra_arena.schedule import adaptive, fixed, knock_out, ladder, swiss
+
+    makers: dict[type, Callable[[Settings, Sequence[Entry], Any], Plan]] = {
+        RoundRobin: fixed.round_robin,
+        CrossPlay: fixed.cross_play,
+        Population: fixed.population,
+        Swiss: swiss.swiss,
+        KnockOut: knock_out.knock_out,
+        Ladder: ladder.ladder,
+        Adaptive: adaptive.adaptive,
+    }
+    return makers[type(settings.schedule)](settings, entries, settings.schedule)
+
+
+def pairs_only(kind: str, settings: Settings, entries: Sequence[Entry]) -> None:
+    """Refuse what a schedule of pairings cannot arrange."""
+    for entry in entries:
+        if entry.seats != 2:
+            raise InvalidOption(
+                f"a {kind} pairs two agents, and {entry.environment.label} seats {entry.seats}; "
+                "choose the schedule round-robin, cross-play or population for it"
+            )
+    if len(settings.agents) < 2:
+        raise InvalidOption(f"a {kind} needs at least two agents")
+
+
+def match_points(results: Sequence[GameResult], agents: tuple[str, str]) -> float:
+    """What the first of two agents made of their games in a round: 1, 1/2 or 0; 1/2 if none count.
+
+    It is 1 for more than half of the points.
+    """
+    share = total = 0.0
+    for result in results:
+        if result.status != "void" and set(result.match.agents) == set(agents):
+            share += result.points[result.match.agents.index(agents[0])]
+            total += 1
+    return 0.5 + 0.5 * ((2 * share > total) - (2 * share < total))

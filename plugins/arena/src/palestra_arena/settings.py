@@ -1,0 +1,221 @@
+"""Everything that decides a tournament, in one typed value that its results carry."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import force_setattr
+from palestra import InvalidOption
+from palestra.episode import parse_policy
+
+Seating = Literal["rotate", "permute", "fixed"]
+SEED_LIMIT = 2**62  # what an SQLite integer holds, with room for later rounds
+
+
+class Environment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A game to be played: its id, its number of seats where that varies, and its options."""
+
+    id: str
+    players: int | None = None
+    options: dict[str, Any] = {}
+
+    @property
+    def label(self) -> str:
+        """The id, followed by what differs from its defaults."""
+        changed = dict(sorted(self.options.items()))
+        if self.players is not None:
+            changed = {"players": self.players, **changed}
+        if not changed:
+            return self.id
+        return f"{self.id}({', '.join(f'{name}={value}' for name, value in changed.items())})"
+
+    def __hash__(self) -> int:
+        return hash(self.label)
+
+
+class _Schedule(
+    msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True, kw_only=True
+):
+    """Who meets whom."""
+
+
+class RoundRobin(_Schedule, frozen=True, tag="round-robin"):
+    """Everybody meets everybody: all sets of as many agents as a game has seats."""
+
+
+class Swiss(_Schedule, frozen=True, tag="swiss"):
+    """Rounds of pairings between agents of like score, nobody twice while that can be helped.
+
+    `rounds` None plays the fewest that can single out a winner, ceil(log2(agents)). `eliminate`
+    drops that many of the lowest after every round (the elimination pressure of LLM Swiss Round).
+    `draw` is "seeded" (by rank, folding the upper half of a score group on the lower, as in chess)
+    or "random" (shuffled inside a score group, as in LLM Swiss Round). With an odd number the last
+    sits out, for `bye` points. `sequence` plays one environment a round, in turn, instead of all.
+    """
+
+    rounds: int | None = None
+    eliminate: int = 0
+    draw: Literal["seeded", "random"] = "seeded"
+    bye: float = 1.0
+    sequence: bool = False
+
+
+class KnockOut(_Schedule, frozen=True, tag="knock-out"):
+    """The loser of a pairing is out; agents are seeded in the order they are named.
+
+    A tied pairing goes to the better seed.
+    """
+
+
+class Ladder(_Schedule, frozen=True, tag="ladder"):
+    """Each agent challenges the one above it, from the bottom up; a winner takes its place.
+
+    Agents start in the order they are named. A sweep goes once from the bottom to the top.
+    """
+
+    sweeps: int = 1
+
+
+class CrossPlay(_Schedule, frozen=True, tag="cross-play"):
+    """Every agent with each of the held-out `partners`, who do not meet each other.
+
+    Without partners, everybody with everybody and with a copy of itself.
+    """
+
+    partners: tuple[str, ...] = ()
+
+
+class Population(_Schedule, frozen=True, tag="population"):
+    """Line-ups of as many agents as there are seats, drawn so that all play equally often."""
+
+    lineups: int = 20
+
+
+class Adaptive(_Schedule, frozen=True, tag="adaptive"):
+    """Rounds of only those pairings of which it is not yet clear who takes more than half.
+
+    Stops when all are clear, with chance `certainty` rightly (ResponseGraphUCB), or after `rounds`.
+    A pairing within `indifference` of half is settled as a tie.
+    """
+
+    rounds: int = 100
+    certainty: float = 0.95
+    indifference: float = 0.1
+
+
+Schedule = RoundRobin | Swiss | KnockOut | Ladder | CrossPlay | Population | Adaptive
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A tournament.
+
+    `games` are played by every line-up in every environment: `games` divided by the number of
+    seatings, rounded up, are the seeds. All line-ups play the same seeds, and every seed is played
+    in every seating ("rotate": each agent once in each seat, "permute": all orders, "fixed": as
+    listed). `together` games of a line-up are played side by side, so that a language model
+    answers them in one call; agents that draw random numbers repeat exactly only with 1.
+    `game_seconds` is the wall time a game may take, after which the seat that was asked forfeits.
+    `workers` are processes; 0 plays in this one.
+    """
+
+    environments: tuple[Environment, ...]
+    agents: tuple[str, ...]
+    schedule: Schedule = RoundRobin()
+    games: int = 10
+    seed: int = 0
+    seating: Seating = "rotate"
+    invalid: str = "retry:2"
+    max_steps: int | None = None
+    game_seconds: float | None = None
+    together: int = 1
+    workers: int = 1
+    keep_records: bool = True
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        named = tuple(
+            Environment(env) if isinstance(env, str) else env for env in self.environments
+        )
+        force_setattr(self, "environments", named)
+        force_setattr(self, "agents", tuple(self.agents))
+        self._check_names()
+        self._check_numbers()
+        parse_policy(self.invalid)
+
+    def _check_names(self) -> None:
+        if not self.environments:
+            raise InvalidOption("a tournament needs at least one environment")
+        if not self.agents:
+            raise InvalidOption("a tournament needs at least one agent")
+        labels = [env.label for env in self.environments]
+        for kind, names in (("agent", list(self.agents)), ("environment", labels)):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise InvalidOption(
+                    f"{kind} {twice[0]!r} is named twice; each may enter a tournament once"
+                )
+
+    def _check_numbers(self) -> None:
+        _require("games", self.games, self.games >= 1, "1 or more")
+        _require("together", self.together, self.together >= 1, "1 or more")
+        _require("workers", self.workers, self.workers >= 0, "0 or more")
+        inside = 0 <= self.seed < SEED_LIMIT - self.games
+        _require("seed", self.seed, inside, "at least 0, and with games less than 2**62")
+        _require("confidence", self.confidence, 0 < self.confidence < 1, "between 0 and 1")
+        for name in ("max_steps", "game_seconds"):
+            value = getattr(self, name)
+            _require(name, value, value is None or value > 0, "more than 0, or absent")
+
+
+def _require(name: str, value: object, good: bool, accepted: str) -> None:
+    if not good:
+        raise InvalidOption(f"{name} must be {accepted}, not {value!r}")
+
+
+RULES = ("schedule", "seed", "seating", "invalid", "max_steps", "game_seconds", "together")
+
+
+def differing_rules(old: Settings, new: Settings) -> list[str]:
+    """Names of settings that may not change between runs that share a store.
+
+    Agents, environments and games may be added; workers, records and intervals change nothing
+    that is played.
+    """
+    return [name for name in RULES if getattr(old, name) != getattr(new, name)]
+
+
+def settings_from(data: Mapping[str, Any], source: str = "settings") -> Settings:
+    """Settings from plain data, with environments and the schedule given in short or in full."""
+    plain = dict(data)
+    plain["environments"] = [
+        {"id": env} if isinstance(env, str) else env for env in plain.get("environments", ())
+    ]
+    if isinstance(plain.get("schedule"), str):
+        plain["schedule"] = {"kind": plain["schedule"]}
+    try:
+        return msgspec.convert(plain, Settings)
+    except msgspec.ValidationError as error:
+        accepted = ", ".join(Settings.__struct_fields__)
+        raise InvalidOption(f"{source}: {error}; fields are: {accepted}") from error
+
+
+def read_settings(path: str | Path) -> Settings:
+    """Settings from a TOML or JSON file."""
+    return settings_from(read_data(path), str(path))
+
+
+def read_data(path: str | Path) -> dict[str, Any]:
+    """A settings file as plain data, for a caller who overrides some of it."""
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidOption(f"there is no settings file {file}")
+    try:
+        if file.suffix == ".toml":
+            return tomllib.loads(file.read_text("utf-8"))
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except (tomllib.TOMLDecodeError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidOption(f"{file} is neither TOML (*.toml) nor a JSON object: {error}") from None

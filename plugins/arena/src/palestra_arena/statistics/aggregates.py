@@ -1,0 +1,78 @@
+"""Scores over many tasks and runs as one number or one curve.
+
+Interquartile mean, performance profiles and stratified bootstrap after Agarwal et al. 2021
+(arXiv:2108.13264); normalised percentiles after Open-Ended Learning (2021, arXiv:2107.12808).
+Scores are (runs, tasks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import ArrayLike, NDArray
+from palestra import InvalidOption
+from scipy import stats
+
+from palestra_arena.statistics.intervals import Interval
+
+Floats = NDArray[np.float64]
+
+
+def iqm(scores: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
+    """The mean of the middle half of all scores: robust as a median, and steadier."""
+    table = np.asarray(scores, dtype=float)
+    if isinstance(axis, tuple):
+        axes = [a % table.ndim for a in axis]
+        kept = [a for a in range(table.ndim) if a not in axes]
+        table = table.transpose(*kept, *axes).reshape(*(table.shape[a] for a in kept), -1)
+        axis = -1
+    return stats.trim_mean(table, 0.25, axis=axis)
+
+
+def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> Floats:
+    """The share of all runs that score more than each threshold."""
+    flat = np.sort(np.asarray(scores, dtype=float).ravel())
+    above: Floats = 1 - np.searchsorted(flat, np.asarray(thresholds, float), "right") / len(flat)
+    return above
+
+
+def stratified_interval(
+    scores: ArrayLike,
+    aggregate: Callable[..., Any] = iqm,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """An aggregate of (runs, tasks) with a percentile interval: runs are drawn task by task.
+
+    `aggregate` takes the axes to reduce as `axis`.
+    """
+    table = np.asarray(scores, dtype=float)
+    if table.ndim != 2 or not table.size:
+        raise InvalidOption(f"scores must be (runs, tasks), not {table.shape}")
+    runs, tasks = table.shape
+    rows = default_rng(seed).integers(runs, size=(resamples, runs, tasks))
+    drawn = aggregate(table[rows, np.arange(tasks)], axis=(1, 2))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Interval(float(aggregate(table, axis=(0, 1))), float(low), float(high))
+
+
+def normalised_percentiles(
+    scores: ArrayLike, best: ArrayLike, percentiles: Sequence[float] = tuple(range(0, 101, 10))
+) -> Floats:
+    """Percentiles over tasks of the mean score as a share of the best known for the task.
+
+    Compares agents on tasks whose scores do not compare: one agent is better where its whole curve
+    lies higher. `best` has one positive number a task, such as the best any agent reached.
+    """
+    reference = np.asarray(best, dtype=float)
+    if not (reference > 0).all():
+        raise InvalidOption("best must be above 0 for every task")
+    shares = np.asarray(scores, dtype=float).mean(axis=0) / reference
+    curve: Floats = np.percentile(shares, percentiles)
+    return curve

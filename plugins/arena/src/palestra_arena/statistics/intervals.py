@@ -1,0 +1,101 @@
+"""Intervals: Wilson's for a share, the bootstrap for anything else."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import ArrayLike, NDArray
+from palestra import InvalidOption
+from scipy import stats
+
+
+class Interval(NamedTuple):
+    """An estimate and the interval that covers the truth at the confidence asked for."""
+
+    value: float
+    low: float
+    high: float
+
+
+def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval for a share (Wilson 1927).
+
+    It keeps a width where all trials succeeded, and stays inside [0, 1]. `successes` may hold half
+    points for ties, which makes it conservative. No trials give the whole of [0, 1].
+    """
+    if not 0 <= successes <= trials:
+        raise InvalidOption(f"successes must be from 0 to {trials} trials, not {successes}")
+    if not trials:
+        return Interval(math.nan, 0.0, 1.0)
+    z2 = float(stats.norm.ppf((1 + confidence) / 2)) ** 2
+    share = successes / trials
+    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = math.sqrt(z2 * (share * (1 - share) + z2 / (4 * trials)) / trials) / (1 + z2 / trials)
+    return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def bootstrap(
+    values: ArrayLike,
+    statistic: Callable[..., Any] = np.mean,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 5000,
+    seed: int = 0,
+) -> Interval:
+    """A bias-corrected and accelerated bootstrap interval (Efron 1987) over independent values.
+
+    `statistic` takes an `axis`. Values that are all equal give an interval without width, and a
+    single value one that is not a number. Where too few values leave nothing to correct by, the
+    interval is the percentile one.
+    """
+    sample = np.asarray(values, dtype=float)
+    if sample.ndim != 1 or not len(sample):
+        raise InvalidOption(f"values must be a list of at least one number, not {sample.shape}")
+    estimate = float(statistic(sample, axis=0))
+    if len(sample) == 1:
+        return Interval(estimate, math.nan, math.nan)
+    if np.ptp(sample) == 0:
+        return Interval(estimate, estimate, estimate)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        found = _resampled(sample, statistic, confidence, resamples, seed, "BCa")
+    if not math.isfinite(found.low + found.high):
+        found = _resampled(sample, statistic, confidence, resamples, seed, "percentile")
+    return Interval(estimate, float(found.low), float(found.high))
+
+
+MANY = 1000  # values, beyond which the mean is normal enough and a bootstrap only slow
+
+
+def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """The mean with a bootstrap interval, and with Student's t beyond `MANY` values."""
+    sample = np.asarray(values, dtype=float)
+    if len(sample) <= MANY:
+        return bootstrap(sample, confidence=confidence, resamples=1000)
+    mean, error = float(sample.mean()), float(stats.sem(sample))
+    half = float(stats.t.ppf((1 + confidence) / 2, len(sample) - 1)) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def _resampled(
+    sample: NDArray[np.float64],
+    statistic: Callable[..., Any],
+    confidence: float,
+    resamples: int,
+    seed: int,
+    method: str,
+) -> Any:
+    return stats.bootstrap(
+        (sample,),
+        statistic,
+        n_resamples=resamples,
+        batch=max(1, 2_000_000 // len(sample)),
+        confidence_level=confidence,
+        method=method,
+        rng=default_rng(seed),
+    ).confidence_interval

@@ -1,0 +1,320 @@
+"""Results in one SQLite file: append-only, safe against a crash, and the key to resuming.
+
+A game is written in one transaction as soon as it is over, in write-ahead mode: a process that is
+killed loses the games it was playing and no others. Triggers refuse to change or remove a game.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+from palestra import EpisodeRecord, InvalidOption, PalestraError, Usage
+
+from palestra_arena.match import Match
+from palestra_arena.result import GameResult
+from palestra_arena.settings import Environment, Settings, differing_rules, settings_from
+
+APPLICATION = 0x50414C41  # "PALA" in the file's header
+VERSION = 1
+
+SCHEMA = """
+CREATE TABLE settings (number INTEGER PRIMARY KEY, written TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE environments (number INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE);
+CREATE TABLE agents (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE games (
+    number INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    environment INTEGER NOT NULL REFERENCES environments,
+    round INTEGER NOT NULL,
+    seed INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    steps INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    written TEXT NOT NULL
+);
+CREATE TABLE seats (
+    game INTEGER NOT NULL REFERENCES games,
+    seat INTEGER NOT NULL,
+    agent INTEGER NOT NULL REFERENCES agents,
+    result TEXT NOT NULL,
+    score REAL NOT NULL,
+    rank INTEGER NOT NULL,
+    points REAL NOT NULL,
+    mistakes INTEGER NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    tokens_cached INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    cost REAL NOT NULL,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (game, seat)
+) WITHOUT ROWID;
+CREATE TABLE records (game INTEGER PRIMARY KEY REFERENCES games, body BLOB NOT NULL);
+"""
+APPEND_ONLY = """
+CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table}
+BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END;
+"""
+GAMES = """
+SELECT games.number, environment, round, seed, status, reason, steps, games.seconds,
+       name, result, score, rank, points, mistakes,
+       tokens_in, tokens_out, tokens_cached, calls, cost, seats.seconds
+FROM games JOIN seats ON seats.game = games.number JOIN agents ON agents.number = seats.agent
+ORDER BY games.number, seat
+"""
+
+
+class StoreError(PalestraError, OSError):
+    """A store that cannot be read or written; games written before it are kept."""
+
+
+class Store:
+    """Open a store, making the file if there is none; `must_exist` refuses to.
+
+    Use it as a context manager, from one thread.
+    """
+
+    def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
+        self.path = Path(path)
+        if must_exist and not self.path.is_file():
+            raise InvalidOption(
+                f"there is no store {self.path}; palestra tournament … --store {self.path} makes it"
+            )
+        if not self.path.parent.is_dir():
+            raise InvalidOption(f"there is no folder {self.path.parent} to keep a store in")
+        with self._named():
+            self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        try:
+            with self._named():
+                self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA foreign_keys = ON")
+        with self._transaction():
+            self._check_or_make()
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._environments = {body: n for n, body in self._rows("environments", "body")}
+        self._agents = {name: n for n, name in self._rows("agents", "name")}
+
+    def _check_or_make(self) -> None:
+        application = self._value("PRAGMA application_id")
+        version = self._value("PRAGMA user_version")
+        if application == APPLICATION and version == VERSION:
+            return
+        if application == APPLICATION:
+            raise StoreError(
+                f"{self.path} is a store of version {version}, and this palestra-arena reads "
+                f"version {VERSION}; use the release that wrote it, or start a new file"
+            )
+        if self._value("SELECT count(*) FROM sqlite_master"):
+            raise StoreError(f"{self.path} is an SQLite file, but no store of Palestra")
+        for statement in SCHEMA.split(";"):
+            self._db.execute(statement)
+        for table in ("settings", "games", "seats", "records"):
+            for verb in ("UPDATE", "DELETE"):
+                self._db.execute(APPEND_ONLY.format(table=table, verb=verb))
+        self._db.execute(f"PRAGMA application_id = {APPLICATION}")
+        self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._db.close()
+
+    # Writing
+
+    def begin(self, settings: Settings) -> None:
+        """Note the settings of a run; refuses those that contradict the games already here."""
+        latest = self.settings()
+        changed = differing_rules(latest, settings) if latest else []
+        if latest and changed:
+            was = ", ".join(f"{name}={getattr(latest, name)!r}" for name in changed)
+            raise InvalidOption(
+                f"{self.path} holds a tournament with {was}; keep that to go on with it, or "
+                "choose another --store"
+            )
+        if latest == settings:
+            return
+        body = msgspec.json.encode(settings).decode()
+        with self._named(), self._transaction():
+            self._db.execute("INSERT INTO settings (written, body) VALUES (?, ?)", (_now(), body))
+
+    def add(self, result: GameResult, record: bytes | None = None) -> bool:
+        """Write one game for good; False if it was there already. `record` is JSON."""
+        match = result.match
+        with self._named(), self._transaction():
+            done = self._db.execute(
+                "INSERT INTO games (key, environment, round, seed, status, reason, steps, seconds,"
+                " written) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+                (
+                    match.key,
+                    self._environment(match.environment),
+                    match.round,
+                    match.seed,
+                    result.status,
+                    result.reason,
+                    result.steps,
+                    result.seconds,
+                    _now(),
+                ),
+            )
+            if not done.rowcount:
+                return False
+            number = done.lastrowid
+            self._db.executemany(
+                f"INSERT INTO seats VALUES ({', '.join('?' * 14)})",
+                [(number, seat, *self._seat(result, seat)) for seat in range(len(match.agents))],
+            )
+            if record is not None:
+                body = zlib.compress(record, 1)
+                self._db.execute("INSERT INTO records VALUES (?, ?)", (number, body))
+        return True
+
+    def _seat(self, result: GameResult, seat: int) -> tuple[Any, ...]:
+        usage = result.usage[seat]
+        return (
+            self._agent(result.match.agents[seat]),
+            result.results[seat],
+            result.scores[seat],
+            result.ranks[seat],
+            result.points[seat],
+            result.mistakes[seat],
+            usage.tokens_in,
+            usage.tokens_out,
+            usage.tokens_cached,
+            usage.calls,
+            usage.cost,
+            usage.seconds,
+        )
+
+    def _environment(self, environment: Environment) -> int:
+        body = msgspec.json.encode(environment, order="deterministic").decode()
+        return self._number("environments", "body", body, self._environments)
+
+    def _agent(self, name: str) -> int:
+        return self._number("agents", "name", name, self._agents)
+
+    def _number(self, table: str, column: str, value: str, known: dict[str, int]) -> int:
+        """The row of a name, made if there is none; another process may have made it."""
+        if value not in known:
+            self._db.execute(f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)", (value,))
+            found = self._db.execute(f"SELECT number FROM {table} WHERE {column} = ?", (value,))
+            known[value] = found.fetchone()[0]
+        return known[value]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            self._forget_names()
+            raise
+
+    def _forget_names(self) -> None:
+        """Names numbered in a transaction that was rolled back have no number."""
+        self._environments, self._agents = {}, {}
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """SQLite's errors with the file's name and what to do."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            hint = ""
+            if "full" in str(error):
+                hint = "; free some space and run the same command again: it goes on from there"
+            raise StoreError(f"{self.path}: {error}{hint}") from error
+
+    # Reading
+
+    def settings(self) -> Settings | None:
+        """The settings of the latest run."""
+        with self._named():
+            query = "SELECT body FROM settings ORDER BY number DESC LIMIT 1"
+            row = self._db.execute(query).fetchone()
+        return settings_from(msgspec.json.decode(row[0]), str(self.path)) if row else None
+
+    def __len__(self) -> int:
+        with self._named():
+            return int(self._value("SELECT count(*) FROM games"))
+
+    def results(self) -> Iterator[GameResult]:
+        """Every game, in the order they were written."""
+        with self._named():
+            environments = {
+                number: msgspec.json.decode(body, type=Environment)
+                for number, body in self._rows("environments", "body")
+            }
+            game: list[tuple[Any, ...]] = []
+            for row in self._db.execute(GAMES):
+                if game and game[0][0] != row[0]:
+                    yield _result(game, environments)
+                    game = []
+                game.append(row)
+            if game:
+                yield _result(game, environments)
+
+    def find(self, matches: Iterable[Match]) -> dict[Match, GameResult]:
+        """Those of some matches that have been played, with their results."""
+        wanted = set(matches)
+        return {result.match: result for result in self.results() if result.match in wanted}
+
+    def records(self) -> Iterator[EpisodeRecord]:
+        """The full record of every game that was kept with one, in the order they were written."""
+        with self._named():
+            for (body,) in self._db.execute("SELECT body FROM records ORDER BY game"):
+                yield msgspec.json.decode(zlib.decompress(body), type=EpisodeRecord, strict=False)
+
+    def _rows(self, table: str, column: str) -> list[tuple[int, str]]:
+        return self._db.execute(f"SELECT number, {column} FROM {table}").fetchall()
+
+    def _value(self, query: str) -> Any:
+        return self._db.execute(query).fetchone()[0]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _result(seats: list[tuple[Any, ...]], environments: dict[int, Environment]) -> GameResult:
+    _, environment, turn, seed, status, reason, steps, seconds = seats[0][:8]
+    names, results, scores, ranks, points, mistakes = zip(*(s[8:14] for s in seats), strict=True)
+    return GameResult(
+        match=Match(environments[environment], names, seed, turn),
+        status=status,
+        results=results,
+        scores=scores,
+        ranks=ranks,
+        points=points,
+        mistakes=mistakes,
+        usage=tuple(Usage(*seat[14:]) for seat in seats),
+        steps=steps,
+        seconds=seconds,
+        reason=reason,
+    )

@@ -1,0 +1,117 @@
+"""Running a tournament: schedule, engine and store put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from palestra import InvalidOption
+from palestra.registry import load_game, registry
+
+from palestra_arena.engine import Engine, group, open_engine
+from palestra_arena.match import Match, Meeting, matches_of
+from palestra_arena.referee import Factories, check_field
+from palestra_arena.result import GameResult
+from palestra_arena.schedule import Entry, Plan, make_plan
+from palestra_arena.settings import Settings
+from palestra_arena.store import Store
+
+Progress = Callable[[int, int, GameResult | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """A finished tournament: all its settings, and its games in the order of the schedule.
+
+    `played` games were played by this run; the others were in the store.
+    """
+
+    settings: Settings
+    results: tuple[GameResult, ...]
+    played: int
+
+
+def run_tournament(
+    settings: Settings,
+    store: str | Path | Store = ":memory:",
+    *,
+    agents: Factories | None = None,
+    progress: Progress | None = None,
+) -> Tournament:
+    """Play what a tournament still lacks, and return all of it.
+
+    `store` is a file, which makes the tournament resumable: every game is kept as soon as it is
+    over, and a later run with the same settings goes on from there. `agents` maps names used in
+    the settings to functions that return an agent; with workers they must be importable.
+    `progress` is called with games done, games known of so far, and the last result.
+    """
+    factories = agents or {}
+    check_field(settings, factories)
+    plan = make_plan(settings, entries_of(settings))
+    opening = next(plan)  # everything that can be refused is, before a file is made
+    if isinstance(store, Store):
+        return _run(settings, plan, opening, store, factories, progress)
+    with Store(store) as opened:
+        return _run(settings, plan, opening, opened, factories, progress)
+
+
+def _run(
+    settings: Settings,
+    plan: Plan,
+    meetings: list[Meeting],
+    store: Store,
+    factories: Factories,
+    progress: Progress | None,
+) -> Tournament:
+    store.begin(settings)
+    known = {result.match: result for result in store.results()}
+    engine = open_engine(settings, factories)
+    done: list[GameResult] = []
+    played = 0
+    try:
+        while True:
+            matches = list(
+                dict.fromkeys(m for meeting in meetings for m in matches_of(meeting, settings))
+            )
+            missing = [match for match in matches if match not in known]
+            total, ready = len(done) + len(matches), len(done) + len(matches) - len(missing)
+            if progress:
+                progress(ready, total, None)
+            for result in _play(missing, engine, settings, store):
+                known[result.match] = result
+                played, ready = played + 1, ready + 1
+                if progress:
+                    progress(ready, total, result)
+            results = [known[match] for match in matches]
+            done += results
+            try:
+                meetings = plan.send(results)
+            except StopIteration:
+                return Tournament(settings, tuple(done), played)
+    finally:
+        engine.close()
+
+
+def _play(
+    matches: Sequence[Match], engine: Engine, settings: Settings, store: Store
+) -> Iterator[GameResult]:
+    """Play matches and keep each as soon as it is over."""
+    for played in engine.play(group(matches, settings.together)):
+        store.add(played.result, played.record)
+        yield played.result
+
+
+def entries_of(settings: Settings) -> list[Entry]:
+    """Every environment with its number of seats."""
+    entries = []
+    for environment in settings.environments:
+        spec = registry().environment(environment.id)
+        game = load_game(spec, environment.options, environment.players or 1)
+        if environment.players not in (None, game.num_players):
+            fewest, most = spec.players
+            raise InvalidOption(
+                f"{environment.id} seats {fewest} to {most}, not {environment.players}"
+            )
+        entries.append(Entry(environment, game.num_players))
+    return entries

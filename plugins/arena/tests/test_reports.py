@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from palestra import InvalidOption, Usage
+from palestra.cli import main
+from palestra_arena import GameResult, Settings, Store, run_tournament
+from palestra_arena.match import Match
+from palestra_arena.report import make_leaderboard, write_page, write_parquet
+from palestra_arena.result import points_of, ranks_of, void
+from palestra_arena.settings import Environment
+
+TICTACTOE = Environment("games/TicTacToe-v0")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+EVIL = "<script>document.title='owned'</script>&\"'"
+
+
+def game(agents: tuple[str, ...], scores: tuple[float, ...], seed: int) -> GameResult:
+    ranks = ranks_of(["score"] * len(agents), scores)
+    return GameResult(
+        Match(TICTACTOE, agents, seed),
+        "played",
+        ("score",) * len(agents),
+        scores,
+        ranks,
+        points_of(ranks),
+        (0,) * len(agents),
+        (Usage(tokens_in=10, tokens_out=5, cost=0.5, seconds=0.1),) * len(agents),
+        9,
+        0.2,
+    )
+
+
+def run(*arguments: str) -> int:
+    """The exit code of `palestra …`."""
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "a.db"
+    settings = Settings(
+        environments=(TICTACTOE,), agents=("random", "first", "minimax"), games=6, workers=0
+    )
+    run_tournament(settings, path)
+    return path
+
+
+def test_a_leaderboard_ranks_and_counts(store: Path) -> None:
+    with Store(store) as opened:
+        board = make_leaderboard(opened.results())
+    assert board.rows[0].agent == "minimax"
+    assert [row.games for row in board.rows] == [12, 12, 12]
+    assert sum(row.points.value for row in board.rows if row.points) == pytest.approx(1.5)
+    one, two = board.pairings["first", "random"], board.pairings["random", "first"]
+    assert one.points.value + two.points.value == pytest.approx(1)
+
+
+def test_swapped_seats_of_a_seed_count_as_one_trial() -> None:
+    games = [game(pair, (1, 0), seed) for seed in range(5) for pair in (("a", "b"), ("b", "a"))]
+    board = make_leaderboard(games)
+    first = board.rows[0]
+    assert first.games == 10
+    assert first.points is not None
+    from palestra_arena.statistics import wilson
+
+    assert first.points == wilson(2.5, 5)
+
+
+def test_void_games_count_for_nobody() -> None:
+    games = [game(("a", "b"), (1, 0), 0), void(Match(TICTACTOE, ("a", "b"), 1), "broke", 0.0)]
+    board = make_leaderboard(games)
+    assert (board.games, board.void, board.rows[0].games) == (2, 1, 1)
+    with pytest.raises(InvalidOption, match="nothing to rank"):
+        make_leaderboard(games[1:])
+
+
+def test_games_without_winners_are_ranked_by_what_they_paid() -> None:
+    solo = [
+        game((name,), (pay + seed,), seed)
+        for name, pay in (("a", 1), ("b", 5))
+        for seed in range(4)
+    ]
+    board = make_leaderboard(solo)
+    assert [row.agent for row in board.rows] == ["b", "a"]
+    assert board.rows[0].rating is None
+    assert board.rows[0].score.low <= board.rows[0].score.value <= board.rows[0].score.high
+    assert "nobody beat anybody" in board.unrated
+
+
+def test_parquet_holds_a_row_a_seat(store: Path, tmp_path: Path) -> None:
+    with Store(store) as opened:
+        results = list(opened.results())
+    table = pyarrow.parquet.read_table(write_parquet(results, tmp_path / "a.parquet"))
+    assert table.num_rows == 36
+    row = table.slice(0, 1).to_pylist()[0]
+    assert row["agent"] == results[0].match.agents[0]
+    assert row["score"] == results[0].scores[0]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def evil_page(tmp_path: Path) -> Path:
+    games = [game((EVIL, "b"), (seed % 3 > 0, seed % 3 == 0), seed) for seed in range(6)]
+    settings = Settings(environments=(TICTACTOE,), agents=(EVIL, "b"))
+    return write_page(make_leaderboard(games), settings, tmp_path / "page.html")
+
+
+def test_the_page_escapes_names_and_needs_no_network(tmp_path: Path) -> None:
+    text = evil_page(tmp_path).read_text("utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"(src|href)=|https?://|url\(", text)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium or Chrome to show the page")
+def test_the_page_shows_in_a_browser(tmp_path: Path) -> None:
+    page = evil_page(tmp_path)
+    done = subprocess.run(
+        [
+            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    shown = done.stdout
+    assert "<title>Leaderboard</title>" in shown
+    assert shown.count("<svg") == 2
+    assert len(re.findall(r"<tr>", shown)) == 2 * 3
+
+
+# What is typed
+
+
+def test_a_tournament_is_typed_resumed_and_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, page = tmp_path / "a.db", tmp_path / "a.html"
+    typed = ("--agents", "random,minimax:depth=9", "--games", "4", "--store", str(store))
+    assert run("tournament", TICTACTOE.id, *typed, "--workers", "0") == 0
+    assert "4 games played, 4 in all" in capsys.readouterr().out
+    assert run("tournament", "--store", str(store), "--games", "6") == 0
+    assert "2 games played, 6 in all" in capsys.readouterr().out
+    assert run("results", str(store), "--html", str(page), "--rating", "glicko2") == 0
+    out = capsys.readouterr().out
+    assert "glicko2" in out
+    assert out.index("minimax:depth=9") < out.index("random")
+    assert "minimax:depth=9" in page.read_text("utf-8")
+
+
+def test_a_settings_file_is_a_tournament(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(
+        f'environments = ["{TICTACTOE.id}"]\nagents = ["random", "first"]\n'
+        'games = 4\nworkers = 0\nschedule = "swiss"\n'
+    )
+    assert run("tournament", "--settings", str(file), "--store", str(tmp_path / "a.db")) == 0
+    assert "4 games played" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("tournament", "games/TicTacToe-v0"), "name the agents"),
+        (("tournament", "games/TicTacTo-v0", "--agents", "random,first"), "TicTacToe"),
+        (("tournament", "games/TicTacToe-v0", "--agents", "random,random"), "named twice"),
+        (("results", "nowhere.db"), "there is no store"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    arguments: tuple[str, ...],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[Any],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert "Traceback" not in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_rating_is_refused(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("results", str(store), "--rating", "eloo") == 2
+    assert "unknown rating system" in capsys.readouterr().err

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palestra import InvalidOption, Usage
+from palestra_arena import GameResult, Settings, Store, Swiss
+from palestra_arena.match import Match
+from palestra_arena.result import points_of, ranks_of
+from palestra_arena.settings import Environment
+from palestra_arena.store import StoreError
+
+SETTINGS = Settings(environments=("games/TicTacToe-v0",), agents=("a", "b"))
+
+
+def result(seed: int, agents: tuple[str, ...] = ("a", "b"), **more: Any) -> GameResult:
+    seats = len(agents)
+    fields: dict[str, Any] = {
+        "status": "played",
+        "results": ("win", *["loss"] * (seats - 1)),
+        "scores": (1.0, *[-1.0] * (seats - 1)),
+        "ranks": (0, *[1] * (seats - 1)),
+        "points": points_of((0, *[1] * (seats - 1))),
+        "mistakes": (0,) * seats,
+        "usage": (Usage(tokens_in=5, cost=0.25),) * seats,
+        "steps": 7,
+        "seconds": 0.5,
+    }
+    match = Match(Environment("games/TicTacToe-v0", options={"b": 1, "a": [2]}), agents, seed)
+    return GameResult(match=match, **(fields | more))
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    results = [result(0), result(2**62, ("c", "a", "b")), result(1, ("solo",), reason="it’s over")]
+    with Store(tmp_path / "s.db") as store:
+        assert all(store.add(r, b"{}") for r in results)
+    with Store(tmp_path / "s.db") as store:
+        assert list(store.results()) == results
+        assert len(store) == 3
+
+
+def test_a_game_is_counted_once(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as one, Store(tmp_path / "s.db") as two:
+        assert one.add(result(0))
+        assert not two.add(result(0))
+        assert two.add(result(1))
+        assert one.add(result(2, ("d", "a")))
+        assert len(one) == len(two) == 3
+        assert list(one.results()) == list(two.results())
+
+
+@pytest.mark.parametrize("table", ["games", "seats", "records", "settings"])
+def test_a_store_is_append_only(table: str, tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.begin(SETTINGS)
+        store.add(result(0), b"{}")
+    raw = sqlite3.connect(tmp_path / "s.db")
+    column = {"games": "seed", "seats": "score", "records": "body", "settings": "body"}[table]
+    for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET {column} = 0"):
+        with pytest.raises(sqlite3.DatabaseError, match="append-only"):
+            raw.execute(statement)
+    raw.close()
+
+
+def test_a_store_of_another_version_says_so(tmp_path: Path) -> None:
+    Store(tmp_path / "s.db").close()
+    raw = sqlite3.connect(tmp_path / "s.db")
+    raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    with pytest.raises(StoreError, match="version 99"):
+        Store(tmp_path / "s.db")
+
+
+def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    raw = sqlite3.connect(other)
+    raw.execute("CREATE TABLE notes (text)")
+    raw.commit()
+    raw.close()
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, and longer than the header of one would be" * 20)
+    for path in (other, text):
+        before = path.read_bytes()
+        with pytest.raises(StoreError):
+            Store(path)
+        assert path.read_bytes() == before
+
+
+def test_a_missing_store_or_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="there is no store"):
+        Store(tmp_path / "s.db", must_exist=True)
+    with pytest.raises(InvalidOption, match="there is no folder"):
+        Store(tmp_path / "nowhere" / "s.db")
+    assert not list(tmp_path.iterdir())
+
+
+def fill(store: Store) -> None:
+    for seed in range(10_000):
+        store.add(result(seed), bytes(str(seed) * 500, "ascii"))
+
+
+def test_a_full_disk_keeps_the_games_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite is told that the file may not grow, and then says what a full disk says."""
+    connect = sqlite3.connect
+
+    def small(*arguments: Any, **more: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **more)
+        connection.execute("PRAGMA max_page_count = 40")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    with Store(tmp_path / "s.db") as store:
+        with pytest.raises(StoreError, match="free some space"):
+            fill(store)
+        kept = len(store)
+    monkeypatch.undo()
+    assert 0 < kept < 10_000
+    with Store(tmp_path / "s.db") as store:
+        assert [r.match.seed for r in store.results()] == list(range(kept))
+        assert store.add(result(kept))
+
+
+def test_settings_may_grow_but_not_contradict(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        assert store.settings() is None
+        store.begin(SETTINGS)
+        more = Settings(environments=SETTINGS.environments, agents=("a", "b", "c"), games=50)
+        store.begin(more)
+        assert store.settings() == more
+        other = Settings(environments=SETTINGS.environments, agents=("a", "b"), schedule=Swiss())
+        with pytest.raises(InvalidOption, match="schedule"):
+            store.begin(other)
+        assert store.settings() == more
+
+
+def test_ranks_follow_results_and_scores_only_where_there_is_no_result() -> None:
+    assert ranks_of(["win", "loss"], [0, 5]) == (0, 1)
+    assert ranks_of(["draw", "draw"], [1, 2]) == (0, 0)
+    assert ranks_of(["score", "score", "score"], [1, 3, 3]) == (2, 0, 0)
+    assert ranks_of(["none", "forfeit", "none"], [0, 9, 0]) == (0, 2, 0)
+    assert points_of((0, 2, 0)) == (0.75, 0.0, 0.75)
+    assert points_of((0,)) == (1.0,)

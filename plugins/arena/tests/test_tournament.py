@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import palestra
+import pytest
+from arena_players import Answers, Cheat, Crasher, Deaf, KilledOnce, Last, Sleeper, Suicide, nobody
+from palestra import Decision, InvalidOption, PalestraError, UnknownName
+from palestra_arena import GameResult, Settings, Store, run_tournament
+from palestra_arena.settings import Environment, Population
+
+TICTACTOE = "games/TicTacToe-v0"
+
+
+def settings(*agents: str, **more: Any) -> Settings:
+    base: dict[str, Any] = {"environments": (TICTACTOE,), "games": 4, "workers": 0}
+    return Settings(agents=agents, **(base | more))
+
+
+def essence(results: tuple[GameResult, ...]) -> list[tuple[Any, ...]]:
+    """What must not depend on where or when a game was played."""
+    return [(r.match, r.status, r.results, r.scores, r.steps) for r in results]
+
+
+def test_every_pair_plays_every_seed_from_both_seats() -> None:
+    done = run_tournament(settings("random", "first", "minimax", games=6))
+    assert len(done.results) == 3 * 6
+    for pair in ({"random", "first"}, {"random", "minimax"}, {"first", "minimax"}):
+        played = [r.match for r in done.results if set(r.match.agents) == pair]
+        assert Counter(match.seed for match in played) == {0: 2, 1: 2, 2: 2}
+        assert len({(match.seed, match.agents) for match in played}) == 6
+
+
+def test_perfect_play_never_loses_tic_tac_toe() -> None:
+    done = run_tournament(settings("random", "minimax", games=10))
+    for result in done.results:
+        assert result.points[result.match.agents.index("minimax")] >= 0.5
+
+
+def test_workers_and_one_process_agree(tmp_path: Path) -> None:
+    here = run_tournament(settings("random", "first", "minimax"))
+    there = run_tournament(settings("random", "first", "minimax", workers=2), tmp_path / "a.db")
+    assert essence(here.results) == essence(there.results)
+
+
+def test_records_replay_exactly(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        run_tournament(settings("random", "first"), store)
+        records = list(store.records())
+    assert len(records) == 4
+    for record in records:
+        palestra.replay(record)
+
+
+def test_a_second_run_plays_nothing_and_more_games_only_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    assert run_tournament(settings("random", "first"), path).played == 4
+    assert run_tournament(settings("random", "first"), path).played == 0
+    assert run_tournament(settings("random", "first", games=6), path).played == 2
+    extended = run_tournament(settings("random", "first", "minimax", games=6), path)
+    assert extended.played == 12
+    fresh = run_tournament(settings("random", "first", "minimax", games=6))
+    assert essence(extended.results) == essence(fresh.results)
+
+
+def test_a_run_stopped_by_ctrl_c_keeps_what_was_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+
+    def stop(done: int, total: int, result: GameResult | None) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_tournament(settings("random", "first", games=8), path, progress=stop)
+    done = run_tournament(settings("random", "first", games=8), path)
+    assert done.played == 5
+    assert essence(done.results) == essence(
+        run_tournament(settings("random", "first", games=8)).results
+    )
+
+
+KILLED = """
+import sys
+from palestra_arena import Settings, run_tournament
+from arena_players import Slow
+
+if __name__ == "__main__":
+    run_tournament(
+        Settings(environments=("games/TicTacToe-v0",), agents=("slow", "random"), games=40),
+        sys.argv[1],
+        agents={"slow": Slow},
+    )
+"""
+
+
+def test_kill_minus_9_loses_only_the_running_game(tmp_path: Path) -> None:
+    path, script = tmp_path / "a.db", tmp_path / "run.py"
+    script.write_text(KILLED)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(path)], env=os.environ | {"PYTHONPATH": paths}
+    )
+    kept = 0
+    deadline = time.monotonic() + 60
+    while kept < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+        if path.exists():
+            with Store(path) as store:
+                kept = len(store)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert kept >= 3
+    with Store(path) as store:
+        saved = list(store.results())
+    assert len(saved) >= kept
+    chosen = settings("slow", "random", games=40, workers=1)
+    from arena_players import Slow
+
+    done = run_tournament(chosen, path, agents={"slow": Slow})
+    assert done.played == 40 - len(saved)
+    assert len({result.match for result in done.results}) == 40
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_agent_that_crashes_forfeits_and_its_moves_are_kept(
+    workers: int, tmp_path: Path
+) -> None:
+    chosen = settings("crasher", "first", "random", workers=workers)
+    with Store(tmp_path / "a.db") as store:
+        done = run_tournament(chosen, store, agents={"crasher": Crasher})
+        records = list(store.records())
+    assert len(done.results) == 12
+    for result in done.results:
+        if "crasher" in result.match.agents:
+            seat = result.match.agents.index("crasher")
+            assert result.status == "forfeit"
+            assert result.results[seat] == "forfeit"
+            assert result.points[seat] == 0
+            assert "no idea what to do" in result.reason
+        else:
+            assert result.status == "played"
+    assert all(len(record.steps) >= 3 for record in records)
+    for record in records:
+        palestra.replay(record)
+
+
+def test_an_agent_that_hangs_forfeits() -> None:
+    chosen = settings("sleeper", "first", games=2, game_seconds=0.3)
+    done = run_tournament(chosen, agents={"sleeper": Sleeper})
+    for result in done.results:
+        assert result.results[result.match.agents.index("sleeper")] == "forfeit"
+        assert "more than 0.3 seconds" in result.reason
+
+
+def test_an_agent_that_takes_its_process_down_forfeits() -> None:
+    chosen = settings("suicide", "first", "random", games=2, workers=1)
+    done = run_tournament(chosen, agents={"suicide": Suicide})
+    assert len(done.results) == 6
+    for result in done.results:
+        if "suicide" in result.match.agents:
+            assert result.results[result.match.agents.index("suicide")] == "forfeit"
+            assert "exit code 3" in result.reason
+        else:
+            assert result.status == "played"
+
+
+def test_a_worker_killed_from_outside_is_replaced_and_nothing_is_lost_or_counted_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALESTRA_TEST_MARK", str(tmp_path / "killed"))
+    chosen = settings("fragile", "first", workers=2)
+    with Store(tmp_path / "a.db") as store:
+        done = run_tournament(chosen, store, agents={"fragile": KilledOnce})
+        assert len(store) == 4
+    assert (tmp_path / "killed").exists()
+    assert {result.status for result in done.results} == {"played"}
+
+
+def test_an_agent_that_hangs_in_native_code_is_killed_and_forfeits() -> None:
+    chosen = settings("deaf", "first", games=2, workers=1, game_seconds=0.2, seating="fixed")
+    (first, second) = run_tournament(chosen, agents={"deaf": Deaf}).results
+    assert first.results == second.results == ("forfeit", "win")
+    assert "more than 0.2 seconds" in first.reason
+
+
+def test_a_game_in_which_the_environment_fails_counts_for_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: object, **more: object) -> None:
+        raise ZeroDivisionError("a bug in the rules")
+
+    monkeypatch.setattr("palestra_arena.referee.Episode", fail)
+    done = run_tournament(settings("random", "first"))
+    assert {result.status for result in done.results} == {"void"}
+    assert "a bug in the rules" in done.results[0].reason
+
+
+def test_an_agent_that_cannot_be_made_forfeits() -> None:
+    done = run_tournament(settings("nobody", "first"), agents={"nobody": nobody})
+    assert {result.status for result in done.results} == {"forfeit"}
+    assert "weights are missing" in done.results[0].reason
+
+
+@pytest.mark.parametrize(
+    "answer", ["a1", None, Decision(), Decision("x"), Decision([1]), Decision(text="rubbish")]
+)
+def test_answers_that_are_no_moves_forfeit(answer: object) -> None:
+    done = run_tournament(
+        settings("odd", "first", games=2), agents={"odd": lambda: Answers(answer)}
+    )
+    for result in done.results:
+        assert result.results[result.match.agents.index("odd")] == "forfeit"
+
+
+def test_illegal_moves_forfeit_after_the_retries_the_settings_allow() -> None:
+    done = run_tournament(settings("cheat", "first", games=2), agents={"cheat": Cheat})
+    for result in done.results:
+        seat = result.match.agents.index("cheat")
+        assert result.results[seat] == "forfeit"
+        assert result.mistakes[seat] == 3
+
+
+def test_games_played_together_are_the_same_for_agents_that_draw_nothing() -> None:
+    players = {"last": Last}
+    alone = run_tournament(settings("first", "last", games=8), agents=players)
+    together = run_tournament(settings("first", "last", games=8, together=4), agents=players)
+    assert essence(alone.results) == essence(together.results)
+
+
+def test_one_failure_among_games_played_together_costs_one_game() -> None:
+    chosen = settings("crasher", "first", games=8, together=4)
+    done = run_tournament(chosen, agents={"crasher": Crasher})
+    assert len(done.results) == 8
+
+
+def test_games_for_one_are_compared_on_the_same_seeds() -> None:
+    chosen = settings("random", "first", environments=("games/Wordle-v0",), games=3)
+    done = run_tournament(chosen)
+    assert len(done.results) == 6
+    by_agent = {
+        a: [r.match.seed for r in done.results if r.match.agents == (a,)]
+        for a in ("random", "first")
+    }
+    assert by_agent["random"] == by_agent["first"] == [0, 1, 2]
+
+
+def test_populations_fill_the_seats_of_larger_games() -> None:
+    chosen = settings(
+        "random",
+        "first",
+        environments=(Environment("text/Commons-v0", players=4),),
+        schedule=Population(lineups=3),
+        games=4,
+        max_steps=6,
+    )
+    done = run_tournament(chosen)
+    assert done.results
+    for result in done.results:
+        assert Counter(result.match.agents) == {"random": 2, "first": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "says"),
+    [
+        ({"agents": ("random", "random")}, InvalidOption, "named twice"),
+        ({"agents": ()}, InvalidOption, "at least one agent"),
+        ({"agents": ("random", "rendom")}, UnknownName, "random"),
+        ({"environments": ("games/TicTacTo-v0",)}, UnknownName, "TicTacToe"),
+        ({"environments": ()}, InvalidOption, "at least one environment"),
+        ({"agents": ("random",)}, InvalidOption, "seats 2"),
+        ({"agents": ("random", "harvester")}, PalestraError, "plays"),
+        ({"games": 0}, InvalidOption, "games must be 1 or more"),
+        ({"seed": -1}, InvalidOption, "seed"),
+        ({"invalid": "ignore"}, InvalidOption, "retry:n"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_played(
+    more: dict[str, Any], error: type[Exception], says: str, tmp_path: Path
+) -> None:
+    base = {"environments": (TICTACTOE,), "agents": ("random", "first"), "workers": 0}
+    with pytest.raises(error, match=says):
+        run_tournament(Settings(**(base | more)), tmp_path / "a.db")
