@@ -1,6 +1,6 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
-python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training]
+python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from timing import Row, as_dict, machine, versions
 
 HERE = Path(__file__).parent
-SUITES = ("turn_based", "text_turns", "weight", "batch", "training")
+SUITES = ("turn_based", "text_turns", "weight", "batch", "training", "rewards")
 DISTRIBUTIONS = (
     "numpy",
     "numba",

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = (ROOT / "docs" / "hooks.md").read_text("utf-8")
 SOURCES = [
     path
-    for folder in ("core", "envs", "agents", "renderers", "plugins/games")
+    for folder in ("core", "envs", "agents", "renderers", "plugins/games", "plugins/rewards")
     for path in (ROOT / folder / "src").rglob("*.py")
     if path.name != "hooks.py"
 ]
@@ -39,4 +39,4 @@ def test_something_real_implements_it(name: str) -> None:
 def test_the_plugins_of_this_repository_load_without_a_fault() -> None:
     plugins = registry().plugins
     assert not plugins.failures
-    assert {"envs", "agents", "renderers", "games"} <= set(plugins.plugins)
+    assert {"envs", "agents", "renderers", "games", "rewards"} <= set(plugins.plugins)

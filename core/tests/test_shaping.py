@@ -127,3 +127,32 @@ def test_unknown_and_unfit_rewards_are_named() -> None:
     env = palestra.make("games/TicTacToe-v0", view="episode", rewards=["food-distance"])
     with pytest.raises(InvalidOption, match="TicTacToe"):
         env.act({0: 0})
+
+
+REMEMBERING = ["env", "novelty"]
+
+
+def test_a_shaper_that_remembers_starts_afresh_with_each_play_through() -> None:
+    episode = palestra.make(FORAGING, view="episode", seed=1, rewards=REMEMBERING)
+    walk(episode, 6)
+    first = list(episode.returns)
+    episode.reset(1)
+    walk(episode, 6)
+    assert list(episode.returns) == first
+
+
+def test_forks_and_snapshots_keep_what_a_shaper_remembers() -> None:
+    episode = palestra.make(FORAGING, view="episode", seed=1, rewards=REMEMBERING)
+    walk(episode, 4)
+    twin, kept = episode.fork(), pickle.loads(pickle.dumps(episode.snapshot()))
+    walk(episode, 9)
+    other = palestra.make(FORAGING, view="episode", seed=9, rewards=REMEMBERING)
+    other.restore(kept)
+    walk(other, 9)
+    walk(twin, 9)
+    assert list(other.returns) == list(twin.returns) == list(episode.returns)
+
+
+def test_records_shaped_from_memory_replay() -> None:
+    (record,) = palestra.play(FORAGING, agents=["random"] * 2, seed=2, rewards=REMEMBERING)
+    assert tuple(replay(record).returns) == record.returns

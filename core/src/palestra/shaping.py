@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from palestra.agents import parse_agent
+from palestra.agents import construct, parse_agent
 from palestra.episode import Episode, Snapshot
 from palestra.errors import InvalidOption, UnknownName
 from palestra.game import Game, Step, total
@@ -37,6 +38,21 @@ class Transition:
 Shaper = Callable[[Transition], Mapping[str, float]]
 
 
+@runtime_checkable
+class Remembering(Protocol):
+    """A step shaper that is a class: its instances remember what they have seen.
+
+    One instance belongs to one episode object; each play-through is shaped by what `begin`
+    returns at its start, each fork and snapshot by a `copy` of that.
+    """
+
+    def __call__(self, step: Transition) -> Mapping[str, float]: ...
+
+    def begin(self) -> Remembering: ...
+
+    def copy(self) -> Remembering: ...
+
+
 def load_shaper(text: str) -> Shaper:
     """The step shaper a name such as `food-distance` or `stages:first=0.5` asks for."""
     name, options, _ = parse_agent(text)
@@ -49,8 +65,15 @@ def load_shaper(text: str) -> Shaper:
             f"reward {name!r} is made for whole {known[name].shape}s; only step shapers can pay "
             "while an episode runs"
         )
-    shaper: Shaper = partial(load_entry_point(known[name].entry_point), **options)
-    return shaper
+    found = load_entry_point(known[name].entry_point)
+    if inspect.isclass(found):
+        made: Shaper = construct(found, f"reward {name!r}", options)
+        return made
+    return partial(found, **options)
+
+
+def _copied(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
+    return {n: s.copy() if isinstance(s, Remembering) else s for n, s in shapers.items()}
 
 
 def open_episode(
@@ -86,11 +109,15 @@ class ShapedEpisode(Episode):
         if not 0 <= gamma <= 1:
             raise InvalidOption(f"gamma must be from 0 to 1, not {gamma}")
         self.rewards_from, self.gamma = tuple(rewards), gamma
-        self._shapers = {name: load_shaper(name) for name in rewards if name != OWN}
+        self._loaded = {name: load_shaper(name) for name in rewards if name != OWN}
         super().__init__(game, seed, **settings)
 
     def _clear(self, start: Any) -> None:
         super()._clear(start)
+        self._shapers: dict[str, Shaper] = {
+            name: shaper.begin() if isinstance(shaper, Remembering) else shaper
+            for name, shaper in self._loaded.items()
+        }
         self._terms: tuple[Any, ...] = ()  # (all before, of this step), so that forks share them
         self._paid = [0.0] * self.game.num_players
         self._total = list(self._paid)
@@ -144,15 +171,24 @@ class ShapedEpisode(Episode):
             link = link[0]
         return found[::-1]
 
+    def fork(self, seed: int | None = None) -> Episode:
+        twin = super().fork(seed)
+        assert isinstance(twin, ShapedEpisode)
+        if twin._shapers is self._shapers:
+            twin._shapers = _copied(self._shapers)
+        return twin
+
     def plain(self) -> Episode:
         twin = Episode.__new__(Episode)
         twin.__dict__.update(self.fork().__dict__)
         return twin
 
     def snapshot(self) -> Snapshot:
-        return replace(super().snapshot(), shaped=(self._terms, self._paid, self._total))
+        kept = (self._terms, self._paid, self._total, _copied(self._shapers))
+        return replace(super().snapshot(), shaped=kept)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)
         if snapshot.shaped is not None:
-            self._terms, self._paid, self._total = snapshot.shaped
+            self._terms, self._paid, self._total, shapers = snapshot.shaped
+            self._shapers = _copied(shapers)

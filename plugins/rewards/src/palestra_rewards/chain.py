@@ -1,0 +1,167 @@
+"""Estimators by name, composed in the order they are named."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption, UnknownName
+from palestra.agents import parse_agent
+from palestra.specs import load_entry_point
+
+from palestra_rewards.advantages import Advantages
+from palestra_rewards.arrays import Floats
+from palestra_rewards.entries import Entry, entry
+from palestra_rewards.group import Group
+from palestra_rewards.needs import require
+
+Rollouts = Group | EpisodeRecord | Sequence[EpisodeRecord] | Mapping[str, Any]
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An estimator or shaper that learns between calls; its state is plain JSON."""
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load(self, state: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Link:
+    """One estimator of a chain with its options; `run` is the function, or the stateful object."""
+
+    entry: Entry
+    options: Mapping[str, Any]
+    run: Any
+    text: str
+
+    def __call__(self, group: Group, base: Floats | None) -> Floats:
+        require(self.entry.name, self.entry.needs, group, self.options)
+        given = {} if isinstance(self.run, Stateful) else self.options
+        found = self.run(group, **given) if base is None else self.run(group, base, **given)
+        return np.asarray(found, dtype=np.float64)
+
+
+class Estimator:
+    """A chain of group estimators: the first starts from rewards, each next re-weights."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self.links = tuple(links)
+        self.name = "+".join(link.text for link in links)
+
+    def __call__(self, rollouts: Rollouts) -> Advantages:
+        group, values = as_group(rollouts), None
+        for link in self.links:
+            values = link(group, values)
+        assert values is not None
+        return Advantages(values, group, self.name)
+
+    def state(self) -> dict[str, Any]:
+        """What the stateful links have learnt, as JSON."""
+        return {
+            f"{place}:{link.entry.name}": link.run.state()
+            for place, link in enumerate(self.links)
+            if isinstance(link.run, Stateful)
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` of an estimator with the same links returned."""
+        held = {f"{p}:{link.entry.name}": link.run for p, link in enumerate(self.links)}
+        for name, saved in state.items():
+            if name not in held or not isinstance(held[name], Stateful):
+                raise UnknownName("stateful link", name, held)
+            held[name].load(saved)
+
+
+def estimator(names: str | Sequence[str], **options: Any) -> Estimator:
+    """The chain that `names` ask for: `"grpo+salt"`, or `["gigpo:weight=0.5", "adora"]`.
+
+    Each name may carry options of its own; `options` go to those links that take them, and each
+    must be taken by one. A re-weighting estimator named first gets its usual base before it.
+    """
+    texts = names.split("+") if isinstance(names, str) else list(names)
+    if not texts or not all(texts):
+        raise InvalidOption("name at least one estimator, as in 'grpo' or 'grpo+salt'")
+    first = entry(parse_agent(texts[0])[0], "group")
+    if first.onto:
+        texts = [first.onto, *texts]
+    unused = set(options)
+    links = []
+    for place, text in enumerate(texts):
+        name, own, _ = parse_agent(text)
+        declared = entry(name, "group")
+        if place and not declared.onto:
+            raise InvalidOption(
+                f"{name!r} starts from rewards and cannot follow {texts[place - 1]!r}; "
+                "name it first"
+            )
+        links.append(_link(declared, own, options, unused, text))
+    if unused:
+        accepted = {o for link in links for o in accepted_options(_target(link))}
+        raise UnknownName(f"option of {'+'.join(texts)}", sorted(unused)[0], accepted)
+    return Estimator(links)
+
+
+def _target(link: Link) -> Any:
+    return type(link.run) if isinstance(link.run, Stateful) else link.run
+
+
+def _link(
+    declared: Entry, own: Mapping[str, Any], shared: Mapping[str, Any], unused: set[str], text: str
+) -> Link:
+    found = load_entry_point(declared.entry_point)
+    accepted = accepted_options(found)
+    wrong = [name for name in own if name not in accepted]
+    if wrong:
+        raise UnknownName(f"option of {declared.name}", wrong[0], accepted)
+    given = {name: value for name, value in shared.items() if name in accepted} | dict(own)
+    unused -= set(given)
+    run = found(**given) if inspect.isclass(found) else found
+    return Link(declared, given, run, text)
+
+
+def accepted_options(found: Any) -> list[str]:
+    """The keyword options of an estimator or shaper."""
+    parameters = inspect.signature(found).parameters.values()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+
+
+def as_group(rollouts: Rollouts) -> Group:
+    """Records, the arguments of `Group.from_arrays`, or a group, as a group."""
+    if isinstance(rollouts, Group):
+        return rollouts
+    if isinstance(rollouts, Mapping):
+        return Group.from_arrays(**rollouts)
+    return Group.of([rollouts] if isinstance(rollouts, EpisodeRecord) else rollouts)
+
+
+def estimate(names: str | Sequence[str], rollouts: Rollouts, **options: Any) -> Advantages:
+    """Advantages of every turn, by the estimator or chain of estimators named.
+
+    `rollouts` are records, a `Group`, or a mapping of its arrays. Raises `Lacking` where they
+    hold too little, and says what to record. For estimators that learn from call to call, keep
+    `estimator(names)` and call that.
+    """
+    return estimator(names, **options)(rollouts)
+
+
+def shape(name: str, records: EpisodeRecord | Sequence[EpisodeRecord], **options: Any) -> Floats:
+    """Rewards of every turn by an episode shaper, in the order of `Group.of(records)`.
+
+    `group.replace(rewards=shape(…))` or `group.with_facts(process=shape(…))` hands them on.
+    """
+    several = [records] if isinstance(records, EpisodeRecord) else list(records)
+    text, own, _ = parse_agent(name)
+    declared = entry(text, "episode")
+    found = load_entry_point(declared.entry_point)
+    given = {**options, **own}
+    accepted = accepted_options(found)
+    wrong = [one for one in given if one not in accepted]
+    if wrong:
+        raise UnknownName(f"option of {text}", wrong[0], accepted)
+    require(text, declared.needs, Group.of(several), given)
+    return np.concatenate([np.asarray(found(record, **given)) for record in several])

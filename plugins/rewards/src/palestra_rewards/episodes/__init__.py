@@ -1,0 +1,1 @@
+"""Episode shapers: from one finished episode to rewards of its turns."""

@@ -1,0 +1,68 @@
+"""CM2: a checklist judged on cited evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats
+from palestra_rewards.episodes.turns import at_last
+
+Verdict = tuple[bool, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One yes/no question of a checklist.
+
+    `judge` looks at a record and answers with a verdict and the text it rests on. `after` names
+    items that must be met before this one can count; `applies` says whether it counts at all.
+    """
+
+    name: str
+    judge: Callable[[EpisodeRecord], Verdict]
+    weight: float = 1.0
+    after: tuple[str, ...] = ()
+    applies: Callable[[EpisodeRecord], bool] = lambda record: True
+
+
+def checklist(record: EpisodeRecord, *, judge: Sequence[Item]) -> Floats:
+    """Weighted share of items met, on the last turn of each seat; `judge` is the list of items.
+
+    No evidence, no credit; an item whose prerequisites are not met is not met. "CM2".
+    """
+    share = met_share(record, judge)
+    return at_last(record, lambda seat: share)
+
+
+def met_share(record: EpisodeRecord, items: Sequence[Item]) -> float:
+    """Weight of the items met over that of all that apply; 0 if none applies."""
+    counted = [item for item in items if item.applies(record)]
+    total = sum(item.weight for item in counted)
+    met = {item.name for item in _met(record, items)}
+    return sum(item.weight for item in counted if item.name in met) / total if total else 0.0
+
+
+def _met(record: EpisodeRecord, items: Sequence[Item]) -> list[Item]:
+    """Items met, prerequisites first, whatever order they are listed in."""
+    known = {item.name: item for item in items}
+    settled: dict[str, bool] = {}
+
+    def settle(name: str, above: tuple[str, ...]) -> bool:
+        if name not in known:
+            raise InvalidOption(
+                f"checklist item {above[-1]!r} comes after {name!r}, which is not there"
+            )
+        if name in above:
+            raise InvalidOption(
+                f"checklist items wait for each other: {' -> '.join((*above, name))}"
+            )
+        if name not in settled:
+            first = all(settle(one, (*above, name)) for one in known[name].after)
+            yes, evidence = known[name].judge(record) if first else (False, "")
+            settled[name] = yes and bool(evidence.strip())
+        return settled[name]
+
+    return [item for item in items if settle(item.name, ())]

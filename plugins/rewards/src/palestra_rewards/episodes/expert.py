@@ -1,0 +1,55 @@
+"""Beside an expert: how alike the actions are, and how alike the paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+from palestra import EpisodeRecord
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import at_last, fitting
+
+Expert = Callable[[EpisodeRecord], Sequence[str]]
+
+
+def stepagent(record: EpisodeRecord, *, expert: Expert, exact: bool = False) -> Floats:
+    """How alike each turn's action text is to the expert's at the same state, from 0 to 1.
+
+    `expert(record)` gives one action text a turn; with `exact` only equal texts count. Deng et
+    al., "From Novice to Expert: LLM Agent Policy Optimization via Step-wise RL" (2024).
+    """
+    wanted = list(expert(record))
+    fitting([0.0] * len(wanted), record, "the expert's actions")
+    return floats([_alike(t.text, w, exact) for t, w in zip(record.turns, wanted, strict=True)])
+
+
+def _alike(made: str, wanted: str, exact: bool) -> float:
+    if made == wanted or exact:
+        return float(made == wanted)
+    return SequenceMatcher(None, made, wanted).ratio()
+
+
+def recourse(
+    record: EpisodeRecord, *, expert: Sequence[str], goal: float = 1.0, near: float = 1.0
+) -> Floats:
+    """`goal` times what was paid, plus `near` times likeness to an original path of action texts.
+
+    Likeness is 1 - Levenshtein distance over the longer length, on the last turn of each seat.
+    "Personalized Path Recourse" (2023).
+    """
+    texts = [turn.text for turn in record.turns]
+    distance = levenshtein(texts, list(expert))
+    alike = 1 - distance / max(len(texts), len(expert), 1)
+    return at_last(record, lambda seat: goal * record.returns[seat] + near * alike)
+
+
+def levenshtein(one: Sequence[str], other: Sequence[str]) -> int:
+    """Fewest insertions, deletions and replacements from one sequence to the other."""
+    row = np.arange(len(other) + 1)
+    for item in one:
+        changed = row[:-1] + np.array([item != wanted for wanted in other], dtype=np.int64)
+        step = np.concatenate(([row[0] + 1], np.minimum(row[1:] + 1, changed)))
+        row = np.minimum.accumulate(step - np.arange(step.size)) + np.arange(step.size)
+    return int(row[-1])

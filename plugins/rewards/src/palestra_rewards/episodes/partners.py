@@ -1,0 +1,55 @@
+"""Rewards that look at others: what a partner gained, what a user is believed to be."""
+
+from __future__ import annotations
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import at_last, tag_of
+from palestra_rewards.reading import turn_rewards
+
+MEASURES = ("probability", "log", "entropy")
+
+
+def human_gain(record: EpisodeRecord, *, human: int, unaided: float, weight: float = 1.0) -> Floats:
+    """Own rewards plus `weight` times what the human's return rose above the unaided one.
+
+    `human` is the seat and `unaided` its return beside a partner who does nothing; falls count
+    nothing. The human's own turns are paid as they were. "Positive Human Gain" (2024).
+    """
+    if not 0 <= human < len(record.players):
+        raise InvalidOption(f"human must be a seat from 0 to {len(record.players) - 1}")
+    gain = max(0.0, record.returns[human] - unaided)
+    return turn_rewards(record) + at_last(record, lambda s: weight * gain if s != human else 0.0)
+
+
+def curiosity(
+    record: EpisodeRecord, *, measure: str = "probability", gamma: float = 1.0, weight: float = 1.0
+) -> Floats:
+    """Pay for what a turn taught about the user: `gamma * f(belief after) - f(belief before)`.
+
+    The tag "belief" lists the user model's probabilities of types before the first turn and after
+    each; `f` is the probability or log-probability of the tag "type", or minus the entropy.
+    "Enhancing Personalized Multi-Turn Dialogue with Curiosity Reward" (2025).
+    """
+    if measure not in MEASURES:
+        raise InvalidOption(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
+    beliefs = floats(tag_of(record, "belief", "curiosity", "beliefs"))
+    if beliefs.ndim != 2 or len(beliefs) != len(record.turns) + 1:
+        raise InvalidOption(
+            f"belief has one row before the first turn and one after each: {len(record.turns) + 1} "
+            f"rows of probabilities, not shape {beliefs.shape}"
+        )
+    known = sureness(beliefs, measure, record.tags.get("type"))
+    return weight * (gamma * known[1:] - known[:-1])
+
+
+def sureness(beliefs: Floats, measure: str, true: int | None) -> Floats:
+    """How much each belief knows, by the measure."""
+    if measure == "entropy":
+        return floats((beliefs * np.log(np.maximum(beliefs, 1e-12))).sum(axis=1))
+    if true is None:
+        raise InvalidOption(f"measure={measure} needs the tag 'type', the user's true type")
+    chance = beliefs[:, int(true)]
+    return chance if measure == "probability" else np.log(np.maximum(chance, 1e-12))

@@ -1,0 +1,49 @@
+"""SPAE: how sure and how right the policy already was after each turn."""
+
+from __future__ import annotations
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import seats_of, tag_of
+
+RULES = ("product", "mean", "correctness")
+
+
+def spae(
+    record: EpisodeRecord,
+    *,
+    rule: str = "product",
+    weight: float = 1.0,
+    saturated: float = 0.95,
+    tax: float = 0.05,
+) -> Floats:
+    """`weight` times the rise of the potential, less a tax that grows once it has saturated.
+
+    Tags, one entry a turn, of probes made after it: "confidence" and "correctness" from 0 to 1;
+    the potential is their "product", their "mean", or "correctness" alone, and starts at 0. The
+    n-th turn after the potential first reached `saturated` costs n times `tax`, so that stopping
+    early pays. "Step Potential Advantage Estimation".
+    """
+    if rule not in RULES:
+        raise InvalidOption(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
+    sure = floats(tag_of(record, "confidence", "spae", "probes"))
+    right = floats(tag_of(record, "correctness", "spae", "probes"))
+    potential = {"product": sure * right, "mean": (sure + right) / 2, "correctness": right}[rule]
+    paid = np.empty(potential.size)
+    for turns in seats_of(record):
+        paid[turns] = weight * rises(potential[turns]) - tax * overtime(potential[turns], saturated)
+    return paid
+
+
+def rises(potential: Floats) -> Floats:
+    """What each turn added to the potential, which starts at 0; sums to the last potential."""
+    return np.diff(potential, prepend=0.0)
+
+
+def overtime(potential: Floats, saturated: float) -> Floats:
+    """How many turns ago the potential first was saturated; 0 until then."""
+    reached = np.flatnonzero(potential >= saturated)
+    start = reached[0] if reached.size else potential.size
+    return np.maximum(np.arange(potential.size) - start, 0).astype(np.float64)

@@ -1,0 +1,77 @@
+"""SPA-RL: the outcome shared out over turns by an estimate of what each contributed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
+from palestra_rewards.reading import turn_rewards
+
+
+def spa_rl(
+    record: EpisodeRecord, *, scores: Scores | None = None, share: float = 1.0, valid: float = 0.5
+) -> Floats:
+    """`share` times the turn's contribution plus `valid` where its action was played as answered.
+
+    Contributions are the scores (of a `ProgressModel`, or any), moved evenly so that those of a
+    seat sum to what it was paid. Wang et al., "SPA-RL" (2025).
+    """
+    outcome, found = turn_rewards(record), scores_of(record, scores, "spa-rl")
+    played = floats([turn.status == "ok" for turn in record.turns])
+    for turns in seats_of(record):
+        found[turns] = contributions(found[turns], float(outcome[turns].sum()))
+    return floats(share * found + valid * played)
+
+
+def contributions(scores: Floats, outcome: float) -> Floats:
+    """Scores with what they lack to the outcome spread evenly."""
+    return floats(scores + (outcome - scores.sum()) / scores.size)
+
+
+class ProgressModel:
+    """Contribution of a turn, linear in hashed words of what was decided, and where.
+
+    Fitted so that contributions of an episode sum to its outcome, by ridge regression of returns
+    on summed features. Calling it with a record gives one number a turn: a `scores=` for shapers.
+    """
+
+    def __init__(self, *, buckets: int = 1024, ridge: float = 1e-3) -> None:
+        if buckets < 1 or ridge <= 0:
+            raise InvalidOption(f"buckets and ridge must be above 0, not {buckets} and {ridge}")
+        self.buckets, self.ridge = buckets, ridge
+        self.weights: Floats = np.zeros(buckets)
+
+    def fit(self, records: Sequence[EpisodeRecord]) -> ProgressModel:
+        rows, outcomes = [], []
+        for record in records:
+            table, paid = self.features(record), turn_rewards(record)
+            for turns in seats_of(record):
+                rows.append(table[turns].sum(axis=0))
+                outcomes.append(paid[turns].sum())
+        summed = np.array(rows)
+        gram = summed @ summed.T + self.ridge * np.eye(len(rows))
+        self.weights = floats(summed.T @ np.linalg.solve(gram, np.array(outcomes)))
+        return self
+
+    def features(self, record: EpisodeRecord) -> Floats:
+        """Counts of hashed words, shape (turns, buckets)."""
+        table = np.zeros((len(record.turns), self.buckets))
+        for row, turn in enumerate(record.turns):
+            for word in re.findall(r"\w+", turn.raw or turn.text):
+                table[row, crc32(f"{turn.player}:{word.lower()}".encode()) % self.buckets] += 1
+        return table
+
+    def __call__(self, record: EpisodeRecord) -> Floats:
+        return floats(self.features(record) @ self.weights)
+
+    def state(self) -> dict[str, list[float]]:
+        return {"weights": self.weights.tolist()}
+
+    def load(self, state: dict[str, list[float]]) -> None:
+        self.weights = floats(state["weights"])

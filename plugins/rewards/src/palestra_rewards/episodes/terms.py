@@ -1,0 +1,116 @@
+"""Named terms and costs of the game, brought together otherwise than by adding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import named_terms, seats_of
+
+
+def direction(record: EpisodeRecord, *, towards: Mapping[str, float]) -> Floats:
+    """The reward vector of each turn times a unit vector over its named terms.
+
+    Haoxiang Wang et al., "Arithmetic Control of LLMs: Directional Preference Alignment" (2024).
+    """
+    length = sum(value**2 for value in towards.values()) ** 0.5
+    if abs(length - 1) > 1e-6:
+        raise InvalidOption(f"a direction has length 1; this one has {length:.4g}")
+    return weighted(record, towards)
+
+
+def weighted(record: EpisodeRecord, weights: Mapping[str, float]) -> Floats:
+    """The sum of a turn's named terms, each times its weight; terms not named weigh 0."""
+    names, table = named_terms(record)
+    return floats(table @ floats([weights.get(name, 0.0) for name in names]))
+
+
+def krc(record: EpisodeRecord, *, parts: Sequence[str] = ()) -> Floats:
+    """Kinesthetic reward combination of named terms: see `combine`; of all terms by default."""
+    names, table = named_terms(record)
+    chosen = [names.index(part) for part in parts if part in names] if parts else slice(None)
+    return combine(table[:, chosen])
+
+
+def combine(components: Any) -> Floats:
+    """`(product of |r_i|)^(1/n)`, positive only where all are: shape (turns, n) to (turns,).
+
+    A signed geometric mean in the place of a sum: high only where every component is. Moschopoulos
+    et al., "Lucy-SKG: Learning to Play Rocket League Efficiently" (2023).
+    """
+    table = floats(components)
+    if not table.shape[1]:
+        return np.zeros(table.shape[0])
+    size = np.exp(np.log(np.maximum(np.abs(table), 1e-300)).mean(axis=1))
+    size = np.where((table == 0).any(axis=1), 0.0, size)
+    return np.where((table > 0).all(axis=1), size, -size)
+
+
+def time_preferences(
+    record: EpisodeRecord,
+    *,
+    gammas: Mapping[str, float],
+    weights: Mapping[str, float] | None = None,
+    gamma: float = 0.99,
+) -> Floats:
+    """Terms that are each discounted by their own gamma, as one reward for a learner with `gamma`.
+
+    At a seat's turn t, term i weighs `w_i * (gamma_i / gamma)^t`, a factor that depends on time and
+    not on the state alone; the return under `gamma` is then the sum of the terms' own returns.
+    Pitis, "Consistent Aggregation of Objectives with Diverse Time Preferences" (2023).
+    """
+    if not 0 < gamma <= 1 or not all(0 <= one <= 1 for one in gammas.values()):
+        raise InvalidOption("discounts lie from 0 to 1, and the learner's above 0")
+    names, table = named_terms(record)
+    start = floats([(weights or {}).get(name, 1.0) for name in names])
+    ratio = floats([gammas.get(name, gamma) for name in names]) / gamma
+    paid = np.empty(len(record.turns))
+    for turns in seats_of(record):
+        factors = start * ratio ** np.arange(turns.size)[:, None]
+        paid[turns] = (table[turns] * factors).sum(axis=1)
+    return paid
+
+
+class Lagrangian:
+    """Weights of terms from bounded multipliers that hold each term's mean at its point.
+
+    Each update moves the multiplier of term i by `rate * (mean r_i - point_i)`, kept from -bound
+    to bound; its weight is 1 - multiplier, so that a term past its point loses weight. Moskovitz
+    et al., "Confronting Reward Model Overoptimization with Constrained RLHF" (2023).
+    """
+
+    def __init__(
+        self, points: Mapping[str, float], *, rate: float = 0.1, bound: float = 1.0
+    ) -> None:
+        if rate <= 0 or bound <= 0:
+            raise InvalidOption(f"rate and bound must be above 0, not {rate} and {bound}")
+        self.points, self.rate, self.bound = dict(points), rate, bound
+        self.multipliers = dict.fromkeys(points, 0.0)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """1 - multiplier: from 1 - bound to 1 + bound."""
+        return {name: 1 - value for name, value in self.multipliers.items()}
+
+    def update(self, means: Mapping[str, float]) -> None:
+        for name, point in self.points.items():
+            moved = self.multipliers[name] + self.rate * (means[name] - point)
+            self.multipliers[name] = min(max(moved, -self.bound), self.bound)
+
+    def __call__(self, record: EpisodeRecord) -> Floats:
+        return weighted(record, self.weights)
+
+    def state(self) -> dict[str, float]:
+        return dict(self.multipliers)
+
+    def load(self, state: Mapping[str, float]) -> None:
+        self.multipliers = {name: float(state[name]) for name in self.points}
+
+
+def lagrangian(record: EpisodeRecord, *, weights: Lagrangian | Mapping[str, float]) -> Floats:
+    """Terms weighted by a `Lagrangian` as it stands, or by weights it gave."""
+    return weighted(record, weights.weights if isinstance(weights, Lagrangian) else weights)

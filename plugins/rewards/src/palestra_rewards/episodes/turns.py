@@ -1,0 +1,85 @@
+"""What episode shapers read of a record: scores of turns, named terms, the turns of a seat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, Ints, floats
+from palestra_rewards.needs import NEEDS, Lacking
+
+Scores = Callable[[EpisodeRecord], Sequence[float]]
+
+
+def scores_of(record: EpisodeRecord, scores: Scores | None, name: str) -> Floats:
+    """One process score a turn: by the function given, or else from the tag "process"."""
+    if scores is None and "process" not in record.tags:
+        raise Lacking(name, "scores", NEEDS["scores"].how)
+    found = floats(record.tags["process"] if scores is None else scores(record))
+    return fitting(found, record, "scores")
+
+
+def tag_of(record: EpisodeRecord, tag: str, name: str, what: str) -> Any:
+    """A tag that an entry cannot do without."""
+    if tag not in record.tags:
+        raise Lacking(name, what, f"tag every record with {tag!r}")
+    return record.tags[tag]
+
+
+def fitting(values: Any, record: EpisodeRecord, what: str) -> Floats:
+    found = floats(values)
+    if found.shape != (len(record.turns),):
+        raise InvalidOption(
+            f"{what} must be one number for each of {len(record.turns)} turns; got shape "
+            f"{found.shape}"
+        )
+    return found
+
+
+def seats_of(record: EpisodeRecord) -> list[Ints]:
+    """Places of the turns of every seat that had one, in playing order."""
+    seat = np.array([turn.player for turn in record.turns], dtype=np.int64)
+    return [np.flatnonzero(seat == one) for one in np.unique(seat)]
+
+
+def at_last(record: EpisodeRecord, value: Callable[[int], float]) -> Floats:
+    """Each seat's `value` on its last turn, 0 on all others."""
+    paid = np.zeros(len(record.turns))
+    for turns in seats_of(record):
+        paid[turns[-1]] = value(record.turns[turns[-1]].player)
+    return paid
+
+
+def won(record: EpisodeRecord, seat: int) -> bool:
+    """Whether the seat succeeded: its tag "success" if there is one, else its outcome."""
+    told = record.tags.get("success")
+    if told is not None:
+        return float(told[seat] if isinstance(told, list | tuple) else told) >= 1
+    return record.outcome is not None and record.outcome.results[seat] == "win"
+
+
+def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:
+    """Names, and what each turn's seat was paid by name until its next turn, costs negative.
+
+    The table has shape (turns, names).
+    """
+    names = sorted(
+        {n for s in record.steps for d in (s.rewards, s.costs) for t in d.values() for n in t}
+    )
+    place = {name: column for column, name in enumerate(names)}
+    table = np.zeros((len(record.turns), len(names)))
+    latest: dict[int, int] = {}
+    row = 0
+    for step in record.steps:
+        for turn in step.turns:
+            latest[turn.player] = row
+            row += 1
+        for sign, paid in ((1.0, step.rewards), (-1.0, step.costs)):
+            for seat, terms in paid.items():
+                for name, value in terms.items():
+                    if seat in latest:
+                        table[latest[seat], place[name]] += sign * value
+    return names, table

@@ -1,0 +1,1 @@
+"""Group estimators: from several rollouts of one task to advantages of turns."""

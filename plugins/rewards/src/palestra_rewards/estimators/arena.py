@@ -1,0 +1,139 @@
+"""ArenaRL: a bracket of pairwise judgements in the place of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, standardised
+from palestra_rewards.group import Group
+
+Judge = Callable[[int, int], float]
+
+
+class Matches:
+    """Pairwise judgements, each asked in both orders, and how many there were."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.played = 0
+
+    def better(self, i: int, j: int) -> float:
+        """Probability that i is better than j, with the judge's bias to a position cancelled."""
+        self.played += 1
+        return (self._judge(i, j) + 1 - self._judge(j, i)) / 2
+
+
+def seeded_bracket(entrants: Sequence[int], matches: Matches) -> list[int]:
+    """Ranking, best first: all meet the first entrant for a seed, then single elimination.
+
+    N - 1 matches seed and N - 1 decide. Who goes out in the same round is ranked by seed.
+    """
+    anchor, others = entrants[0], entrants[1:]
+    against = {one: matches.better(one, anchor) for one in others}
+    against[anchor] = 0.5
+    return elimination(sorted(entrants, key=lambda one: -against[one]), matches)
+
+
+def elimination(seeds: Sequence[int], matches: Matches) -> list[int]:
+    """Single elimination of entrants given best seed first; top seeds rest where numbers ask it."""
+    out: list[int] = []
+    alive = list(seeds)
+    place = {one: seed for seed, one in enumerate(seeds)}
+    while len(alive) > 1:
+        free = (1 << (len(alive) - 1).bit_length()) - len(alive)
+        resting, pairs = alive[:free], alive[free:]
+        winners, losers = list(resting), []
+        for high, low in zip(pairs, reversed(pairs[len(pairs) // 2 :]), strict=False):
+            first = matches.better(high, low) >= 0.5
+            winners.append(high if first else low)
+            losers.append(low if first else high)
+        out = sorted(losers, key=place.__getitem__) + out
+        alive = sorted(winners, key=place.__getitem__)
+    return alive + out
+
+
+def round_robin(entrants: Sequence[int], matches: Matches) -> list[int]:
+    """Ranking by points when everybody meets everybody."""
+    points = dict.fromkeys(entrants, 0.0)
+    for place, i in enumerate(entrants):
+        for j in entrants[place + 1 :]:
+            first = matches.better(i, j)
+            points[i] += first
+            points[j] += 1 - first
+    return sorted(entrants, key=lambda one: -points[one])
+
+
+def swiss(entrants: Sequence[int], matches: Matches) -> list[int]:
+    """Ranking after ceil(log2 N) rounds between neighbours in points who have not met."""
+    points, met = dict.fromkeys(entrants, 0.0), set()
+    for _ in range(max(len(entrants) - 1, 0).bit_length()):
+        waiting = sorted(entrants, key=lambda one: -points[one])
+        while len(waiting) > 1:
+            i = waiting.pop(0)
+            j = next((one for one in waiting if (i, one) not in met), waiting[0])
+            waiting.remove(j)
+            met |= {(i, j), (j, i)}
+            first = matches.better(i, j)
+            points[i] += first
+            points[j] += 1 - first
+        for one in waiting:
+            points[one] += 1
+    return sorted(entrants, key=lambda one: -points[one])
+
+
+def double_elimination(entrants: Sequence[int], matches: Matches) -> list[int]:
+    """Ranking when two losses put one out."""
+    lower: list[int] = []
+    out: list[int] = []
+    upper = list(entrants)
+    while len(upper) + len(lower) > 1:
+        upper, fallen = _round(upper, matches)
+        lower, gone = _round(lower, matches) if len(lower) > 1 else (lower, [])
+        out = gone + out
+        lower += fallen
+        if len(upper) == 1 and len(lower) == 1:
+            finals = (matches.better(upper[0], lower[0]) < 0.5 for _ in range(2))
+            return (lower + upper if all(finals) else upper + lower) + out
+    return upper + lower + out
+
+
+def _round(entrants: Sequence[int], matches: Matches) -> tuple[list[int], list[int]]:
+    """One round of neighbours' matches: winners (with whoever has no rival) and losers."""
+    winners, losers = [], []
+    for i, j in zip(entrants[::2], entrants[1::2], strict=False):
+        first = matches.better(i, j) >= 0.5
+        winners.append(i if first else j)
+        losers.append(j if first else i)
+    if len(entrants) % 2:
+        winners.append(entrants[-1])
+    return winners, losers
+
+
+FORMS = {
+    "seeded": seeded_bracket,
+    "single": elimination,
+    "round-robin": round_robin,
+    "swiss": swiss,
+    "double": double_elimination,
+}
+
+
+def arena(group: Group, *, judge: Judge, form: str = "seeded") -> Floats:
+    """Rank in a tournament as a quantile from 0 to 1, standardised in the task.
+
+    `judge(i, j)` is the probability that line i is better than line j. The first rollout of a
+    task is the anchor that seeds the others; make it the greedy one. `form` is "seeded", "single",
+    "round-robin", "swiss" or "double". "ArenaRL".
+    """
+    if form not in FORMS:
+        raise InvalidOption(f"form must be one of {', '.join(FORMS)}, not {form!r}")
+    matches, scores = Matches(judge), np.full(group.lines, 0.5)
+    for task in range(int(group.task.max(initial=-1)) + 1):
+        entrants = np.flatnonzero(group.line_task == task).tolist()
+        if len(entrants) > 1:
+            ranking = FORMS[form](entrants, matches)
+            scores[ranking] = np.linspace(1.0, 0.0, len(ranking))
+    return group.spread(standardised(scores, group.line_task))

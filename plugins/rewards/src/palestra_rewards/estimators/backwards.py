@@ -1,0 +1,29 @@
+"""SeeUPO: turns are players of one game, and the last turn learns first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palestra_rewards.arrays import Floats, Ints, floats
+from palestra_rewards.estimators.outcome import dr_grpo
+from palestra_rewards.group import Group
+
+
+def seeupo(group: Group) -> Floats:
+    """Group-centred return times the probability ratios of the line's later turns.
+
+    The fact "ratio" is the probability of each turn under the policy as updated so far, over that
+    when it was sampled (1 for turns not yet updated), so that a turn is judged by what will follow
+    it now. Go through `turn_batches`, refreshing ratios in between. "SeeUPO".
+    """
+    table = group.padded(group.turn_fact("ratio"), 1.0)
+    later = np.pad(table, ((0, 0), (0, 1)), constant_values=1.0)[:, 1:]
+    product = floats(np.cumprod(later[:, ::-1], axis=1)[:, ::-1])
+    return dr_grpo(group) * group.flat(product)
+
+
+def turn_batches(group: Group) -> list[Ints]:
+    """The turns of the group, last own turns of all lines together first, then those before."""
+    order = group.ordinal
+    places = range(int(order.max(initial=-1)), -1, -1)
+    return [np.flatnonzero(order == place) for place in places]

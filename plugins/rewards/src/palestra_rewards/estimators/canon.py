@@ -1,0 +1,78 @@
+"""CANON: rollouts compared across and within the two halves of a metric."""
+
+from __future__ import annotations
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, Ints, count, ranks
+from palestra_rewards.group import Group
+from palestra_rewards.needs import NEEDS, Lacking
+
+METRICS = {
+    "tokens": "token counts",
+    "cost": "costs",
+    "seconds": "durations",
+    "entropy": "log-probs",
+}
+
+
+def canon(group: Group, *, metric: str = "turns", mu: float = 0.5) -> Floats:
+    """Return less a mix of the means of the other half and of its own half of the task.
+
+    The task's rollouts are sorted by `metric` ("turns", "tokens", "cost", "seconds", "entropy" as
+    mean -logprob, or the name of a fact) and cut at the median. `mu` weighs the comparison with
+    the other half, `1 - mu` that with the own. Rollouts that tie across the cut belong to both
+    halves in part, so that the halves are equal and `mu=0.5` is exactly the group-centred return.
+    """
+    if not 0 <= mu <= 1:
+        raise InvalidOption(f"mu must be from 0 to 1, not {mu}")
+    upper = upper_half(_metric(group, metric), group.line_task)
+    low, high = _half_mean(group, 1 - upper), _half_mean(group, upper)
+    own = upper * high + (1 - upper) * low
+    other = upper * low + (1 - upper) * high
+    return group.spread(group.returns - mu * other - (1 - mu) * own)
+
+
+def upper_half(values: Floats, ids: Ints) -> Floats:
+    """How much of every element belongs to the upper half of its bucket, from 0 to 1."""
+    below = ranks(values, ids)
+    size = count(ids)[ids]
+    ties = _tied(values, ids)
+    first = below - (ties - 1) / 2  # place of the first of its ties
+    return np.clip((first + ties - size / 2) / ties, 0.0, 1.0)
+
+
+def _tied(values: Floats, ids: Ints) -> Floats:
+    order = np.lexsort((values, ids))
+    fresh = np.ones(order.size, dtype=bool)
+    fresh[1:] = (np.diff(ids[order]) != 0) | (np.diff(values[order]) != 0)
+    runs = np.cumsum(fresh) - 1
+    found = np.empty(order.size)
+    found[order] = np.bincount(runs)[runs]
+    return found
+
+
+def _half_mean(group: Group, share: Floats) -> Floats:
+    ids = group.line_task
+    total = np.bincount(ids, share * group.returns)
+    means: Floats = (total / np.bincount(ids, share))[ids]
+    return means
+
+
+def _metric(group: Group, metric: str) -> Floats:
+    if metric == "turns":
+        return group.length.astype(np.float64)
+    if metric in group.facts:
+        return np.asarray(group.line_fact(metric), dtype=np.float64)
+    if metric not in METRICS:
+        raise InvalidOption(
+            f"metric must be turns, {', '.join(METRICS)} or the name of a fact, not {metric!r}"
+        )
+    column = group.logprob if metric == "entropy" else getattr(group, metric)
+    if column is None:
+        need = METRICS[metric]
+        raise Lacking(f"canon:metric={metric}", need, NEEDS[need].how)
+    if metric == "entropy":
+        return -group.line_sum(column) / group.length
+    return group.line_sum(column.astype(np.float64))

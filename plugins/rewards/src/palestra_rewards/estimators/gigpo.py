@@ -1,0 +1,26 @@
+"""GiGPO: rollouts compared as wholes, and turns with turns that faced the same state."""
+
+from __future__ import annotations
+
+from palestra_rewards.arrays import Floats, centred, standardised, together
+from palestra_rewards.group import Group
+
+
+def gigpo(group: Group, *, gamma: float = 0.95, weight: float = 1.0, divide: bool = True) -> Floats:
+    """Group-standardised return plus `weight` times the step part.
+
+    The step part is discounted reward to go, standardised among the turns of the task at which
+    the same seat faced the same state key; a state seen once adds nothing. `divide=False` only
+    centres both parts. Feng et al., "Group-in-Group Policy Optimization" (2025).
+    """
+    normal = standardised if divide else centred
+    return group.spread(normal(group.returns, group.line_task)) + weight * step_part(
+        group, gamma=gamma, divide=divide
+    )
+
+
+def step_part(group: Group, *, gamma: float = 0.95, divide: bool = True) -> Floats:
+    """Reward to go against that of turns at the same state."""
+    assert group.state is not None
+    normal = standardised if divide else centred
+    return normal(group.to_go(gamma=gamma), together((group.turn_task, group.seat, group.state)))

@@ -1,0 +1,43 @@
+"""MATPO: a planner and the workers it calls share the planner's advantage."""
+
+from __future__ import annotations
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, Ints, standardised
+from palestra_rewards.group import Group
+
+
+def matpo(group: Group, *, ddof: int = 0, epsilon: float = 0.0) -> Floats:
+    """Root returns standardised over the roots of a task, given to all turns below the root.
+
+    Only root episodes (parent -1) are paid; workers, at any depth, inherit. Mo et al.,
+    "Multi-Agent Tool-Integrated Policy Optimization" (2025).
+    """
+    root = roots(group)
+    top = root == np.arange(group.episodes)
+    outcome = np.zeros(group.episodes)
+    episode = group.episode[group.line_first]
+    np.divide(
+        np.bincount(episode, group.returns, minlength=group.episodes),
+        np.maximum(np.bincount(episode, minlength=group.episodes), 1),
+        out=outcome,
+    )
+    scores = np.zeros(group.episodes)
+    scores[top] = standardised(outcome[top], group.task[top], ddof=ddof, epsilon=epsilon)
+    return scores[root][group.episode]
+
+
+def roots(group: Group) -> Ints:
+    """The root of every episode."""
+    assert group.parent is not None
+    episodes = np.arange(group.episodes)
+    if group.parent.size and (group.parent.max() >= group.episodes or group.parent.min() < -1):
+        raise InvalidOption(f"parent must name one of {group.episodes} episodes, or be -1")
+    root = np.where(group.parent < 0, episodes, group.parent)
+    for _ in range(group.episodes.bit_length() + 1):
+        root = root[root]
+    if (group.parent[root] >= 0).any():
+        raise InvalidOption("parents run in a circle: no episode among them is a root")
+    return root

@@ -1,0 +1,53 @@
+"""Self-play preference: a rollout earns the share of its siblings that it beats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, count, ranks
+from palestra_rewards.group import Group
+
+Preference = Callable[[int, int], float]
+
+
+def self_play_preference(group: Group, *, prefer: Any = None) -> Floats:
+    """Mean over siblings j of the preference for i over j, less one half.
+
+    `prefer` is a function of two lines, or a (lines, lines) array, that gives the probability
+    that the first is better; it may be noisy or cyclic, and is made antisymmetric by averaging
+    both orders. By default the higher return wins and equal ones share. Swamy et al., "A
+    Minimaximalist Approach to Reinforcement Learning from Human Feedback" (2024).
+    """
+    return group.spread(wins(group, prefer) - 0.5)
+
+
+def wins(group: Group, prefer: Any = None) -> Floats:
+    """How often every line beats the others of its task, from 0 to 1; one half for one alone."""
+    task = group.line_task
+    rivals = count(task)[task] - 1
+    if prefer is None:
+        return np.where(rivals > 0, ranks(group.returns, task) / np.maximum(rivals, 1), 0.5)
+    table = _table(group, prefer)
+    rival = (task[:, None] == task) & ~np.eye(group.lines, dtype=bool)
+    won = np.where(rival, (table + 1 - table.T) / 2, 0.0).sum(axis=1)
+    return np.where(rivals > 0, won / np.maximum(rivals, 1), 0.5)
+
+
+def _table(group: Group, prefer: Any) -> Floats:
+    if callable(prefer):
+        table = np.full((group.lines, group.lines), 0.5)
+        for i, j in np.argwhere(group.line_task[:, None] == group.line_task):
+            if i != j:
+                table[i, j] = prefer(int(i), int(j))
+    else:
+        table = np.asarray(prefer, dtype=np.float64)
+    if table.shape != (group.lines, group.lines) or not np.all((table >= 0) & (table <= 1)):
+        raise InvalidOption(
+            f"prefer must give a probability for each of the {group.lines}x{group.lines} pairs of "
+            "lines"
+        )
+    return table

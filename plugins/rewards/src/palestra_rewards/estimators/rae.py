@@ -1,0 +1,46 @@
+"""RAE: a slowly moving baseline for every role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, firsts, means, number, together
+from palestra_rewards.group import Group
+
+
+class RoleAdvantage:
+    """Return less an exponential moving average of the role's returns in that game.
+
+    At each call a role's baseline moves to `alpha * baseline + (1 - alpha) * mean return` of the
+    batch and is then subtracted; a batch of one rollout is the published rule. A role is a seat
+    that carries a name through seat swaps; the game is the fact "env". Liu et al., "SPIRAL" (2025).
+    """
+
+    def __init__(self, *, alpha: float = 0.95, start: float = 0.0) -> None:
+        if not 0 <= alpha < 1:
+            raise InvalidOption(f"alpha must be from 0 to under 1, not {alpha}")
+        self.alpha, self.start = alpha, start
+        self._baselines: dict[str, float] = {}
+
+    def __call__(self, group: Group) -> Floats:
+        games = group.line_fact("env") if "env" in group.facts else np.full(group.lines, "")
+        ids = together((number(games), group.line_role))
+        first = firsts(ids)
+        found = means(group.returns, ids)
+        baseline = np.empty(found.size)
+        for place, line in enumerate(first):
+            key = f"{games[line]} {group.roles[group.line_role[line]]}".strip()
+            before = self._baselines.get(key, self.start)
+            baseline[place] = self.alpha * before + (1 - self.alpha) * found[place]
+            self._baselines[key] = float(baseline[place])
+        return group.spread(group.returns - baseline[ids])
+
+    def state(self) -> dict[str, Any]:
+        return {"baselines": dict(self._baselines)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self._baselines = {str(key): float(value) for key, value in state["baselines"].items()}

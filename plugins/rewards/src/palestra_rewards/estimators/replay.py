@@ -1,0 +1,65 @@
+"""R³: groups without a gap are given one, by a stored success or by ranking the failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, means, ranks, spreads, standardised
+from palestra_rewards.group import Group
+
+
+class ReplayRank:
+    """GRPO that remembers: all failed, a success stored for the task joins the statistics.
+
+    A task without spread of returns and without a stored success gets its rollouts ranked by
+    mean -logprob, the surest first, standardised and scaled by `rank`. Tasks with a gap get
+    GRPO's own numbers. "R³: Replay, Reflection, and Ranking Rewards".
+    """
+
+    def __init__(self, *, rank: float = 0.1) -> None:
+        if rank < 0:
+            raise InvalidOption(f"rank must not be negative, not {rank}")
+        self.rank = rank
+        self._best: dict[str, float] = {}
+
+    def __call__(self, group: Group) -> Floats:
+        assert group.success is not None
+        assert group.logprob is not None
+        task = group.line_task
+        flat = (spreads(group.returns, task) <= 0)[task]
+        failed = flat & (means(group.success, task) <= 0)[task]
+        stored = np.array([self._best.get(name, np.nan) for name in group.tasks])[task]
+        scores = standardised(group.returns, task)
+        replay = failed & ~np.isnan(stored)
+        scores[replay] = self._against(group, stored)[replay]
+        unsure = -group.line_sum(group.logprob) / group.length
+        ranked = self.rank * standardised(-ranks(unsure, task), task)
+        scores = np.where(failed & ~replay, ranked, scores)
+        self._remember(group)
+        return group.spread(scores)
+
+    @staticmethod
+    def _against(group: Group, stored: Floats) -> Floats:
+        """Returns standardised with one more member of the task, the stored success."""
+        size = np.bincount(group.line_task)[group.line_task]
+        mean = (size * group.returns + stored) / (size + 1)
+        spread = np.sqrt((size * (group.returns - mean) ** 2 + (stored - mean) ** 2) / (size + 1))
+        scores = np.zeros(group.lines)
+        np.divide(group.returns - mean, spread, out=scores, where=spread > 0)
+        return scores
+
+    def _remember(self, group: Group) -> None:
+        assert group.success is not None
+        for line in np.flatnonzero(group.success >= 1):
+            name, value = group.tasks[group.line_task[line]], float(group.returns[line])
+            self._best[name] = max(value, self._best.get(name, value))
+
+    def state(self) -> dict[str, Any]:
+        return {"best": dict(self._best)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self._best = {str(name): float(value) for name, value in state["best"].items()}

@@ -1,0 +1,36 @@
+"""SALT: steps that rollouts have in common share their advantages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palestra_rewards.arrays import Floats, Ints, means, together
+from palestra_rewards.group import Group
+
+
+def salt(group: Group, base: Floats, *, history: int = 1) -> Floats:
+    """Equal edges of the rollouts of a task are merged and take the mean of their advantages.
+
+    An edge is a state and the action played there; two are equal if the `history` edges before
+    them are as well. The sum over the group does not change. "SALT" (2025).
+    """
+    return means(base, ids := edges(group, history))[ids]
+
+
+def edges(group: Group, history: int) -> Ints:
+    """A number for every turn, equal for merged edges."""
+    assert group.state is not None
+    assert group.action is not None
+    edge = together((group.turn_task, group.seat, group.state, group.action))
+    for _ in range(history):
+        edge = together((edge, previous(group, edge)))
+    return edge
+
+
+def previous(group: Group, values: Ints) -> Ints:
+    """The value one own turn earlier, plus 1; 0 at the first turn of a line."""
+    order = np.lexsort((group.ordinal, group.line))
+    before = np.zeros(group.size, dtype=np.int64)
+    before[order[1:]] = values[order[:-1]] + 1
+    before[group.line_first] = 0
+    return before

@@ -1,0 +1,186 @@
+"""Credit within a team: Shapley values, absence, agreement of rankings, peer ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import permutations
+from math import factorial
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption, Rng
+
+from palestra_rewards.arrays import Floats, Ints, centred, firsts, floats, means, ranks, together
+from palestra_rewards.estimators.tree import outcomes
+from palestra_rewards.group import Group
+from palestra_rewards.needs import Lacking
+
+Worth = Callable[[frozenset[int]], float]
+MOST_EXACT = 16
+
+
+def shapley(worth: Worth, members: int) -> Floats:
+    """Shapley value of every member, exactly: mean gain of joining, over all orders.
+
+    `worth` is asked once for each of the 2^members coalitions. CapaBench asks it of modules.
+    """
+    if members > MOST_EXACT:
+        raise InvalidOption(
+            f"{members} members make {2**members} coalitions; use sampled_shapley for more than "
+            f"{MOST_EXACT}"
+        )
+    value = np.array([worth(_members(mask)) for mask in range(2**members)], dtype=np.float64)
+    masks = np.arange(2**members)
+    sizes = np.array([mask.bit_count() for mask in range(2**members)])
+    share = [factorial(s) * factorial(members - s - 1) / factorial(members) for s in range(members)]
+    found = np.empty(members)
+    for member in range(members):
+        without = masks[(masks >> member) & 1 == 0]
+        gain = value[without | 1 << member] - value[without]
+        found[member] = np.dot(np.array(share)[sizes[without]], gain)
+    return found
+
+
+def sampled_shapley(worth: Worth, members: int, rng: Rng, *, orders: int = 100) -> Floats:
+    """Shapley values estimated from random orders of joining; they still sum to the whole."""
+    found, order = np.zeros(members), np.arange(members)
+    for _ in range(orders):
+        keys = np.array([rng.random() for _ in range(members)])
+        found += _gains(worth, order[np.argsort(keys)])
+    return found / orders
+
+
+def interaction(worth: Worth, members: int) -> Floats:
+    """Pairwise interaction index: mean over coalitions of what two add together beyond apart."""
+    found = np.zeros((members, members))
+    for i, j in permutations(range(members), 2):
+        rest = [k for k in range(members) if k not in (i, j)]
+        for mask in range(2 ** len(rest)):
+            held = frozenset(k for place, k in enumerate(rest) if mask >> place & 1)
+            share = factorial(len(held)) * factorial(members - len(held) - 2)
+            joint = worth(held | {i, j}) - worth(held | {i}) - worth(held | {j}) + worth(held)
+            found[i, j] += share / factorial(members - 1) * joint
+    return found
+
+
+def _gains(worth: Worth, order: Iterable[int]) -> Floats:
+    held: frozenset[int] = frozenset()
+    before, gains = worth(held), {}
+    for member in order:
+        held |= {int(member)}
+        after = worth(held)
+        gains[int(member)], before = after - before, after
+    return np.array([gains[member] for member in sorted(gains)])
+
+
+def _members(mask: int) -> frozenset[int]:
+    return frozenset(place for place in range(mask.bit_length()) if mask >> place & 1)
+
+
+def shapley_credit(group: Group) -> Floats:
+    """Every turn gets its seat's Shapley value in the task; seats that sat out get 0.
+
+    The fact "coalition" lists which seats took part in each episode; a coalition's worth is the
+    mean team return of its episodes, and nobody's is 0 unless it was played.
+    """
+    return _by_task(group, shapley)
+
+
+def counterfactual_credit(group: Group) -> Floats:
+    """Every turn gets what the team of everybody loses without its seat.
+
+    Coalitions as in `shapley_credit`; needed are the whole team and each team lacking one.
+    """
+    return _by_task(group, _absence)
+
+
+def _absence(worth: Worth, members: int) -> Floats:
+    everybody = frozenset(range(members))
+    return np.array([worth(everybody) - worth(everybody - {m}) for m in range(members)])
+
+
+def _by_task(group: Group, value: Callable[[Worth, int], Floats]) -> Floats:
+    coalitions = [frozenset(map(int, one)) for one in group.fact("coalition")]
+    members = int(group.seat.max()) + 1
+    team = outcomes(group).sum(axis=1)
+    credit = np.array(
+        [
+            value(_worth(coalitions, team, np.flatnonzero(group.task == task)), members)
+            for task in range(int(group.task.max()) + 1)
+        ]
+    )
+    inside = np.array([s in coalitions[e] for e, s in zip(group.episode, group.seat, strict=True)])
+    return np.where(inside, credit[group.turn_task, group.seat], 0.0)
+
+
+def _worth(coalitions: Sequence[frozenset[int]], team: Floats, episodes: Ints) -> Worth:
+    played: dict[frozenset[int], list[float]] = {}
+    for episode in episodes:
+        played.setdefault(coalitions[episode], []).append(float(team[episode]))
+
+    def worth(coalition: frozenset[int]) -> float:
+        if coalition not in played:
+            if not coalition:
+                return 0.0
+            how = f"play the task with seats {sorted(coalition)} only, and tag who took part"
+            raise Lacking("team credit", f"a rollout of coalition {sorted(coalition)}", how)
+        return float(np.mean(played[coalition]))
+
+    return worth
+
+
+def comam(group: Group) -> Floats:
+    """Local reward plus a share of the team's, centred over the agent's rollouts of the task.
+
+    The fact "local" is one number a line. An agent's share grows with the rank correlation of its
+    local rewards with the team's returns over the group, and shares sum to one over agents.
+    "Collaborative Multi-Agent Optimization for Personalized Memory System".
+    """
+    local = np.asarray(group.line_fact("local"), dtype=np.float64)
+    team = outcomes(group).sum(axis=1)[group.episode[group.line_first]]
+    agent = together((group.line_task, group.line_role))
+    weight = agreement(local, team, agent)
+    total = np.bincount(group.line_task[firsts(agent)], weight)[group.line_task]
+    share = np.divide(weight[agent], total, out=np.zeros(group.lines), where=total > 0)
+    return group.spread(centred(local + share * team, agent))
+
+
+def agreement(local: Floats, team: Floats, ids: Ints) -> Floats:
+    """Spearman's rank correlation in every bucket, moved to 0..1; one half without spread."""
+    a, b = centred(ranks(local, ids), ids), centred(ranks(team, ids), ids)
+    scale = np.sqrt(means(a * a, ids) * means(b * b, ids))
+    found = np.zeros(scale.size)
+    np.divide(means(a * b, ids), scale, out=found, where=scale > 0)
+    return floats((1 + found) / 2)
+
+
+def importance(ratings: Any, final: Any = None) -> Floats:
+    """DyLAN's agent importance: peers' ratings pushed back from the last layer, summed over layers.
+
+    `ratings` has shape (layers - 1, agents, agents): row i of layer t is what agent i of layer
+    t + 1 thought of the authors of layer t. `final` is the contribution to the answer, by default
+    equal. Returns shape (layers, agents); each layer sums to one, and a silent agent gets 0.
+    """
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 3 or table.shape[1] != table.shape[2] or (table < 0).any():
+        raise InvalidOption("ratings must be non-negative, of shape (layers - 1, agents, agents)")
+    agents = table.shape[1]
+    last = np.full(agents, 1 / agents) if final is None else np.asarray(final, dtype=np.float64)
+    layers = [last / last.sum()]
+    for layer in table[::-1]:
+        given = layer.sum(axis=1, keepdims=True)
+        share = np.divide(layer, given, out=np.full_like(layer, 1 / agents), where=given > 0)
+        layers.append(layers[-1] @ share)
+    return np.array(layers[::-1])
+
+
+def dylan(group: Group, *, ratings: Any, final: Any = None) -> Floats:
+    """Group-centred return times the seat's importance, relative to an equal share.
+
+    Liu et al., "Dynamic LLM-Agent Network" (2023).
+    """
+    total = importance(ratings, final).mean(axis=0)
+    if total.size <= int(group.seat.max(initial=0)):
+        raise InvalidOption(f"ratings are of {total.size} agents; the rollouts have more seats")
+    centre = group.spread(centred(group.returns, group.line_task))
+    return floats(centre * total[group.seat] * total.size)

@@ -1,0 +1,41 @@
+"""SSL: rising zones of progress in the place of a binary reward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, standardised
+from palestra_rewards.group import Group
+
+ROUNDING = 1e-9
+
+
+def ssl(group: Group, *, zones: int = 4) -> Floats:
+    """GRPO on the zone that each rollout's fact "progress" lies in.
+
+    Distance or progress takes the place of a binary reward; four zones worked best. "SSL: Sweet
+    Spot Learning".
+    """
+    score = zone(group.line_fact("progress"), zones)
+    return group.spread(standardised(score, group.line_task))
+
+
+def zone(progress: Any, zones: int = 4) -> Floats:
+    """Progress from 0 to 1 cut to multiples of 1/zones; one zone is the binary reward."""
+    if zones < 1:
+        raise InvalidOption(f"zones must be at least 1, not {zones}")
+    value = np.asarray(progress, dtype=np.float64)
+    if not np.all((value >= 0) & (value <= 1)):
+        raise InvalidOption("progress must lie from 0 to 1")
+    return np.floor(value * zones + ROUNDING) / zones
+
+
+def nearness(distance: Any, radius: float) -> Floats:
+    """Progress of a position: `exp(-distance² / (2 radius²))`, 1 at the goal."""
+    if radius <= 0:
+        raise InvalidOption(f"radius must be above 0, not {radius}")
+    away = np.asarray(distance, dtype=np.float64) / radius
+    return np.exp(-(away**2) / 2)

@@ -1,0 +1,113 @@
+"""What an entry asks of a group, and what to do where it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palestra import InvalidOption
+
+from palestra_rewards.group import Group
+
+
+class Lacking(InvalidOption):
+    """An entry was asked for rollouts that do not hold what it reads."""
+
+    def __init__(self, name: str, need: str, how: str) -> None:
+        super().__init__(f"{name!r} needs {need}, which these rollouts do not have: {how}")
+        self.need = need
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A test of a group and the caller's options, and how to record what fails it."""
+
+    met: Callable[[Group, Mapping[str, Any]], bool]
+    how: str
+
+
+def column(name: str, how: str) -> Need:
+    return Need(lambda group, _: getattr(group, name) is not None, how)
+
+
+def fact(name: str, what: str) -> Need:
+    how = f"tag every record with {name!r}, or pass facts={{{name!r}: …}} ({what})"
+    return Need(lambda group, _: name in group.facts, how)
+
+
+def option(name: str, what: str) -> Need:
+    return Need(lambda _, options: name in options, f"pass {name}=… ({what})")
+
+
+NEEDS: dict[str, Need] = {
+    "state keys": column(
+        "state", "record episodes with the runner, which writes state_key, or pass state="
+    ),
+    "actions": column("action", "pass action=, one a turn, equal where the decision was the same"),
+    "log-probs": column(
+        "logprob", "use agents whose Decision carries logprob at every turn, or pass logprob="
+    ),
+    "token counts": column(
+        "tokens", "use agents whose Usage counts tokens_out, or pass tokens=, sampled a turn"
+    ),
+    "durations": column(
+        "seconds", "use agents whose Usage measures seconds, or pass seconds=, one a turn"
+    ),
+    "costs": column(
+        "cost", "use a game with costs or agents whose Usage counts cost, or pass cost="
+    ),
+    "success": column(
+        "success", "tag records with 'success' (0 to 1), or pass success=, one a line"
+    ),
+    "parents": column(
+        "parent",
+        "set record.parent to the number (or tag 'id') of the episode that called it, or pass "
+        "parent=, an episode's number or -1",
+    ),
+    "several agents": Need(
+        lambda group, _: bool(group.size) and int(group.seat.max()) > 0,
+        "record a game with two seats or more, or pass seat=",
+    ),
+    "values": fact("values", "a critic's value of the state before each turn"),
+    "process rewards": fact("process", "one process reward a turn"),
+    "modes": fact("mode", "the mode each episode ran in, such as 'instant'"),
+    "progress": fact("progress", "how near the goal each episode came, from 0 to 1"),
+    "coalitions": fact(
+        "coalition", "a list a record of who took part in the episode, as numbers of members"
+    ),
+    "local rewards": fact("local", "each line's own local reward"),
+    "ratios": fact("ratio", "probability of each turn now, over that when it was sampled"),
+    "scores": Need(
+        lambda group, options: "scores" in options or "process" in group.facts,
+        "pass scores= (a function from record to one number a turn) or tag records with 'process'",
+    ),
+    "stage scores": fact("stages", "one score from 0 to 1 a stage"),
+    "constraint checks": fact("checks", "lists of true and false by category"),
+    "tool calls": fact("calls", "the calls of each turn"),
+    "full contexts": fact("full tokens", "what each turn's whole context would have taken"),
+    "probes": fact("confidence", "with 'correctness': probes made after each turn"),
+    "implicit rewards": fact("implicit", "beta times the log-ratio of two models, one a turn"),
+    "beliefs": fact("belief", "a user model's probabilities before the first turn and after each"),
+    "milestones": fact("milestones", "names that each turn's program printed"),
+    "verdicts": fact("verdicts", "true or false for each turn"),
+    "unaided return": option("unaided", "the human's return beside a passive partner; and human="),
+    "direction": option("towards", "a unit vector over named reward terms"),
+    "discounts": option("gammas", "a discount for each named reward term"),
+    "multipliers": option("weights", "a Lagrangian, or the weights it gave"),
+    "checklist": option("judge", "a list of checklist items"),
+    "cuts": fact("branched_at", "the step each continuation started from, 0 for trunks"),
+    "ratings": option("ratings", "peers' ratings, of shape (layers - 1, agents, agents)"),
+    "judge": option("judge", "a function that compares two rollouts"),
+    "reference trace": option("reference", "the calls of a solution, a list a turn"),
+    "expert": option("expert", "what an expert would have played"),
+    "labels": option("labels", "a JSON file of captions and labels from 0 to 1"),
+    "potential": option("of", "a function of (game, state, player)"),
+}
+
+
+def require(name: str, needs: tuple[str, ...], group: Group, options: Mapping[str, Any]) -> None:
+    """Raise `Lacking` for the first need of an entry that is not met."""
+    for need in needs:
+        if not NEEDS[need].met(group, options):
+            raise Lacking(name, need, NEEDS[need].how)

@@ -1,0 +1,1 @@
+"""Step shapers: rewards that are paid while an episode runs."""

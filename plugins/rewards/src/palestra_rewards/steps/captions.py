@@ -1,0 +1,57 @@
+"""ONI: captions of what happened, labelled by a model in its own time, paid by look-up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from palestra import InvalidOption, Transition
+
+
+class CaptionReward:
+    """Pays `weight * label / sqrt(times the caption came up in this play-through)`.
+
+    A caption is what `game.describe` tells the player after the step. `labels` is a JSON file of
+    captions and labels from 0 to 1, or such a mapping, that a labeller fills while agents play:
+    each play-through reads it once at its start and never waits; captions without a label pay 0
+    and are kept in `unlabelled` for the labeller. Zheng et al., "Online Intrinsic Rewards for
+    Decision Making Agents from Large Language Model Feedback" (2024).
+    """
+
+    def __init__(self, *, labels: str | Mapping[str, float], weight: float = 0.4) -> None:
+        self.labels, self.weight = labels, weight
+        self.known = _read(labels)
+        self.unlabelled: set[str] = set()
+        self.times: dict[tuple[int, str], int] = {}
+
+    def begin(self) -> CaptionReward:
+        twin = CaptionReward(labels=self.labels, weight=self.weight)
+        twin.unlabelled = self.unlabelled
+        return twin
+
+    def copy(self) -> CaptionReward:
+        twin = self.begin()
+        twin.known, twin.times = self.known, dict(self.times)
+        return twin
+
+    def __call__(self, step: Transition) -> dict[str, float]:
+        return {"caption": self.bonus(step.player, step.game.describe(step.after, step.player))}
+
+    def bonus(self, player: int, caption: str) -> float:
+        if caption not in self.known:
+            self.unlabelled.add(caption)
+            return 0.0
+        seen = self.times[player, caption] = self.times.get((player, caption), 0) + 1
+        return self.weight * self.known[caption] / float(seen**0.5)
+
+
+def _read(labels: str | Mapping[str, float]) -> dict[str, float]:
+    found: Any = labels
+    if isinstance(labels, str):
+        path = Path(labels)
+        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if not isinstance(found, Mapping) or not all(0 <= float(v) <= 1 for v in found.values()):
+        raise InvalidOption("labels are a mapping from caption to a number from 0 to 1")
+    return {str(caption): float(label) for caption, label in found.items()}

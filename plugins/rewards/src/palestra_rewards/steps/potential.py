@@ -1,0 +1,45 @@
+"""Potential-based shaping: pay for coming nearer, and leave the best policy as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from palestra import InvalidOption, Transition
+from palestra.specs import load_entry_point
+
+Potential = Callable[[Any, Any, int], float]
+
+
+class PotentialShaper:
+    """Pays `gamma * potential(after) - potential(before)`; the potential of an end is 0.
+
+    `of` is a function of (game, state, player), or names one as "module:function". Discounted and
+    summed over an episode this is minus the potential of its first state, whatever was played, so
+    that no policy gains on another (Ng, Harada and Russell, 1999). With `dynamic` the potential
+    may change while it is learnt: a state counts with the value it had when it was entered, which
+    keeps the invariance (Devlin and Kudenko, 2012).
+    """
+
+    def __init__(self, *, of: str | Potential, dynamic: bool = False) -> None:
+        self._potential: Potential = load_entry_point(of) if isinstance(of, str) else of
+        if not callable(self._potential):
+            raise InvalidOption(f"a potential is a function of (game, state, player), not {of!r}")
+        self._of, self._dynamic = of, dynamic
+        self.entered: dict[int, float] = {}
+
+    def begin(self) -> PotentialShaper:
+        return PotentialShaper(of=self._of, dynamic=self._dynamic)
+
+    def copy(self) -> PotentialShaper:
+        twin = self.begin()
+        twin.entered = dict(self.entered)
+        return twin
+
+    def __call__(self, step: Transition) -> dict[str, float]:
+        before = self.entered.get(step.player) if self._dynamic else None
+        if before is None:
+            before = self._potential(step.game, step.before, step.player)
+        after = 0.0 if step.over else self._potential(step.game, step.after, step.player)
+        self.entered[step.player] = after
+        return {"potential": step.gamma * after - before}

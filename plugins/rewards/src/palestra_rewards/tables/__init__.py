@@ -1,0 +1,1 @@
+"""The entries, by shape; one table a module."""
