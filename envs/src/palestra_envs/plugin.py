@@ -30,6 +30,59 @@ def palestra_environments() -> list[EnvSpec]:
             },
         ),
         EnvSpec(
+            "grid/Harvest-v0",
+            "palestra_envs.grid.harvest:Harvest",
+            players=(1, 10),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("commons", "social-dilemma", "partial-view", "chance"),
+            paper="Perolat et al. (2017), A multi-agent reinforcement learning model of "
+            "common-pool resource appropriation; Hughes et al. (2018), Inequity aversion improves "
+            "cooperation in intertemporal social dilemmas",
+            splits={
+                "16x38-5p": {
+                    "rows": 16,
+                    "columns": 38,
+                    "num_players": 5,
+                    "sight": 7,
+                    "max_steps": 1000,
+                },
+                "time-out": {"fine": 0.0, "fine_cost": 0.0, "time_out": 25},
+            },
+        ),
+        EnvSpec(
+            "grid/CleanUp-v0",
+            "palestra_envs.grid.clean_up:CleanUp",
+            players=(1, 10),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("public-good", "social-dilemma", "partial-view", "chance"),
+            paper="Hughes et al. (2018), Inequity aversion improves cooperation in intertemporal "
+            "social dilemmas",
+            splits={
+                "25x18-5p": {
+                    "rows": 25,
+                    "columns": 18,
+                    "num_players": 5,
+                    "sight": 7,
+                    "max_steps": 1000,
+                }
+            },
+        ),
+        EnvSpec(
+            "grid/Pursuit-v0",
+            "palestra_envs.grid.pursuit:Pursuit",
+            players=(1, 30),
+            moves="simultaneous",
+            payoffs="common",
+            family="grid",
+            tags=("cooperation", "partial-view", "chance"),
+            paper="Gupta, Egorov and Kochenderfer (2017), Cooperative multi-agent control using "
+            "deep reinforcement learning",
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),
@@ -50,6 +103,20 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("commons", "social-dilemma", "messages"),
             paper="Piatti et al. (2024), Cooperate or Collapse: Emergence of Sustainable "
             "Cooperation in a Society of LLM Agents",
+        ),
+        EnvSpec(
+            "text/CollaborationMaze-v0",
+            "palestra_envs.text.collaboration_maze:CollaborationMaze",
+            players=(1, 8),
+            moves="sequential",
+            payoffs="common",
+            family="text",
+            tags=("cooperation", "hidden-information", "messages"),
+            paper="Davidson et al. (2025), The Collaboration Gap",
+            splits={
+                "solo": {"num_players": 1},
+                "3p-10x10": {"num_players": 3, "rows": 10, "columns": 10, "max_turns": 200},
+            },
         ),
         EnvSpec(
             "grid/Kitchen-v0",
@@ -83,6 +150,30 @@ def palestra_agents() -> list[AgentSpec]:
             needs=("array",),
         ),
         AgentSpec(
+            "gatherer",
+            "palestra_envs.grid.gatherers:Gatherer",
+            "scripted",
+            "Walks to the nearest apple; restraint=1 spares the last of a patch.",
+            plays=("grid/Harvest-v0", "grid/CleanUp-v0"),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "cleaner",
+            "palestra_envs.grid.gatherers:Cleaner",
+            "scripted",
+            "Cleans the river while it sees waste, and eats when it sees none.",
+            plays=("grid/CleanUp-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "hunter",
+            "palestra_envs.grid.hunters:Hunter",
+            "scripted",
+            "Goes where it is missing to surround the evader that needs fewest.",
+            plays=("grid/Pursuit-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
             "negotiator",
             "palestra_envs.text.negotiators:Negotiator",
             "scripted",
@@ -95,6 +186,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Harvests by rule and says nothing: policy=sustainable|greedy|fixed.",
             plays=("text/Commons-v0",),
+        ),
+        AgentSpec(
+            "cartographer",
+            "palestra_envs.text.cartographers:Cartographer",
+            "scripted",
+            "Tells its part of the map, listens, and takes a shortest way.",
+            plays=("text/CollaborationMaze-v0",),
+            needs=("array",),
         ),
         AgentSpec(
             "cook",

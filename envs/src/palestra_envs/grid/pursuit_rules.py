@@ -1,0 +1,124 @@
+"""How pursuers and evaders start, walk, and how evaders are caught: `Pursuit`'s rules in parts.
+
+Plain functions over its state record; they compile, see `palestra.array_game`. Pursuers and
+evaders are numbered together, pursuers first. `crowd[0]` counts pursuers and `crowd[1]` evaders by
+cell; `recount` brings it in line with the places.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.rules import randint
+
+from palestra_envs.grid.fields_of_view import has_bit, on_map
+from palestra_envs.grid.foraging_rules import EASTWARD, LOAD, NORTH, SOUTHWARD
+
+TAGS, CATCHES, URGENCY = range(3)  # reward terms
+HUNTERS, PREY = range(2)  # layers of `crowd`
+SPAWN_TRIES = 1000
+
+
+def is_open(config: Any, row: int, column: int) -> bool:
+    """Whether a cell is on the map and no wall."""
+    return on_map(config, row, column) and not has_bit(config.walls, row, column)
+
+
+def spawn(config: Any, state: Any, who: int) -> None:
+    """Put one on a random open cell, not on or beside his like if tries find such a cell."""
+    first = 0 if who < config.num_players else config.num_players
+    placed = False
+    tries = 0
+    while not placed:
+        row, column = randint(state, config.rows), randint(state, config.columns)
+        placed = is_open(config, row, column)
+        for other in range(first, who):
+            far = abs(state.row[other] - row) + abs(state.column[other] - column)
+            if tries < SPAWN_TRIES and far <= 1:
+                placed = False
+        tries += 1
+        state.row[who], state.column[who] = row, column
+
+
+def recount(config: Any, state: Any) -> None:
+    """Count who is where."""
+    crowd = state.crowd
+    crowd[:] = 0
+    for who in range(config.num_players + config.num_evaders):
+        row, column, evader = state.row[who], state.column[who], who - config.num_players
+        if evader < 0:
+            crowd[HUNTERS, row, column] += 1
+        elif state.caught_by[evader] == 0:
+            crowd[PREY, row, column] += 1
+
+
+def step(config: Any, state: Any, who: int, action: int) -> None:
+    """Move one unless a wall or the edge stops him."""
+    old_row, old_column = state.row[who], state.column[who]
+    row, column = old_row + SOUTHWARD[action], old_column + EASTWARD[action]
+    if is_open(config, row, column):
+        kind = HUNTERS if who < config.num_players else PREY
+        state.row[who], state.column[who] = row, column
+        state.crowd[kind, old_row, old_column] -= 1
+        state.crowd[kind, row, column] += 1
+
+
+def evaders_beside(config: Any, state: Any, player: int) -> int:
+    """How many evaders are north, south, west and east of a pursuer."""
+    crowd, found = state.crowd, 0
+    for way in range(NORTH, LOAD):
+        row, column = state.row[player] + SOUTHWARD[way], state.column[player] + EASTWARD[way]
+        if on_map(config, row, column):
+            found += int(crowd[PREY, row, column])
+    return found
+
+
+def catch(config: Any, state: Any, out: Any) -> None:
+    """Take caught evaders off the map and pay each of those who caught them, once."""
+    caught_by, rewards = state.caught_by, out.rewards
+    for evader in range(config.num_evaders):
+        who = config.num_players + evader
+        row, column = state.row[who], state.column[who]
+        if caught_by[evader] == 0 and is_caught(config, state, row, column):
+            caught_by[evader] = hunters_of(config, state, row, column)
+            state.crowd[PREY, row, column] -= 1
+            for player in range(config.num_players):
+                if caught_by[evader] >> player & 1:
+                    rewards[player, CATCHES] = config.catch_reward
+
+
+def is_caught(config: Any, state: Any, row: int, column: int) -> bool:
+    """Whether pursuers hold every open cell beside this one, or enough of them the cell itself."""
+    crowd = state.crowd
+    if not config.surround:
+        enough: bool = crowd[HUNTERS, row, column] >= config.n_catch
+        return enough
+    held = 0
+    for way in range(NORTH, LOAD):
+        r, c = row + SOUTHWARD[way], column + EASTWARD[way]
+        if is_open(config, r, c):
+            if crowd[HUNTERS, r, c] == 0:
+                return False
+            held += 1
+    return held > 0
+
+
+def hunters_of(config: Any, state: Any, row: int, column: int) -> int:
+    """A bit for each pursuer who has a part in catching an evader on a cell."""
+    reach = 1 if config.surround else 0
+    hunters = 0
+    for player in range(config.num_players):
+        far = abs(state.row[player] - row) + abs(state.column[player] - column)
+        if far == reach:
+            hunters |= 1 << player
+    return hunters
+
+
+def share(config: Any, out: Any) -> None:
+    """Replace every reward term by its mean over all players."""
+    for term in range(3):
+        total = 0.0
+        for player in range(config.num_players):
+            total += out.rewards[player, term]
+        for player in range(config.num_players):
+            out.rewards[player, term] = total / config.num_players

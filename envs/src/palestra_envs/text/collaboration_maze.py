@@ -1,0 +1,436 @@
+"""Collaboration maze: each player sees a part of a map, and all must agree on every step.
+
+A grid of open cells and walls has a start and a goal that everybody knows; every other cell is
+shown to exactly one of the players, drawn at random in equal shares, so that together they see
+everything. One marker stands on the start. In turn players say something, propose a step for the
+marker, or agree to the standing proposal; once all agree the step is made. Any other answer lets
+the proposal lapse. The game ends on the goal, with a step into a wall, or when time is up, and pays
+everybody the same: how much of the shortest way lies behind the marker,
+
+    (d(start) - d(marker)) / d(start), at least 0,
+
+where d is the length of the shortest way to the goal. With one player, who sees everything, it is
+the condition to compare with. After Davidson, Fourney, Amershi, West, Horvitz and Kamar, "The
+Collaboration Gap", 2025, where two language models talk about a maze of which each has another half
+masked, and a third reads off the way they agreed on; here steps are typed and need no reader.
+
+Start and goal are drawn with at least half of rows plus columns between them, counted along rows
+and columns; each other cell is a wall with chance `wall_density`, drawn anew until there is a way.
+
+Checked: distances against networkx; the laws of mazes and of what a player may believe about
+hidden cells against a count of all mazes; two who tell each other their maps always walk a shortest
+way.
+
+The array view is an int16 vector: every cell, row by row (0 unknown, 1 open, 2 wall); row and
+column of marker and goal, from 0; own seat; the standing proposal (0 none, then 1 + its place in
+`MOVES`) and how many are for it; by seat what was last said since the last step (0 nothing, then
+1 + its place in `LINES`, or 1 + their number for other words); and the turn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Event,
+    Grammar,
+    Grid,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Piece,
+    Result,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+)
+
+Cell = tuple[int, int]  # row and column, from 0
+WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
+MOVES = tuple(WAYS)
+UNKNOWN, OPEN, WALL = range(3)
+GLYPHS = "?.#"
+SHORTEST, LONGEST, MAX_SEATS = 2, 20, 8
+DENSEST = 0.4  # beyond it large mazes with a way become rare
+REDRAWS = 200
+
+
+class Say(TextAction, frozen=True):
+    """Say something to everybody."""
+
+    text: str
+
+
+class Propose(TextAction, frozen=True):
+    """Propose a step for the marker."""
+
+    move: str
+
+
+class Agree(TextAction, frozen=True):
+    """Agree to the standing proposal."""
+
+
+LINES = (
+    *(Say(text=f"The cell to the {move} is open.") for move in MOVES),
+    *(Say(text=f"The cell to the {move} is a wall.") for move in MOVES),
+    Say(text="What do you see around the marker?"),
+    Say(text="I do not know."),
+)
+PROPOSALS = tuple(Propose(move=move) for move in MOVES)
+MENU: tuple[TextAction, ...] = (*PROPOSALS, Agree(), *LINES)
+
+
+@dataclass(slots=True)
+class Maze:
+    """The state: the maze, who sees what of it, where the marker is, what was said and proposed."""
+
+    rng: Rng
+    walls: tuple[Cell, ...]  # row by row
+    shown: tuple[tuple[int, ...], ...]  # by cell, the seat that sees it; start and goal: any
+    start: Cell
+    goal: Cell
+    marker: Cell
+    trail: tuple[Cell, ...]  # where the marker has been, start first: known to all
+    said: list[int] = field(default_factory=list)  # by seat, as the array view has it
+    proposal: str = ""
+    votes: int = 0
+    turn: int = 0
+    ended: str = ""  # "goal", "wall" or "time"
+
+
+@dataclass(frozen=True)
+class CollaborationMaze(TextGame[Maze]):
+    """You and the other players lead one marker through a maze. Each of you sees another part.
+
+    Start and goal are known to all, and every other cell is shown to exactly one player; talk to
+    find out what the others see. In your turn write one of:
+    Say(text='Row 2, column 3 is a wall.') to say something to everybody;
+    Propose(move='north') to propose one step for the marker: north, south, west or east;
+    Agree() to agree to the standing proposal.
+    The step is made as soon as all players are for it; if somebody says or proposes something else,
+    the proposal lapses. Rows are counted from 1 in the north, columns from 1 in the west. On your
+    map . is open, # a wall, ? a cell you do not see, M the marker and G the goal.
+    The game ends when the marker reaches the goal, when it is led into a wall, or when time is up.
+    All are paid the same: 1 for the goal, otherwise the share of the shortest way from the start
+    to the goal that lies behind the marker where it is then.
+    """
+
+    num_players: int = 2
+    rows: int = 6
+    columns: int = 6
+    wall_density: float = 0.35
+    max_turns: int = 100
+    message_limit: int = 500
+
+    order = "sequential"
+    payoffs = "common"
+    deterministic = True
+    reward_terms = ("progress",)
+    payoff_bounds = (0.0, 1.0)
+    action_types = (Say, Propose, Agree)
+    menu = MENU
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("num_players", 1, MAX_SEATS),
+            ("rows", SHORTEST, LONGEST),
+            ("columns", SHORTEST, LONGEST),
+            ("wall_density", 0, DENSEST),
+            ("max_turns", 1, None),
+            ("message_limit", 60, None),
+        ):
+            value = getattr(self, name)
+            if not low <= value or (high is not None and value > high):
+                accepted = f"at least {low}" if high is None else f"from {low} to {high}"
+                raise InvalidOption(f"{name} must be {accepted}, not {value}")
+
+    @property
+    def perfect_information(self) -> bool:  # type: ignore[override]
+        return bool(self.num_players == 1)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple((row, column) for row in range(self.rows) for column in range(self.columns))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Maze:
+        rng = Rng.seeded(seed)
+        start, goal = self._ends(rng)
+        inner = [cell for cell in self.cells if cell not in (start, goal)]
+        walls = self._build(rng, start, goal, inner)
+        while walls is None:
+            walls = self._build(rng, start, goal, inner)
+        rng.shuffle(inner)
+        seats = {cell: number % self.num_players for number, cell in enumerate(inner)}
+        shown = self._table(seats)
+        said = [0] * self.num_players
+        return Maze(rng, walls, shown, start, goal, start, (start,), said)
+
+    def _ends(self, rng: Rng) -> tuple[Cell, Cell]:
+        """A start and a goal that lie far enough apart."""
+        while True:
+            start, goal = rng.choice(self.cells), rng.choice(self.cells)
+            if 2 * (abs(start[0] - goal[0]) + abs(start[1] - goal[1])) >= self.rows + self.columns:
+                return start, goal
+
+    def _build(
+        self,
+        rng: Rng,
+        start: Cell,
+        goal: Cell,
+        free: Sequence[Cell],
+        walls: Sequence[Cell] = (),
+    ) -> tuple[Cell, ...] | None:
+        """Add walls on the free cells at random; None if that leaves no way."""
+        drawn = {*walls, *(cell for cell in free if rng.random() < self.wall_density)}
+        return tuple(sorted(drawn)) if start in distances(self.cells, drawn, goal) else None
+
+    def _table(self, seats: Mapping[Cell, int]) -> tuple[tuple[int, ...], ...]:
+        columns = range(self.columns)
+        return tuple(tuple(seats.get((row, c), 0) for c in columns) for row in range(self.rows))
+
+    def to_act(self, state: Maze) -> tuple[int, ...]:
+        return () if state.ended else (state.turn % self.num_players,)
+
+    def legal(self, state: Maze, player: int) -> Grammar:
+        inside = tuple(move for move in MOVES if beside(state.marker, move) in self.cells)
+        return grammar(inside, bool(state.proposal), self.message_limit)
+
+    def step(self, state: Maze, actions: Mapping[int, Any]) -> Step:
+        ((player, action),) = actions.items()
+        events = [self._told(player, action)]
+        state.turn += 1
+        if isinstance(action, Agree):
+            state.votes += 1
+        elif isinstance(action, Propose):
+            state.proposal, state.votes = action.move, 1
+        else:
+            state.proposal, state.votes = "", 0
+            state.said[player] = said_index(action)
+        if state.votes == self.num_players:
+            events += self._move(state)
+        if not state.ended and state.turn >= self.max_turns:
+            state.ended = "time"
+            events.append(Event("end", "Time is up."))
+        if not state.ended:
+            return Step(events=events)
+        paid = self.progress(state)
+        rewards = {p: {"progress": paid} for p in range(self.num_players)} if paid else {}
+        return Step(rewards=rewards, events=events)
+
+    def _told(self, player: int, action: TextAction) -> Event:
+        name = self.players[player]
+        if isinstance(action, Say):
+            data = {"player": player, "text": action.text}
+            return Event("message", f"{name} says: {action.text}", data)
+        if isinstance(action, Propose):
+            data = {"player": player, "move": action.move}
+            return Event("proposal", f"{name} proposes to go {action.move}.", data)
+        return Event("answer", f"{name} agrees.", {"player": player})
+
+    def _move(self, state: Maze) -> list[Event]:
+        """Make the step that all are for."""
+        move, there = state.proposal, beside(state.marker, state.proposal)
+        state.proposal, state.votes, state.said = "", 0, [0] * self.num_players
+        if there in state.walls:
+            state.ended = "wall"
+            return [Event("reveal", f"{placed(there)}, is a wall. The game is over.")]
+        state.marker = there
+        if there not in state.trail:
+            state.trail += (there,)
+        events = [Event("reveal", f"The marker goes {move} to {placed(there).lower()}.")]
+        if there == state.goal:
+            state.ended = "goal"
+            events.append(Event("end", "The marker has reached the goal."))
+        return events
+
+    def progress(self, state: Maze) -> float:
+        """The share of the shortest way from start to goal that lies behind the marker."""
+        ways = distances(self.cells, state.walls, state.goal)
+        return max(0.0, 1.0 - ways[state.marker] / ways[state.start])
+
+    def outcome(self, state: Maze) -> Outcome | None:
+        if not state.ended:
+            return None
+        score = self.progress(state)
+        result: Result = "truncated" if state.ended == "time" else "score"
+        reason = {
+            "goal": "The marker reached the goal.",
+            "wall": "The marker was led into a wall.",
+            "time": "Time ran out.",
+        }[state.ended]
+        return Outcome((result,) * self.num_players, (score,) * self.num_players, reason)
+
+    def truncated(self, state: Maze) -> bool:
+        return state.ended == "time"
+
+    def opening(self, state: Maze) -> Sequence[Event]:
+        text = f"Start: {placed(state.start).lower()}. Goal: {placed(state.goal).lower()}."
+        return [Event("start", text, {"start": state.start, "goal": state.goal})]
+
+    # What is hidden
+
+    def knows(self, state: Maze, player: int, cell: Cell) -> bool:
+        """Whether a player sees a cell, or knows it because the marker has been there."""
+        row, column = cell
+        shown: bool = state.shown[row][column] == player
+        return shown or cell == state.goal or cell in state.trail
+
+    def determinize(self, state: Maze, player: int, rng: Rng) -> Maze:
+        """Draw unknown cells as mazes are drawn, so that there is a way; and who sees them.
+
+        Words are not taken into account. Where many draws leave no way all unknown cells are open.
+        """
+        copy = self.clone(state)
+        unknown = [cell for cell in self.cells if not self.knows(state, player, cell)]
+        kept = tuple(cell for cell in state.walls if self.knows(state, player, cell))
+        copy.walls = kept
+        for _ in range(REDRAWS):
+            walls = self._build(rng, state.start, state.goal, unknown, kept)
+            if walls is not None:
+                copy.walls = walls
+                break
+        seats = {(row, column): state.shown[row][column] for row, column in self.cells}
+        others = [
+            c for c in self.cells if seats[c] != player and c not in (state.start, state.goal)
+        ]
+        drawn = [seats[cell] for cell in others]
+        rng.shuffle(drawn)
+        copy.shown = self._table(seats | dict(zip(others, drawn, strict=True)))
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        return (
+            f"{super().rules(player)}\nThe maze has {self.rows} rows and {self.columns} columns; "
+            f"time is up after {self.max_turns} turns of all players together. There are "
+            f"{self.num_players} players."
+        )
+
+    def codes(self, state: Maze, player: int) -> list[int]:
+        """What a player knows of every cell, row by row."""
+        walls = set(state.walls)
+        return [
+            (WALL if cell in walls else OPEN) if self.knows(state, player, cell) else UNKNOWN
+            for cell in self.cells
+        ]
+
+    def describe(self, state: Maze, player: int) -> str:
+        glyphs = [GLYPHS[code] for code in self.codes(state, player)]
+        for cell, glyph in ((state.goal, "G"), (state.marker, "M")):
+            glyphs[cell[0] * self.columns + cell[1]] = glyph
+        wide = len(str(self.rows))
+        lines = [
+            f"You are {self.players[player]}. Turn {state.turn} of {self.max_turns}.",
+            f"The marker is in {placed(state.marker).lower()}, the goal in "
+            f"{placed(state.goal).lower()}. Your map:",
+            *(
+                f"row {row + 1:{wide}}  {''.join(glyphs[row * self.columns :][: self.columns])}"
+                for row in range(self.rows)
+            ),
+            *self._said(state),
+            self._standing(state),
+        ]
+        return "\n".join(lines)
+
+    def _said(self, state: Maze) -> Iterator[str]:
+        """Who last said what since the last step, as far as the array view knows it."""
+        for name, index in zip(self.players, state.said, strict=True):
+            if index:
+                known = index <= len(LINES)
+                yield f"{name}: {LINES[index - 1].text if known else 'something else'}"
+
+    def _standing(self, state: Maze) -> str:
+        if not state.proposal:
+            return "There is no proposal."
+        backers = [
+            self.players[(state.turn - 1 - back) % self.num_players]
+            for back in reversed(range(state.votes))
+        ]
+        return f"Proposed: go {state.proposal}. For it so far: {', '.join(backers)}."
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        top = [WALL] * len(self.cells) + [self.rows - 1, self.columns - 1] * 2
+        top += [self.num_players - 1 or 1, len(MOVES), self.num_players]
+        top += [len(LINES) + 1] * self.num_players + [self.max_turns]
+        return spaces.Box(np.zeros(len(top), np.int16), np.array(top, np.int16), dtype=np.int16)
+
+    def observe(self, state: Maze, player: int) -> NDArray[np.int16]:
+        """See the module's docstring."""
+        proposal = MOVES.index(state.proposal) + 1 if state.proposal else 0
+        row = [*self.codes(state, player), *state.marker, *state.goal, player]
+        return np.array([*row, proposal, state.votes, *state.said, state.turn], np.int16)
+
+    def scene(self, state: Maze, player: int | None = None) -> Scene:
+        """The maze; for a player with the cells he does not know shaded."""
+        unknown = [c for c in self.cells if player is not None and not self.knows(state, player, c)]
+        pieces = {cell: Piece("#", label="wall") for cell in state.walls if cell not in unknown}
+        pieces[state.start] = Piece("S", shape="mark", label="start")
+        pieces[state.goal] = Piece("G", 2, label="goal")
+        pieces[state.marker] = Piece("M", 0, "disc", "marker")
+        grid = Grid(
+            tuple(
+                tuple(pieces.get((row, column)) for column in range(self.columns))
+                for row in range(self.rows)
+            ),
+            row_labels=tuple(str(row + 1) for row in range(self.rows)),
+            column_labels=tuple(str(column + 1) for column in range(self.columns)),
+            highlighted=frozenset(state.trail),
+            shaded=frozenset(unknown),
+        )
+        caption = f"Turn {state.turn} of {self.max_turns}"
+        return Scene(caption, grid=grid, lines=(*self._said(state), self._standing(state)))
+
+
+def beside(cell: Cell, move: str) -> Cell:
+    down, across = WAYS[move]
+    return cell[0] + down, cell[1] + across
+
+
+def placed(cell: Cell) -> str:
+    """'Row 1, column 3'."""
+    return f"Row {cell[0] + 1}, column {cell[1] + 1}"
+
+
+def distances(cells: Sequence[Cell], walls: Iterable[Cell], goal: Cell) -> dict[Cell, int]:
+    """How many steps it is to the goal, from every cell from which there is a way."""
+    open_cells = set(cells).difference(walls)
+    found, queue = {goal: 0}, deque([goal])
+    while queue:
+        cell = queue.popleft()
+        for move in MOVES:
+            there = beside(cell, move)
+            if there in open_cells and there not in found:
+                found[there] = found[cell] + 1
+                queue.append(there)
+    return found
+
+
+def said_index(action: TextAction) -> int:
+    """The number of a line in the array view; one more than there are for other words."""
+    return LINES.index(action) + 1 if action in LINES else len(LINES) + 1
+
+
+@lru_cache(maxsize=256)
+def grammar(moves: tuple[str, ...], proposed: bool, message_limit: int) -> Grammar:
+    said = Text(message_limit, tuple(line.text for line in LINES))
+    options = [Option(Say, {"text": said}), Option(Propose, {"move": OneOf(moves)})]
+    return Grammar((*options, Option(Agree)) if proposed else tuple(options))

@@ -1,0 +1,342 @@
+"""Collaboration maze: rules, the laws of mazes and beliefs by counting, distances by networkx."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import palestra
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
+from palestra_envs.text.cartographers import Cartographer, heard, told
+from palestra_envs.text.collaboration_maze import (
+    LINES,
+    Agree,
+    Cell,
+    CollaborationMaze,
+    Maze,
+    Propose,
+    Say,
+    distances,
+)
+from scipy.stats import chisquare
+
+SEEDS = st.integers(0, 2**64 - 1)
+DRAWN = ["S.#", "#..", "#.G"]
+
+
+def maze(drawing: list[str], shown: list[str], **options: Any) -> Episode:
+    """A maze as drawn; `shown` has the seat that sees each cell."""
+    where = {(r, c): kind for r, line in enumerate(drawing) for c, kind in enumerate(line)}
+    start, goal = (next(cell for cell, k in where.items() if k == kind) for kind in "SG")
+    game = CollaborationMaze(rows=len(drawing), columns=len(drawing[0]), **options)
+    walls = tuple(cell for cell, kind in where.items() if kind == "#")
+    seats = tuple(tuple(map(int, line)) for line in shown)
+    said = [0] * game.num_players
+    state = Maze(Rng(0), walls, seats, start, goal, start, (start,), said)
+    episode = Episode(game, 0)
+    episode.load(state)
+    return episode
+
+
+def small(**options: Any) -> Episode:
+    return maze(DRAWN, ["001", "011", "110"], **options)
+
+
+def agree_on(episode: Episode, *moves: str) -> None:
+    for move in moves:
+        episode.act({episode.to_act[0]: Propose(move=move)})
+        while episode.to_act and episode.state.proposal:
+            episode.act({episode.to_act[0]: Agree()})
+
+
+def graph(game: CollaborationMaze, walls: tuple[Cell, ...]) -> Any:
+    grid = nx.grid_2d_graph(game.rows, game.columns)
+    grid.remove_nodes_from(walls)
+    return grid
+
+
+# Mazes
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, rows=st.integers(2, 12), columns=st.integers(2, 12), seats=st.integers(1, 5))
+def test_mazes_have_a_way_and_every_cell_is_shown_to_one_player(
+    seed: int, rows: int, columns: int, seats: int
+) -> None:
+    game = CollaborationMaze(rows=rows, columns=columns, num_players=seats)
+    state = game.initial_state(seed)
+    assert nx.has_path(graph(game, state.walls), state.start, state.goal)
+    apart = sum(abs(a - b) for a, b in zip(state.start, state.goal, strict=True))
+    assert 2 * apart >= rows + columns
+    inner = [cell for cell in game.cells if cell not in (state.start, state.goal)]
+    knowing = [[p for p in range(seats) if game.knows(state, p, cell)] for cell in inner]
+    assert all(len(players) == 1 for players in knowing)
+    shares = Counter(player for (player,) in knowing)
+    assert max(shares.values(), default=0) - min(shares[p] for p in range(seats)) <= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, rows=st.integers(2, 12), columns=st.integers(2, 12))
+def test_distances_are_those_of_networkx(seed: int, rows: int, columns: int) -> None:
+    game = CollaborationMaze(rows=rows, columns=columns)
+    state = game.initial_state(seed)
+    expected = nx.single_source_shortest_path_length(graph(game, state.walls), state.goal)
+    assert distances(game.cells, state.walls, state.goal) == dict(expected)
+
+
+def mazes_with_a_way(
+    game: CollaborationMaze, start: Cell, goal: Cell, free: list[Cell], walls: tuple[Cell, ...]
+) -> dict[tuple[Cell, ...], float]:
+    """Every way to wall off free cells that leaves a way to the goal, and its probability."""
+    law = {}
+    for number in range(len(free) + 1):
+        for chosen in combinations(free, number):
+            drawn = tuple(sorted((*walls, *chosen)))
+            if nx.has_path(graph(game, drawn), start, goal):
+                p = game.wall_density
+                law[drawn] = p**number * (1 - p) ** (len(free) - number)
+    total = sum(law.values())
+    return {drawn: weight / total for drawn, weight in law.items()}
+
+
+def fits(seen: Counter[tuple[Cell, ...]], law: dict[tuple[Cell, ...], float]) -> bool:
+    assert seen.keys() <= law.keys()
+    draws = seen.total()
+    return chisquare([seen[m] for m in law], [draws * w for w in law.values()]).pvalue > 0.001
+
+
+def test_mazes_are_drawn_by_density_among_those_with_a_way() -> None:
+    game = CollaborationMaze(rows=2, columns=3, num_players=1)
+    law = mazes_with_a_way(game, (0, 0), (1, 2), [(0, 1), (0, 2), (1, 0), (1, 1)], ())
+    seen: Counter[tuple[Cell, ...]] = Counter()
+    for seed in range(6000):
+        state = game.initial_state(seed)
+        if (state.start, state.goal) == ((0, 0), (1, 2)):
+            seen[state.walls] += 1
+    assert fits(seen, law)
+
+
+def test_what_is_hidden_is_redrawn_by_the_law_given_what_is_seen() -> None:
+    episode = small()
+    game, state = episode.game, episode.state
+    unknown = [(0, 2), (1, 1), (1, 2), (2, 0), (2, 1)]
+    assert [cell for cell in game.cells if not game.knows(state, 0, cell)] == unknown
+    law = mazes_with_a_way(game, state.start, state.goal, unknown, ((1, 0),))
+    seen = Counter(game.determinize(state, 0, Rng(draw)).walls for draw in range(3000))
+    assert fits(seen, law)
+
+
+def test_where_the_marker_has_been_everybody_knows() -> None:
+    episode = small()
+    agree_on(episode, "east", "south")
+    game, state = episode.game, episode.state
+    assert game.knows(state, 0, (1, 1))
+    assert not game.knows(state, 0, (1, 2))
+    assert game.knows(state, 1, (0, 1))
+    assert all((1, 1) not in game.determinize(state, 0, Rng(n)).walls for n in range(50))
+
+
+# Talking, proposing, agreeing
+
+
+def test_a_step_is_made_when_all_are_for_it() -> None:
+    episode = small(num_players=3)
+    episode.act({0: Propose(move="east")})
+    episode.act({1: Agree()})
+    assert episode.state.marker == (0, 0)
+    episode.act({2: Agree()})
+    assert episode.state.marker == (0, 1)
+    assert episode.to_act == (0,)
+
+
+@pytest.mark.parametrize("other", [Say(text="Wait."), Propose(move="south")])
+def test_any_other_answer_lets_a_proposal_lapse(other: Say | Propose) -> None:
+    episode = small(num_players=3)
+    episode.act({0: Propose(move="east")})
+    episode.act({1: other})
+    if isinstance(other, Say):
+        with pytest.raises(InvalidAction, match="not possible now"):
+            episode.act({2: Agree()})
+        return
+    episode.act({2: Agree()})
+    assert episode.state.marker == (0, 0)
+    episode.act({0: Agree()})  # three are for going south, and south is a wall
+    assert episode.state.ended == "wall"
+
+
+def test_nobody_can_propose_to_leave_the_maze() -> None:
+    episode = small()
+    assert "move='south'|'east'" in str(episode.game.legal(episode.state, 0))
+    with pytest.raises(InvalidAction, match="north"):
+        episode.act({0: Propose(move="north")})
+
+
+def test_the_way_pays_one_to_everybody() -> None:
+    episode = small()
+    agree_on(episode, "east", "south", "south", "east")
+    assert episode.outcome is not None
+    assert episode.outcome.results == ("score", "score")
+    assert list(episode.returns) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("moves", "paid"),
+    [
+        (["south"], 0.0),
+        (["east", "east"], 0.25),
+        (["east", "south", "west"], 0.5),
+        (["east", "south", "east", "west", "west"], 0.5),
+        (["east", "west", "south"], 0.0),
+    ],
+)
+def test_a_wall_ends_it_and_the_way_behind_is_paid(moves: list[str], paid: float) -> None:
+    episode = small()
+    agree_on(episode, *moves)
+    assert episode.over
+    assert list(episode.returns) == [paid, paid]
+    assert episode.outcome.reason == "The marker was led into a wall."
+
+
+def test_a_detour_away_from_the_goal_is_not_charged() -> None:
+    episode = maze([".S.", "...", "..G"], ["000", "111", "000"], max_turns=2)
+    agree_on(episode, "west")
+    assert list(episode.returns) == [0.0, 0.0]
+    assert episode.outcome.results == ("truncated", "truncated")
+
+
+def test_time_runs_out() -> None:
+    episode = small(max_turns=3)
+    agree_on(episode, "east")
+    episode.act({0: Say(text="And now?")})
+    assert episode.outcome.results == ("truncated", "truncated")
+    assert list(episode.returns) == [0.25, 0.25]
+
+
+def test_alone_one_sees_everything_and_agrees_with_oneself() -> None:
+    game = CollaborationMaze(num_players=1)
+    assert game.perfect_information
+    episode = maze(DRAWN, ["000"] * 3, num_players=1)
+    agree_on(episode, "east", "south", "south", "east")
+    assert episode.turn == 4
+    assert list(episode.returns) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"num_players": 0}, "num_players must be from 1 to 8"),
+        ({"rows": 1}, "rows must be from 2 to 20"),
+        ({"columns": 21}, "columns"),
+        ({"wall_density": 0.5}, "wall_density must be from 0 to 0.4"),
+        ({"max_turns": 0}, "max_turns must be at least 1"),
+        ({"message_limit": 10}, "message_limit"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidOption, match=named):
+        CollaborationMaze(**options)
+
+
+# What a player sees
+
+
+def test_a_player_reads_his_own_map_and_what_stands() -> None:
+    episode = small()
+    episode.act({0: LINES[0]})
+    episode.act({1: Say(text="Hello.")})
+    episode.act({0: Propose(move="east")})
+    assert episode.describe(1).split("\n") == [
+        "You are player_1. Turn 3 of 100.",
+        "The marker is in row 1, column 1, the goal in row 3, column 3. Your map:",
+        "row 1  M?#",
+        "row 2  ?..",
+        "row 3  #.G",
+        "player_0: The cell to the north is open.",
+        "player_1: something else",
+        "Proposed: go east. For it so far: player_0.",
+    ]
+    seen = [1, 0, 2, 0, 1, 1, 2, 1, 1, 0, 0, 2, 2, 1, 4, 1, 1, 11, 3]
+    assert episode.observation(1).tolist() == seen
+
+
+def test_words_are_in_the_transcript_and_forgotten_in_the_view_after_a_step() -> None:
+    episode = small()
+    episode.act({0: Say(text="East is free.")})
+    episode.act({1: Propose(move="east")})
+    episode.act({0: Agree()})
+    told = [event.text for event in episode.transcript(1)]
+    assert told[-4:] == [
+        "player_0 says: East is free.",
+        "player_1 proposes to go east.",
+        "player_0 agrees.",
+        "The marker goes east to row 1, column 2.",
+    ]
+    assert "something else" not in episode.describe(1)
+
+
+def test_a_players_scene_shades_what_he_does_not_know() -> None:
+    episode = small()
+    seen, whole = (episode.game.scene(episode.state, viewer).grid for viewer in (0, None))
+    assert seen is not None
+    assert whole is not None
+    assert seen.shaded == {(0, 2), (1, 1), (1, 2), (2, 0), (2, 1)}
+    assert seen.cells[2][0] is None
+    assert whole.cells[2][0] is not None
+    assert not whole.shaded
+
+
+# Those who tell each other their maps
+
+
+@pytest.mark.parametrize(
+    ("size", "seats", "messages"),
+    [((2, 2), 2, 1), ((6, 6), 1, 0), ((6, 6), 2, 1), ((9, 7), 5, 1), ((20, 20), 3, 1)],
+)
+def test_cartographers_walk_a_shortest_way_at_every_size(
+    size: tuple[int, int], seats: int, messages: int
+) -> None:
+    options = {"rows": size[0], "columns": size[1], "num_players": seats, "max_turns": 900}
+    game = CollaborationMaze(**options)
+    records = palestra.play(
+        "text/CollaborationMaze-v0", agents=["cartographer"] * seats, episodes=4, seed=2, **options
+    )
+    for record in records:
+        state = game.initial_state(record.seed)
+        steps = nx.shortest_path_length(graph(game, state.walls), state.start, state.goal)
+        assert record.returns == (1.0,) * seats
+        assert len(record.steps) == seats * (steps + messages)
+
+
+def test_a_cartographer_whom_nobody_tells_anything_runs_into_walls() -> None:
+    agents = ["cartographer", lambda turn: palestra.Decision(next(agreement(turn)))]
+    records = palestra.play("text/CollaborationMaze-v0", agents=agents, episodes=30, seed=0)
+    reached = np.mean([record.returns[0] == 1.0 for record in records])
+    assert 0 < reached < 0.8
+
+
+def agreement(turn: Turn) -> Any:
+    """Agrees to everything and tells nothing."""
+    if Agree() in turn.legal:
+        yield Agree()
+    yield Say(text="Go on.")
+
+
+@given(codes=st.lists(st.integers(0, 2), min_size=35, max_size=35), limit=st.integers(60, 200))
+@settings(max_examples=30, deadline=None)
+def test_what_is_told_is_heard(codes: list[int], limit: int) -> None:
+    game = CollaborationMaze(rows=5, columns=7, message_limit=limit)
+    messages = list(told(codes, game))
+    assert max(map(len, messages)) <= limit
+    walls = {cell for cell, code in zip(game.cells, codes, strict=True) if code == 2}
+    assert {cell for message in messages for cell in heard(message)} == walls
+
+
+def test_a_cartographer_plays_nothing_else() -> None:
+    with pytest.raises(InvalidOption, match="text/CollaborationMaze-v0"):
+        Cartographer().act([Turn(Episode(palestra.game("games/TicTacToe-v0"), 0), 0)])
