@@ -9,8 +9,9 @@ import palestra
 import pytest
 from palestra import InvalidOption, ModelError
 from palestra.models import Message, Request
+from tiny_model import make_tiny_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("local model")]
+pytestmark = pytest.mark.slow
 
 ASK = (Message("user", "What is the capital of France? Answer in one word."),)
 
@@ -81,6 +82,13 @@ def test_it_plays_a_game_from_demonstrations(tmp_path: Path) -> None:
     assert all(turn.usage.tokens_in > 100 and turn.logprob is not None for turn in own)
     assert not sum(record.mistakes)
     palestra.replay(palestra.read_records(tmp_path / "episode.jsonl")[0])
+
+
+def test_a_base_model_wants_a_raw_prompt(tmp_path: Path) -> None:
+    made = palestra.open_model(f"local:{make_tiny_model(tmp_path / 'base', template=False)}")
+    with pytest.raises(InvalidOption, match="no chat template; say prompt=raw"):
+        made.chat([Request(ASK)])
+    assert made.chat([Request(ASK, raw=True)])[0].usage.tokens_out
 
 
 def test_bad_folders_are_named(tmp_path: Path) -> None:

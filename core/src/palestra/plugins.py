@@ -162,7 +162,11 @@ class Plugins:
         self._fail(self.plugins[name], stage, error)
 
     def first(self, hook: str, **arguments: Any) -> Any:
-        """Ask plugins one by one until one answers; a broken one is passed over."""
+        """Ask plugins one by one until one answers; a broken one is passed over.
+
+        Raises `PluginError` where nobody else answers in the place of a broken one.
+        """
+        broken: PluginError | None = None
         for name, module in self.manager.list_name_plugin():
             implementation = getattr(module, hook, None)
             if implementation is None:
@@ -173,9 +177,13 @@ class Plugins:
                 raise  # it was his to answer, and this is what he says
             except Exception as error:
                 self.reject(name, f"answer {hook}", error)
+                broken = PluginError(f"plugin {name!r} failed to answer {hook}: {error!r}")
+                broken.__cause__ = error
                 continue
             if answer is not None:
                 return answer
+        if broken is not None:
+            raise broken
         return None
 
     def call_each(self, hook: str, **arguments: Any) -> None:

@@ -18,6 +18,7 @@ from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.budget import Usage
 from palestra.models import Ability, Model, Reply, Request, Score, Tokens
 
+from palestra_agents.models.template import read_prompt, token_ids
 from palestra_agents.models.weights import NAME, embedded_model
 
 # threads that wait without spinning: twelve times quicker when another process is busy
@@ -81,7 +82,7 @@ class LocalModel(Model):
             return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Reply:
-        ids = self._read(request)
+        ids = read_prompt(self._tokenizer, request, self.name)
         longest = max((len(self._ids(text)) for text in request.score), default=request.max_tokens)
         if len(ids) + longest > self._context:
             return Reply("", overflow=True, model=self.name)
@@ -99,20 +100,8 @@ class LocalModel(Model):
             tokens=Tokens(tuple(ids), tuple(reply), tuple(logprobs)) if request.tokens else None,
         )
 
-    def _read(self, request: Request) -> list[int]:
-        if request.raw:
-            return self._ids("".join(message.content for message in request.messages))
-        if not self._tokenizer.chat_template:
-            raise InvalidOption(f"{self.name} has no chat template; say prompt=raw")
-        messages = [message._asdict() for message in request.messages]
-        text = self._tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, tokenize=False
-        )
-        return self._ids(text)
-
     def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
+        return token_ids(self._tokenizer, text)
 
     # Reading once: key-value caches
 

@@ -107,7 +107,9 @@ class OpenAIModel(Model):
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [message._asdict() for message in request.messages],
+            "messages": [
+                {"role": message.role, "content": message.content} for message in request.messages
+            ],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "logprobs": True,

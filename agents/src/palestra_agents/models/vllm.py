@@ -16,6 +16,8 @@ from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.budget import Usage
 from palestra.models import Ability, Model, Reply, Request, Score, Tokens
 
+from palestra_agents.models.template import read_prompt, token_ids
+
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # the engine lives in this process
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
@@ -56,7 +58,7 @@ class VLLMModel(Model):
         replies: list[Reply | None] = [None] * len(requests)
         waiting = []  # (request number, prompt tokens, continuation to weigh)
         for number, request in enumerate(requests):
-            ids = self._read(request)
+            ids = read_prompt(self._tokenizer, request, self.name)
             for continuation in map(self._ids, request.score or ("",)):
                 room = len(continuation) + 1 if request.score else request.max_tokens
                 if len(ids) + room > self._context:
@@ -110,20 +112,8 @@ class VLLMModel(Model):
         tokens = Tokens(tuple(ids), tuple(said.token_ids), chances) if request.tokens else None
         return Reply(said.text, usage, sum(chances), self.name, tokens=tokens)
 
-    def _read(self, request: Request) -> list[int]:
-        if request.raw:
-            return self._ids("".join(message.content for message in request.messages))
-        if not self._tokenizer.chat_template:
-            raise InvalidOption(f"{self.name} has no chat template; say prompt=raw")
-        messages = [message._asdict() for message in request.messages]
-        text = self._tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, tokenize=False
-        )
-        return self._ids(text)
-
     def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
+        return token_ids(self._tokenizer, text)
 
     def close(self) -> None:
         self._engine.leave()

@@ -225,7 +225,7 @@ def _places(ids: Ints) -> Ints:
     """How many equal entries stand before each."""
     starts = np.concatenate(([0], np.cumsum(np.bincount(ids))))
     if (ids[1:] >= ids[:-1]).all():
-        return np.arange(ids.size) - starts[ids]
+        return np.asarray(np.arange(ids.size) - starts[ids])
     order = np.argsort(ids, kind="stable")
     places = np.empty(ids.size, dtype=np.int64)
     places[order] = np.arange(ids.size) - starts[ids[order]]

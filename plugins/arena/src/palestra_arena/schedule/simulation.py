@@ -50,4 +50,5 @@ def simulate_swiss(
 def _ranked(scores: Floats, alive: NDArray[np.bool_], rng: Generator) -> NDArray[np.int_]:
     """Models by score in every simulation, best first, equals at random, the dropped last."""
     noise = rng.random(scores.shape)
-    return np.lexsort((noise, -scores, ~alive), axis=1)
+    order: NDArray[np.int_] = np.lexsort((noise, -scores, ~alive), axis=1)
+    return order

@@ -42,4 +42,4 @@ def advantageous(group: Group, hardest: float, easiest: float) -> Bools:
     lengths = np.asarray(tokens, dtype=np.float64)
     of_right = task_means(lengths * right, group) / np.where(rate > 0, rate, 1)
     of_wrong = task_means(lengths * ~right, group) / np.where(wrong_rate > 0, wrong_rate, 1)
-    return (of_right > of_wrong) & (rate > hardest) & (rate <= easiest)
+    return np.asarray((of_right > of_wrong) & (rate > hardest) & (rate <= easiest))
