@@ -12,8 +12,8 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 .PHONY: play test fast format
 
 play: $(BIN)/uv
-	$(SYNC) --extra numba --extra pygame --no-dev --inexact
-	$(BIN)/palestra play games/ConnectFour-v0 --agents mcts:simulations=400,minimax:depth=4
+	$(SYNC) --extra numba --extra pygame --extra local --no-dev --inexact
+	$(BIN)/palestra play games/ConnectFour-v0 --agents llm:local:,mode=choice,minimax:depth=4
 
 test: $(BIN)/uv
 	$(SYNC) --all-extras
