@@ -1,6 +1,7 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
+    [language_models]
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from pathlib import Path
 from timing import Row, as_dict, machine, versions
 
 HERE = Path(__file__).parent
-SUITES = ("turn_based", "text_turns", "weight", "batch", "training", "rewards")
+SUITES = (
+    "turn_based",
+    "text_turns",
+    "weight",
+    "batch",
+    "training",
+    "rewards",
+    "language_models",
+)
 DISTRIBUTIONS = (
     "numpy",
     "numba",

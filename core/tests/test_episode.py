@@ -270,3 +270,15 @@ def test_asking_for_numba_where_it_is_missing_names_the_extra(
     monkeypatch.setattr(compiled, "numba_installed", lambda: False)
     with pytest.raises(palestra.MissingExtra, match=r"palestra\[numba\]"):
         Episode(ConnectFour(rows=4, columns=9), 0, compiled=True)
+
+
+def test_a_fork_reads_a_transcript_of_its_own() -> None:
+    episode = palestra.make("games/TicTacToe-v0", view="episode", seed=0)
+    twin = episode.fork()
+    twin.act({0: 4})
+    assert [event.kind for event in twin.transcript(0)] == ["move"]
+    assert list(episode.transcript(0)) == []
+    assert twin.legal_texts(1) != episode.legal_texts(0)
+    episode.act({0: 0})
+    assert [event.data["action"] for event in episode.transcript(0)] == [0]
+    assert [event.data["action"] for event in twin.transcript(0)] == [4]

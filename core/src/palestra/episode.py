@@ -233,8 +233,7 @@ class Episode:
         if player not in self._written:
             game, state = self.game, self._world.state
             actions = self.legal_actions(player)
-            texts = {game.action_text(state, player, action): action for action in actions}
-            self._written = {**self._written, player: texts}  # forks may share the old one
+            self._written[player] = {game.action_text(state, player, a): a for a in actions}
         return self._written[player]
 
     def parse(self, player: int, text: str) -> Any:
@@ -292,11 +291,14 @@ class Episode:
 
     def transcript(self, player: int) -> Sequence[Event]:
         """The events one seat may know, in order; it only ever grows."""
-        told, seen = self._seen.get(player) or (0, [])
+        if player not in self._seen:
+            self._seen[player] = (0, [])
+        told, seen = self._seen[player]
         log = self.log
         if told < len(log):
-            seen = [*seen, *(event for step in log[told:] for event in seen_by(step, player))]
-            self._seen = {**self._seen, player: (len(log), seen)}  # forks may share the old one
+            for step in log[told:]:
+                seen += seen_by(step, player)
+            self._seen[player] = (len(log), seen)
         return seen
 
     def history(self) -> Iterator[Played]:
@@ -431,6 +433,7 @@ class Episode:
             twin._noise = Rng(self._noise.key, self._noise.counter)
         if self._log is not None:
             twin._log = list(self._log)
+        twin._seen, twin._written = {}, {}
         if seed is not None:
             state = self.game.clone(self._world.state)
             self.game.reseed(state, check_seed(seed))
