@@ -227,3 +227,13 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     subprocess.run([*command, "--resume"], check=True, capture_output=True)
     numbers = [record.number for record in read_records(record)]
     assert sorted(numbers) == list(range(max(done) + 2))
+
+
+def test_every_environment_gets_a_page(tmp_path: Path) -> None:
+    done = run("pages", str(tmp_path), "--namespace", "games")
+    assert "pages and an index" in done.stdout
+    page = (tmp_path / "games-KuhnPoker-v0.md").read_text("utf-8")
+    assert "Kuhn (1950)" in page
+    assert "you may play: pass, bet\n> " in page
+    index = (tmp_path / "README.md").read_text("utf-8")
+    assert "[games/TicTacToe-v0](games-TicTacToe-v0.md) | 2 | sequential | zero-sum" in index

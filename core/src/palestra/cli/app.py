@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from palestra.cli import checking, listing, making, playing
+from palestra.cli import checking, listing, making, pages, playing
 from palestra.version import __version__
 
 app = typer.Typer(
@@ -39,6 +39,7 @@ def start(
 app.command("list")(listing.list_environments)
 app.command("agents")(listing.list_agents)
 app.command("info")(listing.info)
+app.command("pages")(pages.pages_command)
 app.command("plugins")(listing.list_plugins)
 app.command("play")(playing.play_command)
 app.command("replay")(playing.replay_command)

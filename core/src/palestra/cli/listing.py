@@ -94,7 +94,7 @@ def info(env: EnvId) -> None:
     rows = Table(box=None, show_header=False, pad_edge=False)
     rows.add_column(style="bold")
     rows.add_column(overflow="fold")
-    for name, value in _facts(spec, game):
+    for name, value in facts_of(spec, game):
         rows.add_row(name, value)
     console = Console()
     console.print(f"{spec.id}\n", style="bold", markup=False)
@@ -103,7 +103,8 @@ def info(env: EnvId) -> None:
     console.print(rows)
 
 
-def _facts(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
+def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
+    """What is declared about an environment, as (name, value)."""
     options = ", ".join(f"{f.name}={getattr(game, f.name)!r}" for f in fields(game))
     agents = [a.name for a in registry().agents.values() if a.can_play(spec.id)]
     facts = [

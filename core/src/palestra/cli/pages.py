@@ -1,0 +1,133 @@
+"""`palestra pages`: a page of Markdown for every installed environment."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from palestra.agents import Decision, Turn
+from palestra.cli.listing import facts_of, seats_text
+from palestra.registry import load_game, registry
+from palestra.rng import Rng
+from palestra.runner import play
+from palestra.specs import EnvSpec, load_entry_point
+
+TURNS = 6  # of the conversation that is shown
+LONGEST = 3_000  # characters of it
+
+
+def pages_command(
+    folder: Annotated[Path, typer.Argument(help="Where the pages go; made if it is not there.")],
+    namespace: Annotated[str, typer.Option(help="Only this namespace.")] = "",
+) -> None:
+    """Write a page for every installed environment, and an index."""
+    specs = [s for s in registry().environments.values() if namespace in ("", s.namespace)]
+    folder.mkdir(parents=True, exist_ok=True)
+    for spec in specs:
+        (folder / page_name(spec)).write_text(page(spec), "utf-8")
+    (folder / "README.md").write_text(index(specs), "utf-8")
+    typer.echo(f"wrote {len(specs)} pages and an index to {folder}")
+
+
+def page_name(spec: EnvSpec) -> str:
+    return spec.id.replace("/", "-") + ".md"
+
+
+def index(specs: list[EnvSpec]) -> str:
+    """A table of environments, by family."""
+    rows = ["| environment | players | moves | payoffs | family |", "|---|---|---|---|---|"]
+    for spec in sorted(specs, key=lambda s: (s.family, s.id)):
+        link = f"[{spec.id}]({page_name(spec)})"
+        rows.append(
+            f"| {link} | {seats_text(spec)} | {spec.moves} | {spec.payoffs} | {spec.family} |"
+        )
+    return "\n".join(
+        [
+            "# Environments",
+            "",
+            "Written by `palestra pages` from specs, docstrings and one episode each.",
+            "",
+            *rows,
+            "",
+        ]
+    )
+
+
+def page(spec: EnvSpec) -> str:
+    """One environment: its rules, its facts, how to make it, and how it is played."""
+    kind = load_entry_point(spec.entry_point)
+    game = load_game(spec, {})
+    about = inspect.getdoc(inspect.getmodule(kind)) or ""
+    facts = [f"| {name} | {_cell(value)} |" for name, value in facts_of(spec, game)]
+    return "\n".join(
+        [
+            f"# {spec.id}",
+            "",
+            about,
+            "",
+            "## What a player is told",
+            "",
+            *[f"> {line}".rstrip() for line in game.rules(0).splitlines()],
+            "",
+            "## Facts",
+            "",
+            "| | |",
+            "|---|---|",
+            *facts,
+            "",
+            "## Make it",
+            "",
+            "```python",
+            *_making(spec),
+            "```",
+            "",
+            "## A conversation",
+            "",
+            "The first questions to one seat, with random legal answers:",
+            "",
+            "```text",
+            _conversation(spec),
+            "```",
+            "",
+        ]
+    )
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _making(spec: EnvSpec) -> list[str]:
+    several = spec.players[1] > 1
+    rivals = ', seat=0, opponents="random"' if several else ""
+    lines = ["import gymnasium as gym, palestra", ""]
+    if "array" in spec.observations:
+        lines.append(f'env = gym.make("palestra:{spec.id}"{rivals})')
+        lines.append(f'many = palestra.make("{spec.id}", view="batch", num_envs=1024)')
+    lines.append(f'env = gym.make("palestra:{spec.id}"{rivals}, obs="text")')
+    if several:
+        view = "parallel" if spec.moves != "sequential" else "aec"
+        lines.append(f'env = palestra.make("{spec.id}", view="{view}")')
+    return lines
+
+
+def _conversation(spec: EnvSpec) -> str:
+    """What the first seat that is asked sees and answers in one random episode."""
+    told: list[str] = []
+    first: list[int] = []
+
+    def answer(turn: Turn) -> Any:
+        action = turn.sample(rng)
+        first.extend([turn.player] if not first else [])
+        if turn.player == first[0] and len(told) < 2 * TURNS:
+            told.extend([turn.text, f"> {turn.action_text(action)}\n"])
+        return Decision(action, text=turn.action_text(action))
+
+    rng = Rng.seeded(0)
+    game = load_game(spec, {})
+    play(spec, agents=[answer] * game.num_players, max_steps=4 * TURNS)
+    text = "\n".join(told).strip()
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
