@@ -1,7 +1,7 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
-    [language_models]
+    [language_models] [order_book]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ SUITES = (
     "training",
     "rewards",
     "language_models",
+    "order_book",
 )
 DISTRIBUTIONS = (
     "numpy",
@@ -34,6 +35,7 @@ DISTRIBUTIONS = (
     "jax",
     "stable_baselines3",
     "supersuit",
+    "bourse",
 )
 START, END = "<!-- results -->", "<!-- end of results -->"
 

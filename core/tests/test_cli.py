@@ -229,9 +229,9 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert sorted(numbers) == list(range(max(done) + 2))
 
 
-def test_every_environment_gets_a_page(tmp_path: Path) -> None:
+def test_every_environment_gets_a_page(run: Run, tmp_path: Path) -> None:
     done = run("pages", str(tmp_path), "--namespace", "games")
-    assert "pages and an index" in done.stdout
+    assert "pages and an index" in done.out
     page = (tmp_path / "games-KuhnPoker-v0.md").read_text("utf-8")
     assert "Kuhn (1950)" in page
     assert "you may play: pass, bet\n> " in page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -282,3 +282,24 @@ def test_a_fork_reads_a_transcript_of_its_own() -> None:
     episode.act({0: 0})
     assert [event.data["action"] for event in episode.transcript(0)] == [0]
     assert [event.data["action"] for event in twin.transcript(0)] == [4]
+
+
+class Briefly(LastOneStanding):
+    """A game whose moves are told in fewer words than there are moves."""
+
+    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+        return f"any of {len(moves)} moves"
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_game_with_many_moves_says_what_is_legal_in_its_own_words(compiled: bool) -> None:
+    game = Briefly()
+    episode = Episode(game, 0, compiled=compiled)
+    (player, *_) = episode.to_act
+    said = f"any of {len(episode.legal_actions(player))} moves"
+    assert episode.legal_text(player) == said
+    assert said in episode.prompt(player)
+    with pytest.raises(InvalidAction, match=said):
+        episode.parse(player, "nonsense")
+    with pytest.raises(InvalidAction, match=said):
+        game.check(episode.state, player, 99)

@@ -238,18 +238,27 @@ class ArrayGame(Game[Record, int]):
 
     def parse(self, state: Record, player: int, text: str) -> int:
         """Read a move: the text of a legal action, alone or as the last one in brackets."""
-        written = {
-            self.action_text(state, player, a): a for a in allowed(self.legal(state, player))
-        }
+        written = self._written(state, player, self.legal(state, player))
         for candidate in (text.strip(), *reversed(_bracketed(text)), *_last_word(text)):
             for name, action in written.items():
                 if candidate.casefold() == name.casefold():
                     return int(action)
-        legal = ", ".join(written)
+        legal = self.legal_text(state, player, written)
         raise InvalidAction(text, legal, next(iter(written), ""), "no legal move found")
 
     def action_text(self, state: Record, player: int, action: int) -> str:
         return str(action)
+
+    def legal_text(self, state: Record, player: int, moves: Mapping[str, int]) -> str:
+        """What a player may do now, in one line; by default all legal `moves`, as written.
+
+        A game with many moves may say the same in fewer words.
+        """
+        return ", ".join(moves)
+
+    def _written(self, state: Record, player: int, mask: Mask) -> dict[str, int]:
+        """Legal moves by their text."""
+        return {self.action_text(state, player, move): move for move in allowed(mask)}
 
     def action_space(self, player: int) -> spaces.Discrete:
         return self._discrete
@@ -268,9 +277,10 @@ class ArrayGame(Game[Record, int]):
         mask = self.legal(state, player)
         number = action_number(action)
         if number is None or not 0 <= number < len(mask) or not mask[number]:
-            legal = [self.action_text(state, player, a) for a in allowed(mask)]
+            moves = self._written(state, player, mask)
+            legal, example = self.legal_text(state, player, moves), next(iter(moves), "")
             why = f"action {action!r} is not legal for {self.players[player]}"
-            raise InvalidAction(action, ", ".join(legal), legal[0] if legal else "", why)
+            raise InvalidAction(action, legal, example, why)
 
     def sample(self, state: Record, player: int, rng: Rng) -> int:
         return int(rng.choice(allowed(self.legal(state, player))))

@@ -218,7 +218,7 @@ class Episode:
     def legal_text(self, player: int) -> str:
         """What a player may do now, in one line."""
         if type(self._world) is ArrayWorld:
-            return ", ".join(self._moves(player))
+            return self._world.game.legal_text(self._world.state, player, self._moves(player))
         return str(self.game.legal(self._world.state, player))
 
     def legal_texts(self, player: int) -> list[str]:

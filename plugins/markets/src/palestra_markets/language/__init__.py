@@ -1,0 +1,1 @@
+"""Economic games of words for two, after GLEE."""

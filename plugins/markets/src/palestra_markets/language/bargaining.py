@@ -1,0 +1,281 @@
+"""Alternating offers: two players divide a sum that loses worth to each of them every round.
+
+In each round one player proposes how to divide the sum, with words if he likes, and the other
+accepts or rejects; then it is the other's turn to propose. An agreement in round t (from 0) pays
+each player his share times his own discount to the power of t; no agreement pays nothing. The
+game has a known last round, or with `unbounded` none that anybody knows of, and is then broken off
+after `rounds`. With `complete` information both discounts are known to both; otherwise each
+player knows his own.
+
+The game is that of A. Rubinstein, "Perfect equilibrium in a bargaining model", Econometrica 50,
+1982; its parameters are those of the bargaining family of E. Shapira et al., "GLEE: A Unified
+Framework and Benchmark for Language-based Economic Environments", 2024. Known answers checked:
+the opener's share (1 - d1) / (1 - d0 d1) without an end, and backward induction with one.
+
+The array view is a float32 vector of 7 numbers:
+
+    seat, round, last round (0: none that is known)
+    own discount, the other's (0: not told)
+    whether an offer stands to this player, and what it leaves him
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    only,
+)
+
+DISCOUNTS = (0.8, 0.9, 0.95, 1.0)  # what discounts are drawn from
+
+
+class Propose(TextAction, frozen=True):
+    """Propose what you get of the sum; the other gets the rest."""
+
+    share: int
+    text: str = ""
+
+
+class Accept(TextAction, frozen=True):
+    """Accept the proposal."""
+
+
+class Reject(TextAction, frozen=True):
+    """Reject the proposal; in the next round you propose."""
+
+
+@dataclass(slots=True)
+class Talks:
+    """The state: discounts, the round, and what the proposer of this round asks for himself."""
+
+    rng: Rng
+    discounts: tuple[float, float]
+    round: int = 0
+    asked: int | None = None
+    ended: str = ""  # "deal" or "time"
+
+
+@dataclass(frozen=True)
+class Bargaining(TextGame[Talks]):
+    """You and another player divide a sum of money by making offers in turn.
+
+    In every round one of you proposes a division and the other accepts or rejects it; after a
+    rejection the other proposes, in the next round. Waiting costs: with every round, your share is
+    worth less to you by a factor of your own, your discount, and the other's by his. If you never
+    agree, nobody is paid. In your turn write one of:
+    Propose(share=60, text='I think this is fair.') to propose what YOU get, leaving the rest to
+    the other; words are optional;
+    Accept() to accept the proposal, which ends the game;
+    Reject() to reject it.
+    """
+
+    total: int = 100
+    rounds: int = 12
+    unbounded: bool = False
+    discount_0: float | None = None
+    discount_1: float | None = None
+    complete: bool = True
+    messages: bool = True
+    message_limit: int = 300
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 2
+    deterministic = True
+    reward_terms = ("deal",)
+    action_types = (Propose, Accept, Reject)
+
+    def __post_init__(self) -> None:
+        for name in ("total", "rounds", "message_limit"):
+            if not 1 <= getattr(self, name) <= 1_000_000:
+                raise InvalidOption(f"{name} must be from 1 to 1000000, not {getattr(self, name)}")
+        for name in ("discount_0", "discount_1"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= 1:
+                raise InvalidOption(
+                    f"{name} must be above 0 and at most 1, or None to draw one, not {value}"
+                )
+
+    # What follows from the options
+
+    @property
+    def perfect_information(self) -> bool:  # type: ignore[override]
+        return self.complete
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, float(self.total))
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Every share without words, then the two answers."""
+        return (*(Propose(share) for share in range(self.total + 1)), Accept(), Reject())
+
+    @cached_property
+    def _proposals(self) -> Grammar:
+        words = Text(self.message_limit if self.messages else 0, ("",))
+        return Grammar((Option(Propose, {"share": Integer(0, self.total), "text": words}),))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Talks:
+        rng = Rng.seeded(seed)
+        drawn = rng.choice(DISCOUNTS), rng.choice(DISCOUNTS)
+        first = drawn[0] if self.discount_0 is None else self.discount_0
+        second = drawn[1] if self.discount_1 is None else self.discount_1
+        return Talks(rng, (first, second))
+
+    def to_act(self, state: Talks) -> tuple[int, ...]:
+        if state.ended:
+            return ()
+        return (proposer(state) if state.asked is None else 1 - proposer(state),)
+
+    def legal(self, state: Talks, player: int) -> Grammar:
+        return self._proposals if state.asked is None else ANSWERS
+
+    def step(self, state: Talks, actions: Mapping[int, Any]) -> Step:
+        ((player, action),) = actions.items()
+        if isinstance(action, Propose):
+            state.asked = action.share
+            return Step(events=[self._proposed(player, action)])
+        name = self.players[player]
+        if isinstance(action, Accept):
+            state.ended = "deal"
+            paid = {seat: {"deal": worth} for seat, worth in enumerate(self.worths(state)) if worth}
+            return Step(paid, events=[Event("answer", f"{name} accepts.", {"player": player})])
+        events = [Event("answer", f"{name} rejects.", {"player": player})]
+        state.asked = None
+        state.round += 1
+        if state.round >= self.rounds:
+            state.ended = "time"
+            events.append(Event("end", "The talks are over: no deal."))
+        return Step(events=events)
+
+    def _proposed(self, player: int, action: Propose) -> Event:
+        rest = self.total - action.share
+        name, other = self.players[player], self.players[1 - player]
+        text = f"{name} proposes {action.share} for himself and {rest} for {other}."
+        if action.text:
+            text += f" He says: {action.text}"
+        data = {"player": player, "share": action.share, "text": action.text}
+        return Event("proposal", text, data)
+
+    def shares(self, state: Talks) -> tuple[int, int]:
+        """What the standing proposal gives each player, undiscounted."""
+        asked = state.asked or 0
+        both = (asked, self.total - asked)
+        return both if proposer(state) == 0 else both[::-1]
+
+    def worths(self, state: Talks) -> tuple[float, float]:
+        """What the standing proposal is worth to each player in this round."""
+        first, second = self.shares(state)
+        d0, d1 = state.discounts
+        return first * d0**state.round, second * d1**state.round
+
+    def outcome(self, state: Talks) -> Outcome | None:
+        if state.ended == "deal":
+            return Outcome(("score", "score"), self.worths(state), "They agreed.")
+        if state.ended:
+            result = "truncated" if self.unbounded else "none"
+            return Outcome((result, result), (0.0, 0.0), "They did not agree.")  # type: ignore[arg-type]
+        return None
+
+    def truncated(self, state: Talks) -> bool:
+        return state.ended == "time" and self.unbounded
+
+    def opening(self, state: Talks) -> Sequence[Event]:
+        ends = "no last round" if self.unbounded else f"{self.rounds} rounds"
+        table = Event("table", f"There is {self.total} to divide, and {ends}.")
+        told = []
+        for player, discount in enumerate(state.discounts):
+            name = self.players[player]
+            text = f"With every round, what {name} gets is worth {discount:g} times as much."
+            audience = None if self.complete else only(player)
+            told.append(Event("discount", text, {"player": player, "discount": discount}, audience))
+        return [table, *told]
+
+    def determinize(self, state: Talks, player: int, rng: Rng) -> Talks:
+        """Draw the other's discount anew."""
+        copy = self.clone(state)
+        if not self.complete:
+            drawn = rng.choice(DISCOUNTS)
+            own = state.discounts[player]
+            copy.discounts = (own, drawn) if player == 0 else (drawn, own)
+        return copy
+
+    # What a player sees
+
+    def describe(self, state: Talks, player: int) -> str:
+        own, other = state.discounts[player], state.discounts[1 - player]
+        theirs = f"the other's {other:g}" if self.complete else "the other's is not known to you"
+        of = "" if self.unbounded else f" of {self.rounds}"
+        return "\n".join(
+            [
+                f"You are {self.players[player]}. There is {self.total} to divide.",
+                f"Round {state.round + 1}{of}. Your discount is {own:g}, {theirs}.",
+                self._standing(state, player),
+            ]
+        )
+
+    def _standing(self, state: Talks, player: int) -> str:
+        if state.asked is None:
+            return "There is no proposal yet in this round."
+        share = self.shares(state)[player]
+        if proposer(state) == player:
+            return f"Your proposal stands: {share} for you, {self.total - share} for the other."
+        return f"Proposal to you: {share} for you, {self.total - share} for the other."
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        top = np.array([1, self.rounds, self.rounds, 1, 1, 1, self.total], np.float32)
+        return spaces.Box(np.zeros(7, np.float32), top, dtype=np.float32)
+
+    def observe(self, state: Talks, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout; an own proposal shows what it keeps."""
+        own, other = state.discounts[player], state.discounts[1 - player]
+        mine = state.asked is not None and proposer(state) != player
+        share = 0 if state.asked is None else self.shares(state)[player]
+        last = 0 if self.unbounded else self.rounds
+        known = other if self.complete else 0.0
+        return np.array([player, state.round, last, own, known, mine, share], np.float32)
+
+    def scene(self, state: Talks, player: int | None = None) -> Scene:
+        shares = (0, 0) if state.asked is None else self.shares(state)
+        bars = [
+            Bar(name, float(share), float(self.total), seat)
+            for seat, (name, share) in enumerate(zip(self.players, shares, strict=True))
+        ]
+        by = self.players[proposer(state)]
+        line = "no proposal" if state.asked is None else f"proposed by {by}"
+        return Scene(bars=tuple(bars), lines=(f"Round {state.round + 1}: {line}.",))
+
+
+ANSWERS = Grammar((Option(Accept), Option(Reject)))
+
+
+def proposer(state: Talks) -> int:
+    """Who proposes in this round."""
+    return state.round % 2

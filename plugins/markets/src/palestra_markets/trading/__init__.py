@@ -1,0 +1,1 @@
+"""Trading on an order book."""

@@ -1,0 +1,45 @@
+"""Numbers over a record of the double auction."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from palestra import EpisodeRecord
+
+from palestra_markets.trading.schedules import Equilibrium, equilibrium
+
+
+def optimum(record: EpisodeRecord) -> Equilibrium:
+    """The competitive outcome of the values and costs that were dealt."""
+    dealt: list[Any] = [event.data for event in record.opening if event.kind == "deal"]
+    demand = [deal["units"] for deal in dealt if deal["role"] == "buyer"]
+    supply = [deal["units"] for deal in dealt if deal["role"] == "seller"]
+    return equilibrium(demand, supply)
+
+
+def market_efficiency(record: EpisodeRecord) -> float:
+    """Surplus earned over the most that could be earned; 1 where there is nothing to gain."""
+    best = optimum(record).surplus * int(record.options["periods"])
+    earned = sum(record.returns)
+    return earned / best if best else 1.0 + earned
+
+
+def buyers_share(record: EpisodeRecord) -> float:
+    """The buyers' part of the surplus earned; one half where none was."""
+    buyers = sum(event.data.get("role") == "buyer" for event in record.opening)
+    total = sum(record.returns)
+    return sum(record.returns[:buyers]) / total if total else 0.5
+
+
+def price_error(record: EpisodeRecord) -> float:
+    """Smith's coefficient of convergence: the root mean square deviation of the prices of trades
+    from the equilibrium price, over that price; 0 without a trade.
+    """
+    price = optimum(record).price
+    trades = [event.data for event in record.events if event.kind == "trade"]
+    units = sum(trade["quantity"] for trade in trades)
+    if not units:
+        return 0.0
+    squares = sum(trade["quantity"] * (trade["price"] - price) ** 2 for trade in trades)
+    return sqrt(squares / units) / price

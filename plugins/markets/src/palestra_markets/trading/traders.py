@@ -1,0 +1,315 @@
+"""Traders of the literature for `markets/DoubleAuction-v0`: zero intelligence, ZIP and GD.
+
+Each decides one unit at a time, from its own array view and from what the market has heard.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from palestra import Agent, Decision, Event, InvalidOption, Rng, Turn
+
+from palestra_markets.trading.double_auction import (
+    PASS,
+    RECENT,
+    SHOWN,
+    DoubleAuction,
+    order_action,
+)
+from palestra_markets.trading.order_book import BID
+
+BOOK = 7 + RECENT  # where the book begins in the array view, counted from the own trades
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a trader can see in front of him: his next unit, the best prices, the legal prices."""
+
+    game: DoubleAuction
+    player: int
+    side: int
+    units: tuple[int, ...]  # values or costs, best first
+    traded: int  # units traded this period
+    best_bid: int  # 0 for none
+    best_ask: int  # 0 for none
+    lowest: int  # of the prices he may quote; none if above `highest`
+    highest: int
+
+    @classmethod
+    def of(cls, turn: Turn) -> Desk:
+        game = turn.game
+        if not isinstance(game, DoubleAuction):
+            raise InvalidOption(f"traders play markets/DoubleAuction-v0, not {turn.env}")
+        seen = np.asarray(turn.observation).astype(int).tolist()
+        at = 1 + max(game.units)
+        bid, ask = seen[at + BOOK], seen[at + BOOK + 2 * SHOWN]
+        low, high = 1, game.max_price
+        if game.improve:
+            low, high = (bid + 1, high) if seen[0] == BID else (low, (ask or high + 1) - 1)
+        units = tuple(seen[1 : 1 + game.units[seen[0]]])
+        return cls(game, turn.player, seen[0], units, seen[at], bid, ask, low, high)
+
+    @property
+    def limit(self) -> int:
+        """Value or cost of the next unit."""
+        return self.units[self.traded]
+
+    def quote(self, price: float) -> int:
+        """The action of one unit at a price; pass where the market does not take it."""
+        whole = min(max(round(price), 1), self.game.max_price)
+        if not self.lowest <= whole <= self.highest:
+            return PASS  # a quote that does not improve on the best
+        return order_action(self.game.config, whole, 1)
+
+
+class Trader(Agent):
+    """A trader that draws from a generator of its own."""
+
+    def __init__(self, *, seed: int | None = None) -> None:
+        self._rng = Rng.seeded(seed, stream=3)
+
+    def reseed(self, seed: int) -> None:
+        self._rng = Rng.seeded(seed, stream=3)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn, Desk.of(turn))) for turn in turns]
+
+    @abstractmethod
+    def _choose(self, turn: Turn, desk: Desk) -> int: ...
+
+
+class ZeroIntelligence(Trader):
+    """Quotes a price drawn at random, after Gode and Sunder (JPE 1993).
+
+    Constrained (ZI-C), from those that cannot lose money; unconstrained (ZI-U), from all.
+    """
+
+    def __init__(self, *, constrained: bool = True, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
+        self._constrained = constrained
+
+    def _choose(self, turn: Turn, desk: Desk) -> int:
+        low, high = 1, desk.game.max_price
+        if self._constrained and desk.side == BID:
+            high = desk.limit
+        elif self._constrained:
+            low = desk.limit
+        return desk.quote(self._rng.between(low, high))
+
+
+@dataclass(slots=True)
+class Margin:
+    """The profit margin at which one unit is quoted, and its last change in price."""
+
+    limit: int
+    margin: float
+    change: float = 0.0
+
+    @property
+    def price(self) -> float:
+        return self.limit * (1 + self.margin)
+
+    def aim(self, target: float, memory: Memory) -> None:
+        """Move the price towards a target by the Widrow-Hoff rule with momentum."""
+        step = memory.rate * (target - self.price)
+        self.change = memory.momentum * self.change + (1 - memory.momentum) * step
+        margin = (self.price + self.change) / self.limit - 1
+        self.margin = min(0.0, margin) if memory.side == BID else max(0.0, margin)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one ZIP trader keeps: parameters drawn once, and a margin for every unit."""
+
+    side: int
+    rate: float
+    momentum: float
+    units: list[Margin]
+    heard: int = 0  # events of the transcript already learnt from
+
+
+class Zip(Trader):
+    """Zero intelligence plus: quotes at a profit margin that follows what the market accepts.
+
+    The rules, and the ranges parameters are drawn from, are those of D. Cliff, "Minimal-
+    intelligence agents for bargaining behaviors in market-based environments", HP Labs 1997. A
+    seller raises his margin when a trade was at his price or higher; he lowers it when a trade that
+    a bid accepted, or an ask that stood unaccepted, his own included, was at his price or lower.
+    Buyers mirror him. Two things go beyond the paper, whose traders have one unit and quote what
+    they like: every unit learns a margin of its own, and where quotes must improve on the best, a
+    trader who cannot learns from that best quote as one that stands unaccepted.
+    """
+
+    def __init__(self, *, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
+        self._memory: dict[tuple[int, int], Memory] = {}
+
+    def forget(self, episode_key: int) -> None:
+        self._memory = {key: m for key, m in self._memory.items() if key[0] != episode_key}
+
+    def _choose(self, turn: Turn, desk: Desk) -> int:
+        key = turn.episode_key, turn.player
+        if key not in self._memory:
+            self._memory[key] = self._draw(desk)
+        memory = self._memory[key]
+        log = turn.transcript
+        for shout in shouts(log[memory.heard :]):
+            self._learn(memory, desk.traded, shout)
+        memory.heard = len(log)
+        action = desk.quote(memory.units[desk.traded].price)
+        if action == PASS:
+            best = desk.best_bid if desk.side == BID else desk.best_ask
+            self._learn(memory, desk.traded, Shout(turn.player, desk.side, best))
+        return action
+
+    def _draw(self, desk: Desk) -> Memory:
+        rng = self._rng
+        margin = (-1 if desk.side == BID else 1) * (0.05 + 0.3 * rng.random())
+        units = [Margin(limit, margin) for limit in desk.units]
+        return Memory(desk.side, 0.1 + 0.4 * rng.random(), 0.1 * rng.random(), units)
+
+    def _learn(self, memory: Memory, traded: int, shout: Shout) -> None:
+        """Adjust every unit to a quote; units already traded only ever raise their margin."""
+        sign = -1 if memory.side == BID else 1  # a seller's gain rises with the price
+        yields = (shout.side == memory.side) != shout.accepted
+        for place, unit in enumerate(memory.units):
+            own = sign * round(unit.price)  # as it would be quoted
+            if shout.accepted and sign * shout.price >= own:
+                unit.aim(self._target(shout.price, sign), memory)
+            elif yields and place >= traded and sign * shout.price <= own:
+                unit.aim(self._target(shout.price, -sign), memory)
+
+    def _target(self, price: int, direction: int) -> float:
+        """A price a little above or below one that was heard."""
+        relative = 1 + direction * 0.05 * self._rng.random()
+        return relative * price + direction * 0.05 * self._rng.random()
+
+
+class GjerstadDickhaut(Trader):
+    """Quotes the price with the highest expected surplus under beliefs formed from the market.
+
+    S. Gjerstad and J. Dickhaut, "Price formation in double auctions", Games and Economic Behavior
+    22, 1998. The belief that an ask will be accepted at a price is
+
+        (asks accepted at or above + bids at or above)
+        / (those + asks not accepted at or below),
+
+    mirrored for bids, over the quotes that led to the last `memory` trades, and interpolated
+    between the prices that were heard by cubics with slope zero there.
+    """
+
+    def __init__(self, *, memory: int = 5, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
+        if memory < 1:
+            raise InvalidOption(f"gd: memory must be at least 1 trade, not {memory}")
+        self._trades = memory
+
+    def _choose(self, turn: Turn, desk: Desk) -> int:
+        heard = recent(shouts(turn.transcript), self._trades)
+        low, high = desk.lowest, desk.highest
+        if desk.side == BID:
+            high = min(high, desk.limit, desk.best_ask or high)
+        else:
+            low = max(low, desk.limit, desk.best_bid or low)
+        if low > high:
+            return PASS
+        prices = np.arange(low, high + 1)
+        believed = beliefs(heard, desk, prices)
+        gains = (desk.limit - prices if desk.side == BID else prices - desk.limit) * believed
+        if gains.max() <= 0:
+            return desk.quote(prices[-1] if desk.side == BID else prices[0])
+        return desk.quote(float(prices[int(gains.argmax())]))
+
+
+# What the market has heard
+
+
+@dataclass(slots=True)
+class Shout:
+    """A quote: who, which side, at what price, and whether it was traded on.
+
+    An order that meets one on the book is the acceptance of that quote, and not heard as a quote of
+    its own: `price` is the trade's, `side` the accepting order's, and `accepted` at once.
+    """
+
+    player: int
+    side: int
+    price: int
+    accepted: bool = False
+    taken: list[int] = field(default_factory=list)  # prices of earlier quotes this one accepted
+
+
+def shouts(events: Sequence[Event]) -> list[Shout]:
+    """The quotes and trades of a transcript, in order."""
+    found: list[Shout] = []
+    for event in events:
+        if event.kind == "order":
+            data: Any = event.data
+            side = BID if data["side"] == "bid" else 1 - BID
+            found.append(Shout(data["player"], side, data["price"], data["traded"] > 0))
+        elif event.kind == "trade" and found:
+            found[-1].price = event.data["price"]
+            found[-1].taken.append(event.data["price"])
+    return found
+
+
+def recent(heard: Sequence[Shout], trades: int) -> Sequence[Shout]:
+    """The shouts that led to the last few trades, and those since."""
+    ends = [place for place, shout in enumerate(heard) if shout.accepted]
+    return heard[ends[-trades - 1] + 1 :] if len(ends) > trades else heard
+
+
+def beliefs(heard: Sequence[Shout], desk: Desk, prices: Any) -> Any:
+    """The believed chance that a quote of the trader's side at each price is accepted."""
+    top = desk.game.max_price + 1
+    sign = -1 if desk.side == BID else 1  # counted from the trader's bad end: high is ambitious
+    accepted, refused, others = quotes(heard, desk.side)
+    knots = sorted({*accepted, *refused, *others} - {0, top})
+    chances = [chance(price, accepted, refused, others, sign) for price in knots]
+    ends = (1.0, 0.0) if sign > 0 else (0.0, 1.0)
+    at, known = np.array([0, *knots, top]), np.array([ends[0], *chances, ends[1]])
+    known = np.maximum.accumulate(known) if sign < 0 else np.minimum.accumulate(known)
+    right = np.clip(np.searchsorted(at, prices, side="left"), 1, len(at) - 1)
+    share = (prices - at[right - 1]) / (at[right] - at[right - 1])
+    smooth = share * share * (3 - 2 * share)  # the cubic with slope zero at both ends
+    found = known[right - 1] + smooth * (known[right] - known[right - 1])
+    if desk.side == BID and desk.best_ask:
+        found = np.where(prices >= desk.best_ask, 1.0, found)
+    if desk.side != BID and desk.best_bid:
+        found = np.where(prices <= desk.best_bid, 1.0, found)
+    return found
+
+
+def quotes(heard: Sequence[Shout], side: int) -> tuple[list[int], list[int], list[int]]:
+    """Prices of a side's quotes that were accepted and that were not, and of the other side's."""
+    accepted: list[int] = []
+    standing: list[int] = []
+    others: list[int] = []
+    for shout in heard:
+        if shout.accepted and shout.side != side:
+            for price in shout.taken:
+                accepted.append(price)
+                if price in standing:
+                    standing.remove(price)
+            others += shout.taken  # the acceptance is a quote of the other side at that price
+        elif shout.accepted:
+            accepted += shout.taken
+        elif shout.side == side:
+            standing.append(shout.price)
+        else:
+            others.append(shout.price)
+    return accepted, standing, others
+
+
+def chance(
+    price: int, accepted: Sequence[int], refused: Sequence[int], others: Sequence[int], sign: int
+) -> float:
+    """Gjerstad and Dickhaut's frequency at one price."""
+    good = sum(sign * p >= sign * price for p in accepted)
+    good += sum(sign * p >= sign * price for p in others)
+    bad = sum(sign * p <= sign * price for p in refused)
+    return good / (good + bad) if good + bad else 0.0

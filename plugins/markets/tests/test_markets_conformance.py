@@ -1,0 +1,36 @@
+"""Every market through the conformance kit."""
+
+from __future__ import annotations
+
+import pytest
+from palestra.testing import check, conformance
+
+VARIANTS = {
+    "markets/Bargaining-v0": {"complete": False, "unbounded": True, "total": 20},
+    "markets/DoubleAuction-v0": {
+        "max_price": 30,
+        "lot": 3,
+        "periods": 2,
+        "rounds": 30,
+        "improve": True,
+    },
+}
+
+test_conformance = conformance("palestra_markets", variants=VARIANTS)
+
+FIXED = {
+    "demand": ((30, 20, 10), (25, 15, 5)),
+    "supply": ((5, 12, 24), (8, 16, 28)),
+    "num_players": 4,
+    "max_price": 30,
+    "rounds": 30,
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["secrets_stay_hidden", "transcripts_keep_secrets", "compiled_equals_interpreted", "pickles"],
+)
+def test_a_fixed_schedule_conforms_too(name: str) -> None:
+    (verdict,) = check("markets/DoubleAuction-v0", only=[name], **FIXED)
+    assert verdict.status == "passed", verdict.detail
