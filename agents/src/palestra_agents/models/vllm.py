@@ -141,7 +141,7 @@ class _Engine:
             if self.loaded and current_platform.is_cpu():
                 hint = " (a CPU carries one vLLM engine a process, and one is open)"
             raise ModelError(f"vLLM cannot load {model}: {error}{hint}") from error
-        self._key, self._users = key, 0
+        self._key, self.users = key, 0
         self._adapters: dict[str, Any] = {}
 
     @classmethod
@@ -149,7 +149,7 @@ class _Engine:
         key = f"{model} {sorted(options.items())}"
         if key not in cls.loaded:
             cls.loaded[key] = cls(key, model, options)
-        cls.loaded[key]._users += 1
+        cls.loaded[key].users += 1
         return cls.loaded[key]
 
     def adapter(self, folder: str | None) -> Any:
@@ -166,8 +166,8 @@ class _Engine:
 
     def leave(self) -> None:
         """One user less; the last frees the memory."""
-        self._users -= 1
-        if self._users <= 0 and self._key in self.loaded:
+        self.users -= 1
+        if self.users <= 0 and self._key in self.loaded:
             del self.loaded[self._key], self.llm
             gc.collect()
 
