@@ -13,8 +13,9 @@ from palestra import ArrayGame
 from palestra.registry import load_game
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "grid/Foraging-v0": [{}, {"num_players": 3, "sight": 2}],
-    "games/ConnectFour-v0": [{}, {"rows": 4, "columns": 5}],
+    "grid/Foraging-v0": [{}, {"num_players": 3, "sight": 2, "scripted_seats": [2]}],
+    "games/ConnectFour-v0": [{}, {"rows": 4, "columns": 5, "scripted_seats": [1]}],
+    "games/TicTacToe-v0": [{}, {"scripted_seats": [0]}],
 }
 ROWS, STEPS = 4, 24
 
@@ -40,10 +41,10 @@ def compare(env: str, options: dict[str, Any], mode: str) -> None:
             gpu.random_actions()
             gpu.step()
         else:
+            rows = gpu.save()  # the CPU has drawn its noise; let the other know
+            rows["noise"] = cpu.rows["noise"]
+            gpu.load(rows)
             gpu.step(cpu.actions.copy())
-            noise = gpu.save()  # the CPU has drawn its noise; let the other know
-            noise["noise"] = cpu.rows["noise"]
-            gpu.load(noise)
         cpu.step()
         found = differing(cpu.rows, gpu.save())
         assert not found, f"{where}, step {step}: {found} differ"

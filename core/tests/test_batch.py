@@ -247,3 +247,71 @@ def test_noise_of_random_seats_is_spread_over_all_moves() -> None:
     counts = np.bincount(batch.random_actions()[:, 0], minlength=9)
     assert counts.min() > 2_000 / 9 * 0.7
     assert counts.max() < 2_000 / 9 * 1.3
+
+
+SCRIPTED = [env for env in IDS if palestra.game(env).has_script]
+
+
+@pytest.mark.parametrize("env", SCRIPTED)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_scripted_seats_play_the_game_s_own_script(env: str, compiled: bool) -> None:
+    game = palestra.game(env)
+    others = list(range(1, game.num_players))
+    batch = Batch(game, 4, scripted_seats=others, autoreset="disabled", compiled=compiled)
+    batch.reset(3)
+    episodes = [Episode(game, seed, compiled=False) for seed in batch.episode_seeds]
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        actions = (rng.random(batch.masks.shape) * batch.masks).argmax(2)
+        acting = batch.acting.copy()
+        batch.step(actions)
+        for row, episode in enumerate(episodes):
+            if acting[row, 0]:
+                play_scripted(batch, row, episode, int(actions[row, 0]))
+                agree(batch, row, episode)
+
+
+def play_scripted(batch: Batch, row: int, episode: Episode, action: int) -> None:
+    """Play a learner's action, and what the others are seen to have answered."""
+    while True:
+        played = {p: int(batch.actions[row, p]) for p in episode.to_act if p > 0}
+        for player, answer in played.items():
+            wanted = batch.game.script(batch.game.config, episode.state, player)
+            if wanted >= 0 and episode.action_mask(player)[wanted]:
+                assert answer == wanted
+        episode.act(played | ({0: action} if 0 in episode.to_act else {}))
+        if episode.over or 0 in episode.to_act:
+            return
+
+
+def test_the_script_is_an_agent_and_an_opponent() -> None:
+    records = palestra.play("games/ConnectFour-v0", agents=["scripted", "random"], episodes=100)
+    assert sum(record.returns[0] for record in records) > 90
+    env: Any = gymnasium.make_vec(
+        "palestra:games/TicTacToe-v0",
+        num_envs=64,
+        vectorization_mode="vector_entry_point",
+        opponents="scripted",
+    )
+    _, info = env.reset(seed=0)
+    rng, paid = np.random.default_rng(0), []
+    for _ in range(60):
+        choices = (rng.random(info["action_mask"].shape) * info["action_mask"]).argmax(1)
+        _, rewards, *_, info = env.step(choices)
+        paid += [reward for reward in rewards.tolist() if reward]
+    assert np.mean(paid) < -0.8
+    env.close()
+
+
+def test_a_game_without_a_script_says_so() -> None:
+    with pytest.raises(InvalidOption, match="KuhnPoker has no script for opponents"):
+        Batch(palestra.game("games/KuhnPoker-v0"), 2, scripted_seats=[1])
+    with pytest.raises(InvalidOption, match="games/KuhnPoker-v0 has no script"):
+        palestra.play("games/KuhnPoker-v0", agents=["scripted", "random"])
+    named = palestra.make(
+        "games/ConnectFour-v0", view="batch", num_envs=2, random_seats=[0], scripted_seats=[1]
+    )
+    named.reset(seed=0)
+    assert named.rows["over"].all(), "nobody outside is to act, so it has played to the end"
+    with pytest.raises(InvalidOption, match="seat 7 is not one of 0 to 1"):
+        Batch(palestra.game("games/ConnectFour-v0"), 2, random_seats=[7])

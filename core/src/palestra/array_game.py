@@ -77,6 +77,19 @@ class ArrayGame(Game[Record, int]):
     @abstractmethod
     def sense(config: Any, state: Record, player: int, view: Any) -> None: ...
 
+    @staticmethod
+    def script(config: Any, state: Record, player: int) -> int:
+        """The game's own scripted player, if it has one: an action, or -1 for any legal one.
+
+        It compiles with the rules, so that opponents play inside the loop of a batch, and is the
+        agent `scripted` everywhere else. It reads only what `player` sees.
+        """
+        return -1
+
+    @property
+    def has_script(self) -> bool:
+        return type(self).script is not ArrayGame.script
+
     def constants(self) -> Mapping[str, Any]:
         """The numbers the rules may read as `config.name`: by default every numeric option."""
         options: Mapping[str, Any] = getattr(self, "__dataclass_fields__", {})

@@ -29,8 +29,9 @@ class Batch:
 
     `autoreset` is Gymnasium's: "next_step" (a finished row is dealt again by the next step, which
     ignores its actions), "same_step" (dealt at once; last sights in `final_observations`) or
-    "disabled" (it stays finished until `reset`). `random_seats` play random legal moves by
-    themselves inside the loop, and a step runs on to the next turn of somebody else.
+    "disabled" (it stays finished until `reset`). `random_seats` play random legal moves and
+    `scripted_seats` the game's own `script` by themselves inside the loop; a step runs on to the
+    next turn of somebody else.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Batch:
         seed: int | None = None,
         autoreset: str = "next_step",
         random_seats: Sequence[int] = (),
+        scripted_seats: Sequence[int] = (),
         threads: int = 1,
         compiled: bool | None = None,
     ) -> None:
@@ -55,7 +57,7 @@ class Batch:
         self._driver = batch_driver_for(game, numba_installed() if compiled is None else compiled)
         self.rows = np.zeros(num_envs, row_dtype(game))
         self.rows["active"] = 1
-        self._table = make_table(game, random_seats)
+        self._table = make_table(game, random_seats, scripted_seats)
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = np.zeros(kept, game.frame_dtype)
         self._slices = _slices(num_envs, threads)

@@ -14,10 +14,12 @@ CONFIG: Any
 setup: Any
 refresh: Any
 settle: Any
+script: Any
 threefry: Any
 
 NEXT_STEP, SAME_STEP, DISABLED = 0, 1, 2
 NO_RESULT, WIN, FORFEIT = 0, 1, 4
+SCRIPTED = 2
 RESEED = 0x5EED
 
 
@@ -47,10 +49,16 @@ def see_row(row: Any) -> None:
 
 
 def choose_row(row: Any, table: Any) -> None:
-    """Give every seat that plays by itself a random legal action."""
+    """Give every seat that plays by itself an action."""
     for player in range(len(row.acting)):
         if table.auto[player] and row.acting[player]:
-            row.frame.actions[player] = pick(row, row.frame.mask[player])
+            action = -1
+            if table.auto[player] == SCRIPTED:
+                action = script(CONFIG, row.frame.state, player)
+            known = 0 <= action < row.frame.mask.shape[1]
+            if not known or not row.frame.mask[player, action]:
+                action = pick(row, row.frame.mask[player])
+            row.frame.actions[player] = action
 
 
 def pick(row: Any, mask: Any) -> int:

@@ -25,7 +25,7 @@ from palestra.errors import MissingExtra, PalestraError
 from palestra.rng import threefry
 from palestra.rows import row_dtype, table_dtype
 
-RULES = ("setup", "advance", "allow", "sense")
+RULES = ("setup", "advance", "allow", "sense", "script")
 DRIVER = Path(driver.__file__)
 BATCH_DRIVER = Path(batch_driver.__file__)
 

@@ -125,6 +125,7 @@ class CudaBatch:
         seed: int | None = None,
         autoreset: str = "next_step",
         random_seats: Sequence[int] = (),
+        scripted_seats: Sequence[int] = (),
     ) -> None:
         if num_envs < 1:
             raise InvalidOption(f"num_envs must be positive, not {num_envs}")
@@ -140,7 +141,7 @@ class CudaBatch:
         host = np.zeros(num_envs, self.row_dtype)
         host["active"] = 1
         self.rows = send(host)
-        self._table = send(make_table(game, random_seats))
+        self._table = send(make_table(game, random_seats, scripted_seats))
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = send(np.zeros(kept, game.frame_dtype))
         self.observations = DeviceView(self, "frame", "sights")

@@ -15,4 +15,11 @@ def palestra_agents() -> list[AgentSpec]:
         AgentSpec(
             "first", "palestra.simple_agents:FirstLegalAgent", "scripted", "The first legal action."
         ),
+        AgentSpec(
+            "scripted",
+            "palestra.simple_agents:ScriptedAgent",
+            "scripted",
+            "An array game's own script, where it has one.",
+            needs=("script",),
+        ),
     ]

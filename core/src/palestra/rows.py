@@ -15,6 +15,8 @@ from palestra.rng import SEED_LIMIT, check_seed
 AUTORESET = {"next_step": 0, "same_step": 1, "disabled": 2}
 Array = NDArray[Any]
 
+OUTSIDE, RANDOM, SCRIPTED = range(3)  # who plays a seat of a batch
+
 
 def row_dtype(game: ArrayGame) -> np.dtype[Any]:
     """One row of a batch: a frame, and what is kept about it from step to step.
@@ -62,11 +64,22 @@ def table_dtype(game: ArrayGame) -> np.dtype[Any]:
     )
 
 
-def make_table(game: ArrayGame, random_seats: Sequence[int]) -> Array:
+def make_table(
+    game: ArrayGame, random_seats: Sequence[int], scripted_seats: Sequence[int] = ()
+) -> Array:
     """The table of a game, as an array of one record."""
     seats = range(game.num_players)
+    strange = [s for s in (*random_seats, *scripted_seats) if s not in seats]
+    if strange:
+        raise InvalidOption(f"seat {strange[0]} is not one of 0 to {len(seats) - 1}")
+    if scripted_seats and not game.has_script:
+        raise InvalidOption(
+            f"{type(game).__name__} has no script for opponents; use random_seats, or play them "
+            "from outside"
+        )
     table = np.zeros(1, table_dtype(game))
-    table["auto"] = [seat in random_seats for seat in seats]
+    for how, chosen in ((RANDOM, random_seats), (SCRIPTED, scripted_seats)):
+        table["auto"][0, list(chosen)] = how
     table["alone"] = not table["auto"].any()
     table["forfeits"] = [[game.forfeit(lost)[s] for s in seats] for lost in seats]
     return table

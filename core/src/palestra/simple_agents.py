@@ -1,10 +1,12 @@
-"""Agents that do not think: random, and first legal. What opponents are by default."""
+"""Agents that need no install: random, first legal, and a game's own script."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from palestra.agents import Agent, Decision, Turn
+from palestra.array_game import ArrayGame
+from palestra.errors import InvalidOption
 from palestra.rng import Rng
 
 
@@ -19,6 +21,21 @@ class RandomAgent(Agent):
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         return [Decision(turn.sample(self._rng)) for turn in turns]
+
+
+class ScriptedAgent(RandomAgent):
+    """Plays an array game's own `script`, the one its batches play with."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> object:
+        game = turn.game
+        if not (isinstance(game, ArrayGame) and game.has_script):
+            raise InvalidOption(f"{turn.env} has no script; choose another agent than 'scripted'")
+        action = int(game.script(game.config, turn._episode._world.state, turn.player))
+        legal = 0 <= action < game.num_actions and turn.mask[action]
+        return action if legal else turn.sample(self._rng)
 
 
 class FirstLegalAgent(Agent):

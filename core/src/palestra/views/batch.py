@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palestra.array_game import ArrayGame
@@ -25,32 +26,47 @@ def make(
     autoreset: str = "next_step",
     threads: int = 1,
     compiled: bool | None = None,
+    random_seats: Sequence[int] = (),
+    scripted_seats: Sequence[int] = (),
     **options: Any,
 ) -> Batch | CudaBatch | TextBatch:
     """Open the batch view; `options` go to the game.
 
     An ArrayGame runs in compiled loops over `threads` threads or, with device="cuda", one GPU
     thread a row; any other game with an array view in a plain loop with the same interface.
+    `random_seats` and `scripted_seats` of an ArrayGame play by themselves inside the loop.
     """
     if device not in DEVICES:
         raise UnknownName("device", device, DEVICES)
     _, game = open_game(env, options)
+    alone: Any = {"random_seats": random_seats, "scripted_seats": scripted_seats}
     if device == "cuda":
-        return _on_gpu(game, num_envs, seed, autoreset, threads)
+        return _on_gpu(game, num_envs, seed, autoreset, threads, alone)
     if isinstance(game, ArrayGame):
         return Batch(
-            game, num_envs, seed=seed, autoreset=autoreset, threads=threads, compiled=compiled
+            game,
+            num_envs,
+            seed=seed,
+            autoreset=autoreset,
+            threads=threads,
+            compiled=compiled,
+            **alone,
         )
-    if threads != 1 or compiled:
+    if threads != 1 or compiled or random_seats or scripted_seats:
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame: it runs in one plain loop")
     return TextBatch(game, num_envs, seed=seed, autoreset=autoreset)
 
 
 def _on_gpu(
-    game: Game[Any, Any], num_envs: int, seed: int | None, autoreset: str, threads: int
+    game: Game[Any, Any],
+    num_envs: int,
+    seed: int | None,
+    autoreset: str,
+    threads: int,
+    alone: Mapping[str, Any],
 ) -> CudaBatch:
     if not isinstance(game, ArrayGame):
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame; it cannot run on a GPU")
     if threads != 1:
         raise InvalidOption('threads are for device="cpu"; a GPU has a thread for every row')
-    return CudaBatch(game, num_envs, seed=seed, autoreset=autoreset)
+    return CudaBatch(game, num_envs, seed=seed, autoreset=autoreset, **alone)

@@ -55,10 +55,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
             )
         if not 0 <= seat < game.num_players:
             raise InvalidOption(f"seat must be from 0 to {game.num_players - 1}, not {seat}")
-        if isinstance(opponents, str) and opponents != "random":
+        if isinstance(opponents, str) and opponents not in ("random", "scripted"):
             raise InvalidOption(
-                f"opponents={opponents!r}: a vector environment takes 'random' or a function of "
-                "observations and masks; named agents play in the gym view"
+                f"opponents={opponents!r}: a vector environment takes 'random', 'scripted' (where "
+                "the game has a script) or a function of observations and masks; other agents "
+                "play in the gym view"
             )
         others = [player for player in range(game.num_players) if player != seat]
         self.game, self.seat, self.num_envs = game, seat, num_envs
@@ -67,7 +68,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
             game,
             num_envs,
             autoreset=autoreset,
-            random_seats=others if self._policy is None else (),
+            random_seats=others if opponents == "random" else (),
+            scripted_seats=others if opponents == "scripted" else (),
             threads=threads,
             compiled=compiled,
         )

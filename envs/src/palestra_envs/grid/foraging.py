@@ -74,6 +74,7 @@ from palestra_envs.grid.foraging_rules import (
     move,
     place_of,
     spawn_player,
+    toward_food,
 )
 from palestra_envs.grid.sighting import Seen, Sighting, counted, read_view, where
 
@@ -439,6 +440,11 @@ class Foraging(ArrayGame):
         if not self.perfect_information:
             lines.append(f"You see up to {counted(self.reach, 'cell')} away, diagonally too.")
         return "\n".join(lines)
+
+    @staticmethod
+    def script(config: Any, state: Any, player: int) -> int:
+        """Walk to the nearest food in sight and load it, as the paper's simplest heuristic does."""
+        return toward_food(config, state, player)
 
     def describe(self, state: Any, player: int) -> str:
         """Exactly what the array view holds, in words, and how much time has gone by."""

@@ -132,6 +132,24 @@ def load(config: Any, state: Any, food: int, actions: Any, out: Any) -> bool:
     return taken
 
 
+def toward_food(config: Any, state: Any, player: int) -> int:
+    """Load food beside the player, else step to the nearest he sees; -1 where he sees none."""
+    nearest, south, east = 1 << 30, 0, 0
+    for food in range(config.max_food):
+        row, column = state.food_row[food], state.food_column[food]
+        if state.food_level[food] > 0 and in_sight(config, state, player, row, column):
+            down, right = row - state.row[player], column - state.column[player]
+            if abs(down) + abs(right) < nearest:
+                nearest, south, east = abs(down) + abs(right), down, right
+    if nearest == 1 << 30:
+        return -1
+    if nearest == 1:
+        return LOAD
+    if abs(south) >= abs(east):
+        return SOUTH if south > 0 else NORTH
+    return EAST if east > 0 else WEST
+
+
 def is_beside(state: Any, player: int, food: int) -> bool:
     """Whether a player stands north, south, west or east of a food."""
     south = abs(state.food_row[food] - state.row[player])

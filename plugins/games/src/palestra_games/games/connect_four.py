@@ -70,7 +70,7 @@ class ConnectFour(ArrayGame):
         row = state.heights[column]
         state.board[row, column] = player + 1
         state.heights[column] += 1
-        if completes_line(config, state.board, row, column):
+        if completes_line(config, state.board, row, column, player + 1):
             win(state, player, out)
         elif state.turn + 1 == config.rows * config.columns:
             draw(state)
@@ -89,6 +89,23 @@ class ConnectFour(ArrayGame):
                 view[0, row, column] = state.board[row, column] == player + 1
                 view[1, row, column] = state.board[row, column] == 2 - player
 
+    @staticmethod
+    def script(config: Any, state: Any, player: int) -> int:
+        """Complete an own line, else block the other's, else drop near the middle."""
+        block, middle = -1, -1
+        for column in range(config.columns):
+            row = state.heights[column]
+            if row == config.rows:
+                continue
+            if completes_line(config, state.board, row, column, player + 1):
+                return column
+            if completes_line(config, state.board, row, column, 2 - player):
+                block = column
+            near, best = abs(2 * column - config.columns + 1), abs(2 * middle - config.columns + 1)
+            if middle < 0 or near < best:
+                middle = column
+        return block if block >= 0 else middle
+
     def describe(self, state: Any, player: int) -> str:
         rows = ["".join(MARKS[mark] for mark in row) for row in state["board"][::-1].tolist()]
         header = "".join(str((column + 1) % 10) for column in range(self.columns))
@@ -106,9 +123,8 @@ class ConnectFour(ArrayGame):
         return Scene(grid=Grid(tuple(rows), column_labels=labels))
 
 
-def completes_line(config: Any, board: Any, row: int, column: int) -> bool:
-    """Whether the disc just placed at (row, column) is part of a full line."""
-    mark = board[row, column]
+def completes_line(config: Any, board: Any, row: int, column: int, mark: int) -> bool:
+    """Whether a disc of `mark` at (row, column), there or not yet, is part of a full line."""
     for rise, run in DIRECTIONS:
         length = 1
         for sign in (1, -1):

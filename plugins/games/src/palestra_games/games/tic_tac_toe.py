@@ -62,6 +62,14 @@ class TicTacToe(ArrayGame):
             view[0, cell // 3, cell % 3] = state.board[cell] == player + 1
             view[1, cell // 3, cell % 3] = state.board[cell] == 2 - player
 
+    @staticmethod
+    def script(config: Any, state: Any, player: int) -> int:
+        """Complete an own line, else block the other's, else take the centre, else anything."""
+        own = completing_cell(state.board, player + 1)
+        block = completing_cell(state.board, 2 - player)
+        centre = 4 if state.board[4] == 0 else -1
+        return own if own >= 0 else block if block >= 0 else centre
+
     def describe(self, state: Any, player: int) -> str:
         rows = ["".join(MARKS[mark] for mark in row) for row in state.board.reshape(3, 3)]
         return "\n".join([f"You are {MARKS[player + 1]}.", *rows])
@@ -72,6 +80,17 @@ class TicTacToe(ArrayGame):
     def scene(self, state: Any, player: int | None = None) -> Scene:
         cells = [Piece(MARKS[m], m - 1, "mark") if m else None for m in state.board.tolist()]
         return Scene(grid=Grid(tuple(tuple(cells[r : r + 3]) for r in (0, 3, 6))))
+
+
+def completing_cell(board: Any, mark: int) -> int:
+    """An empty cell that gives `mark` a line; -1 if there is none."""
+    found = -1
+    for a, b, c in LINES:
+        marks = (board[a] == mark) + 0 + (board[b] == mark) + (board[c] == mark)
+        empty = a if board[a] == 0 else b if board[b] == 0 else c
+        if marks == 2 and board[empty] == 0:
+            found = empty
+    return found
 
 
 def has_line(board: Any, mark: int) -> bool:
