@@ -101,7 +101,7 @@ def vllm_rows() -> list[Callable[[], Row]]:
                 episodes=LIVE,
                 live=LIVE,
                 invalid="random",
-                max_steps=8,
+                max_steps=20,
             )
             rates.append(kept.used.tokens_out / (perf_counter() - started))
             cached.append(kept.used.tokens_cached / kept.used.tokens_in)

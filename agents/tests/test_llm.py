@@ -228,3 +228,27 @@ def test_every_prompt_starts_with_the_one_before_it(env: str, prompt: str) -> No
     for earlier, later in pairwise(texts):
         assert later.startswith(earlier)
         assert len(later) > len(earlier)
+
+
+def test_a_model_search_a_script_and_a_person_share_an_episode() -> None:
+    def person(turn: palestra.Turn) -> str:
+        return turn.legal_actions[-1]
+
+    record = palestra.play(
+        "grid/Foraging-v0",
+        agents=["llm:echo:,mode=choice", "mcts:simulations=4", "forager", person],
+        max_steps=6,
+    )[0]
+    kinds = {turn.player: turn.raw is not None for turn in record.turns}
+    assert kinds == {0: True, 1: False, 2: False, 3: False}
+    palestra.replay(record)
+
+
+def test_one_model_serves_team_mates_with_different_prompts() -> None:
+    model = Weighing("0")
+    pair = [
+        LLMAgent(model=model, mode="choice"),
+        LLMAgent(model=model, mode="choice", prompt="raw"),
+    ]
+    palestra.play("games/Hanabi-v0", agents=pair, invalid="random", max_steps=4)
+    assert {request.raw for request in model.requests} == {False, True}

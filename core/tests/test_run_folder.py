@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -110,3 +112,19 @@ def test_a_seat_whose_answer_is_there_is_not_asked_again() -> None:
 def test_a_stream_keeps_no_records() -> None:
     records = palestra.stream("games/TicTacToe-v0", agents=["random", "random"], episodes=5)
     assert sorted(record.number for record in records) == list(range(5))
+
+
+def test_memory_does_not_grow_with_finished_episodes() -> None:
+    def held_after(episodes: int) -> int:
+        gc.collect()
+        tracemalloc.start()
+        records = palestra.stream(C4, agents=["random", "random"], episodes=episodes + 50, live=8)
+        for _ in range(episodes):
+            next(records)
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return held
+
+    held_after(20)
+    assert held_after(400) < 1.5 * held_after(40)
