@@ -14,7 +14,7 @@ from typing import Any
 import palestra
 from language_models import Kept
 from palestra_agents.llm import LLMAgent
-from palestra_arena.statistics import wilson
+from palestra_arena.statistics import mean_interval, wilson
 from timing import machine, versions
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -48,20 +48,21 @@ def main() -> None:
 
 def measure(env: str, name: str, agent: Any, episodes: int) -> dict[str, Any]:
     """Both seats half the time, the same deals for every setting."""
-    wins = played = 0
+    wins = 0
+    paid: list[float] = []
     for seat in (0, 1):
         agents = [agent, "random"] if seat == 0 else ["random", agent]
         for record in palestra.play(env, agents=agents, episodes=episodes // 2, live=64):
             assert record.outcome is not None
             wins += record.outcome.results[seat] == "win"
-            played += 1
-    found = wilson(wins, played)
+            paid.append(record.returns[seat])
+    won, mean = wilson(wins, len(paid)), mean_interval(paid)
     return {
         "env": env,
         "player": name,
-        "games": played,
-        "wins": wins,
-        "interval": [found.low, found.high],
+        "games": len(paid),
+        "won": [round(value, 3) for value in won],
+        "mean return": [round(value, 3) for value in mean],
     }
 
 
