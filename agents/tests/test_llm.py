@@ -10,9 +10,9 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra import Budget, InvalidOption, ModelError, UnknownName
+from palestra.llm.prices import price_table
 from palestra.models import Model, Reply, Request, Score
 from palestra_agents.llm import LLMAgent
-from palestra_agents.llm.prices import price_table
 from palestra_agents.models.echo import EchoModel
 
 

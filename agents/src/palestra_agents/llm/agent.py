@@ -10,18 +10,17 @@ from typing import Any
 import msgspec
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, ModelError, Turn, UnknownName, open_model
-from palestra.actions import Grammar, Text
+from palestra.llm.conversation import ANSWER, STYLES, Conversation, Example
+from palestra.llm.legal import hold, listable
+from palestra.llm.prices import price_of
 from palestra.models import Ability, Model, Reply, Request
 from palestra.rng import Rng
 
-from palestra_agents.llm.conversation import ANSWER, STYLES, Conversation, Example
 from palestra_agents.llm.examples import demonstrate
-from palestra_agents.llm.prices import price_of
 
 MODES = ("free", "choice", "score")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 SEEDS = 1 << 31
-SLACK = 8  # tokens beyond the moves themselves that a constrained reply may take
 
 
 @dataclass(slots=True)
@@ -134,22 +133,14 @@ class LLMAgent(Agent):
         freely = {"max_tokens": self._max_tokens, "stop": self._style.stop}
         if self._mode == "free":
             return freely
-        legal = turn.legal
-        if isinstance(legal, Grammar):
-            if self._mode == "choice" and "pattern" in self._model.abilities:
-                pattern = re.escape(self._style.reply("")) + legal.pattern(self._max_tokens)
-                return {"pattern": pattern, "max_tokens": legal.longest(self._max_tokens) + SLACK}
-            if not _listable(legal):
-                if self._mode == "score":
-                    raise InvalidOption(
-                        f"mode=score weighs listed moves, and {turn.env} takes free text; "
-                        "use mode=free or mode=choice"
-                    )
-                return freely
-        moves = tuple(map(self._style.reply, turn.legal_texts))
-        if self._mode == "score":
-            return {"score": moves}
-        return {"choices": moves, "max_tokens": max(map(len, moves)) * 4 + SLACK}
+        if self._mode == "choice":
+            return hold(turn, self._model, self._style, self._max_tokens) or freely
+        if not listable(turn.legal):
+            raise InvalidOption(
+                f"mode=score weighs listed moves, and {turn.env} takes free text; "
+                "use mode=free or mode=choice"
+            )
+        return {"score": tuple(map(self._style.reply, turn.legal_texts))}
 
     def _shorten(self, item: Asked) -> None:
         before = item.talk.dropped
@@ -203,7 +194,3 @@ class LLMAgent(Agent):
     def close(self) -> None:
         self._talks.clear()
         self._model.close()
-
-
-def _listable(grammar: Grammar) -> bool:
-    return not any(isinstance(d, Text) for option in grammar for d in option.fields.values())

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from palestra import Agent, Decision, InvalidOption, Turn, make_agent
 from palestra.game import Game
+from palestra.llm.conversation import Example
 from palestra.runner import Runner
-
-from palestra_agents.llm.conversation import Example
 
 FAR = 1 << 30  # demonstrations start from seeds that no run of ordinary size reaches
 EPISODES = 200

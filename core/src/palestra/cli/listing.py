@@ -84,7 +84,8 @@ def options_of(spec: AgentSpec) -> str:
         parameters = inspect.signature(load_entry_point(spec.entry_point)).parameters
     except ImportError as error:
         return f"({error})"
-    return ", ".join(f"{p.name}={p.default!r}" for p in parameters.values() if p.name != "seed")
+    named = [p for p in parameters.values() if p.kind is not p.VAR_KEYWORD and p.name != "seed"]
+    return ", ".join(f"{p.name}={p.default!r}" for p in named)
 
 
 def info(env: EnvId) -> None:

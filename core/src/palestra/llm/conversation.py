@@ -27,8 +27,9 @@ class Chat:
     raw = False
     stop: tuple[str, ...] = ()
 
-    def rules(self, text: str) -> Message:
-        return Message("system", f"{text}\n{ANSWER}")
+    def rules(self, text: str, answer: str = ANSWER) -> Message:
+        """The first message; `answer` says what replies are to look like."""
+        return Message("system", f"{text}\n{answer}")
 
     def question(self, text: str) -> Message:
         return Message("user", text)
@@ -47,8 +48,8 @@ class Raw(Chat):
     raw = True
     stop = ("\n",)
 
-    def rules(self, text: str) -> Message:
-        return Message("system", f"{text}\n\n")
+    def rules(self, text: str, answer: str = "") -> Message:
+        return Message("system", f"{text}\n{answer}\n" if answer else f"{text}\n\n")
 
     def question(self, text: str) -> Message:
         return Message("user", f"{text}\nMove:")
@@ -66,9 +67,11 @@ STYLES: dict[str, type[Chat]] = {"chat": Chat, "raw": Raw}
 class Conversation:
     """The messages of one seat: rules and examples, which stay, then questions and moves."""
 
-    def __init__(self, style: Chat, rules: str, examples: Sequence[Example]) -> None:
+    def __init__(
+        self, style: Chat, rules: str, examples: Sequence[Example] = (), **answer: str
+    ) -> None:
         self._style = style
-        self.messages = [style.rules(rules)]
+        self.messages = [style.rules(rules, **answer)]
         for question, move in examples:
             self.messages += style.question(question), style.move(move)
         self._fixed = len(self.messages)

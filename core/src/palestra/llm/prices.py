@@ -20,9 +20,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from platformdirs import user_config_path
+
 from palestra import InvalidOption
 from palestra.budget import Usage
-from platformdirs import user_config_path
 
 MILLION = 1_000_000
 

@@ -1,0 +1,1 @@
+"""What every agent that talks to a language model needs: conversations, legal replies, prices."""

@@ -1,0 +1,37 @@
+"""Holding what a model may write to the legal moves of a turn."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from palestra.actions import Grammar, Text
+from palestra.agents import Turn
+from palestra.llm.conversation import Chat
+from palestra.models import Model
+
+SLACK = 8  # tokens beyond the moves themselves that a held reply may take
+
+
+def hold(turn: Turn, model: Model, style: Chat, chars: int) -> dict[str, Any]:
+    """The fields of a `Request` that leave a model nothing to write but a legal move.
+
+    Typed actions are held by a pattern with at most `chars` characters of free text; listed moves
+    by a list. Empty where the model cannot be held, or free text is legal and it knows no patterns.
+    """
+    legal = turn.legal
+    if isinstance(legal, Grammar):
+        if "pattern" in model.abilities:
+            pattern = re.escape(style.reply("")) + legal.pattern(chars)
+            return {"pattern": pattern, "max_tokens": legal.longest(chars) + SLACK}
+        if not listable(legal):
+            return {}
+    moves = tuple(map(style.reply, turn.legal_texts))
+    return {"choices": moves, "max_tokens": max(map(len, moves)) * 4 + SLACK}
+
+
+def listable(legal: Any) -> bool:
+    """Whether every legal move can be listed: a mask, or a grammar without free text."""
+    if not isinstance(legal, Grammar):
+        return True
+    return not any(isinstance(d, Text) for option in legal for d in option.fields.values())

@@ -1,0 +1,191 @@
+"""What all adapters share: opening models, asking for a move, talking through an episode."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from palestra import Agent, Decision, InvalidAction, InvalidOption, Rng, Turn, UnknownName
+from palestra import open_model as open_by_uri
+from palestra.llm.conversation import ANSWER, STYLES, Conversation
+from palestra.llm.legal import hold
+from palestra.models import Message, Model, Reply, Request
+
+from palestra_adapters.thinking import Ask, Thinking, Thread, think_together
+
+SEEDS = 1 << 31
+_NEXT_MODEL = re.compile(r"\+(?=[a-z]+:)")
+
+
+class Adapter(Agent):
+    """Thinks about every waiting turn with the models of `target`, all of them in shared calls.
+
+    target: a model's URI, `llm:` before it or not; several are joined by `+`. prompt: "chat" uses
+    the model's chat template, "raw" is one text to be continued. max_tokens bounds each text,
+    temperature is that of texts of which one is asked for, seed fixes what is drawn, adapter is
+    a LoRA folder. Other options go to the models.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: str = "",
+        prompt: str = "chat",
+        max_tokens: int = 128,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        adapter: str | None = None,
+        model: Model | Sequence[Model] | None = None,
+        **options: Any,
+    ) -> None:
+        if prompt not in STYLES:
+            raise UnknownName("prompt", prompt, STYLES)
+        self.models = _given(model) or open_models(target, type(self).__name__.lower(), options)
+        self.style = STYLES[prompt]()
+        if self.style.raw and any("raw" not in m.abilities for m in self.models):
+            raise InvalidOption("prompt=raw is not possible with this model; leave it out")
+        self.max_tokens, self.temperature, self.lora = max_tokens, temperature, adapter
+        self.rng = Rng.seeded(seed or 0)
+        self._fixed_seed = seed is not None
+        self._talks: dict[tuple[int, int], Conversation] = {}
+
+    @abstractmethod
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        """The way to a decision; `advice` is what a memory has to say to this episode."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        threads = [Thread(self.think(turn), turn.account) for turn in turns]
+        return think_together(self.models, threads)
+
+    # Asking
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        *,
+        member: int = 0,
+        talk: Conversation | None = None,
+        temperature: float | None = None,
+        **fields: Any,
+    ) -> Ask:
+        """A question with this agent's settings, where `fields` of the request say nothing else."""
+        heat = self.temperature if temperature is None else temperature
+        settings: dict[str, Any] = {
+            "max_tokens": self.max_tokens,
+            "stop": self.style.stop,
+            "raw": self.style.raw,
+            "temperature": heat,
+            "seed": self.rng.word() % SEEDS if heat else None,
+            "adapter": self.lora,
+        }
+        return Ask(Request(tuple(messages), **settings | fields), member, talk)
+
+    def single(self, rules: str, question: str, *, answer: str = "") -> list[Message]:
+        """A conversation of one question."""
+        return [self.style.rules(rules, answer), self.style.question(question)]
+
+    def move(self, turn: Turn, messages: Sequence[Message], *, member: int = 0, **more: Any) -> Ask:
+        """Ask for a move, and for nothing else where the model can be held to that."""
+        held = hold(turn, self.models[member], self.style, self.max_tokens)
+        return self.ask(messages, member=member, **held | more)
+
+    def talk(self, turn: Turn, advice: str = "", *, answer: str = ANSWER) -> Conversation:
+        """What this seat and the model have said in this episode."""
+        key = turn.episode_key, turn.player
+        if key not in self._talks:
+            rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
+            self._talks[key] = Conversation(self.style, rules, answer=answer)
+        return self._talks[key]
+
+    def decide(self, turn: Turn, reply: Reply, thought: str = "") -> Decision:
+        """A reply as a decision: its reasoning apart, its move as the game writes it."""
+        more, text = split_thought(reply)
+        return Decision(
+            text=written(turn, text),
+            logprob=reply.logprob,
+            thought="\n".join(filter(None, (thought, more))),
+            model=reply.model,
+            sampling={"temperature": self.temperature, "max_tokens": self.max_tokens},
+        )
+
+    # The run
+
+    def reseed(self, seed: int) -> None:
+        if not self._fixed_seed:
+            self.rng = Rng.seeded(seed)
+
+    def forget(self, episode_key: int) -> None:
+        for key in [key for key in self._talks if key[0] == episode_key]:
+            del self._talks[key]
+
+    def close(self) -> None:
+        self._talks.clear()
+        for model in self.models:
+            model.close()
+
+
+def _given(model: Model | Sequence[Model] | None) -> list[Model]:
+    if model is None:
+        return []
+    return [model] if isinstance(model, Model) else list(model)
+
+
+def open_models(target: str, name: str, options: dict[str, Any]) -> list[Model]:
+    """The models of `uri+uri+…`, each opened once."""
+    if not target:
+        raise InvalidOption(f"{name} needs a model: {name}:local:, {name}:openai:…@…")
+    uris = [uri.removeprefix("llm:") for uri in _NEXT_MODEL.split(target)]
+    opened: dict[str, Model] = {}
+    for uri in uris:
+        if uri not in opened:
+            opened[uri] = open_by_uri(uri, **options)
+    return [opened[uri] for uri in uris]
+
+
+_THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
+
+
+def split_thought(reply: Reply) -> tuple[str, str]:
+    """A reply's reasoning, as a server keeps it apart or between `<think>` marks; and the rest."""
+    found = _THOUGHT.match(reply.text)
+    if found is None:
+        return reply.thought, reply.text.strip()
+    return found.group(1).strip(), reply.text[found.end() :].strip()
+
+
+def written(turn: Turn, text: str) -> str:
+    """A move as the game writes it; text that is no legal move stays as it is."""
+    found = legal_move(turn, text)
+    return text if found is None else found
+
+
+def legal_move(turn: Turn, text: str) -> str | None:
+    """The legal move in a text, as the game writes it; None if there is none."""
+    try:
+        return turn.action_text(turn.parse(text.strip()))
+    except InvalidAction:
+        return None
+
+
+def story(turn: Turn) -> str:
+    """Everything a seat has seen, the position, and what it may play."""
+    return "\n".join([*(event.text for event in turn.transcript), turn.position])
+
+
+class Plain(Adapter):
+    """Asks for the move and nothing else: what a memory or a router is put around."""
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        talk = self.talk(turn, advice)
+        talk.ask(question(turn))
+        (reply,) = yield [self.move(turn, talk.messages, talk=talk)]
+        decision = self.decide(turn, reply)
+        talk.answer(decision.text or "")
+        return decision
+
+
+def question(turn: Turn) -> str:
+    """What is new to a seat, or why its last answer was refused."""
+    return f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text

@@ -1,0 +1,36 @@
+"""Candidate moves: every legal one where they are few, else what the model would play."""
+
+from __future__ import annotations
+
+from palestra import Turn
+
+from palestra_adapters.adapter import Adapter, legal_move
+from palestra_adapters.thinking import Thinking
+
+HEAT = 0.8
+
+
+def propose(
+    agent: Adapter, turn: Turn, count: int, *, feedback: str = "", seen: tuple[str, ...] = ()
+) -> Thinking[list[str]]:
+    """Up to `count` different legal moves that are not in `seen`, likeliest first.
+
+    Sampled from the model at the agent's temperature (0.8 where that is 0) and counted; a model
+    that can be held may still repeat itself, so there can be fewer. One at least, if any is left.
+    """
+    listed = [move for move in turn.legal_texts if move not in seen]
+    if listed and len(listed) <= count:
+        return listed
+    text = "\n".join(filter(None, (turn.position, feedback)))
+    messages = agent.single(
+        turn.game.rules(turn.player), text, answer="Answer with your move only."
+    )
+    heat = agent.temperature or HEAT
+    replies = yield [agent.move(turn, messages, temperature=heat) for _ in range(count)]
+    votes: dict[str, int] = {}
+    for reply in replies:
+        move = legal_move(turn, reply.text)
+        if move is not None and move not in seen:
+            votes[move] = votes.get(move, 0) + 1
+    found = sorted(votes, key=lambda move: -votes[move])
+    return found or listed[:1]

@@ -1,0 +1,239 @@
+"""Agents that look ahead: `treesearch`, `swesearch`, `bavt`, `flare`, `beam`, `bestof`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from palestra import Agent, Decision, InvalidOption, Turn, make_agent
+
+from palestra_adapters.adapter import Adapter
+from palestra_adapters.scoring import Scorer, make_scorer
+from palestra_adapters.search.growth import Beam, BestFirst, Bounds, LookAhead, Thrifty
+from palestra_adapters.search.spots import Spot, World
+from palestra_adapters.search.tree import Growth, Node, Search
+from palestra_adapters.thinking import Thinking
+
+ScorerLike = str | Scorer | Callable[[Spot], float]
+
+
+@dataclass(slots=True)
+class Plan:
+    """Moves still to be played, each with what the seat must then see."""
+
+    steps: list[tuple[bytes, str]]
+
+
+class TreeAgent(Adapter):
+    """Searches from every turn and plays towards the node its growth rule chooses.
+
+    `expansions` bounds the nodes expanded a turn. scorer: "judge" (the model grades a position),
+    "likelihood" (it says whether it is good), "playouts" (random ends, no model) or a function of
+    a `Spot`; `votes` judgements are averaged. others: who plays the other seats in the tree, an
+    agent's name; by default the model itself. commit: so many moves of a plan are played as long
+    as everything comes as planned.
+    """
+
+    def __init__(
+        self,
+        growth: Growth,
+        *,
+        expansions: int,
+        scorer: ScorerLike = "judge",
+        votes: int = 1,
+        others: str | Agent = "",
+        commit: int = 1,
+        explain: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(**settings)
+        for name, value in (("expansions", expansions), ("commit", commit), *_sizes(growth)):
+            if value < 1:
+                raise InvalidOption(f"{name} must be 1 or more, not {value}")
+        self.growth, self._expansions, self._commit = growth, expansions, commit
+        self._scorer = make_scorer(scorer, self, votes=votes, explain=explain)
+        self._others = make_agent(others) if others else _Seatmate(self)
+        self._plans: dict[tuple[int, int], Plan] = {}
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        planned = self._planned(turn)
+        if planned is not None:
+            return Decision(text=planned, thought="as planned")
+        legal = turn.legal_texts
+        if len(legal) == 1:
+            return Decision(text=legal[0])
+        world = World(self._others, self.rng)
+        search = Search(self, world, self._scorer, self.growth, self._expansions, advice)
+        tree = yield from search.run(turn)
+        if not tree.root.children:
+            return Decision(text=legal[0] if legal else "", thought="nothing was searched")
+        goal = yield from self.settle(turn, self.growth.choose(tree), tree.root)
+        path = goal.path
+        self._keep(turn, path)
+        return Decision(text=path[0].move, thought=_told(path, tree.spent))
+
+    def settle(self, turn: Turn, goal: Node, root: Node) -> Thinking[Node]:
+        """A last word on the choice; by default none."""
+        yield from ()
+        return goal
+
+    def _keep(self, turn: Turn, path: list[Node]) -> None:
+        ahead = path[1 : self._commit]
+        steps = [(node.parent.spot.key, node.move) for node in ahead if node.parent is not None]
+        self._plans[turn.episode_key, turn.player] = Plan(steps)
+
+    def _planned(self, turn: Turn) -> str | None:
+        """The plan's next move, if the seat sees what the plan expected."""
+        plan = self._plans.get((turn.episode_key, turn.player))
+        if plan is None or not plan.steps or turn.error:
+            return None
+        seen, move = plan.steps.pop(0)
+        if seen == turn.state_key():
+            return move
+        plan.steps.clear()
+        return None
+
+    def reseed(self, seed: int) -> None:
+        super().reseed(seed)
+        if isinstance(self._others, Agent):
+            self._others.reseed(seed + 1)
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for key in [key for key in self._plans if key[0] == episode_key]:
+            del self._plans[key]
+
+
+class _Seatmate:
+    """The model itself in another seat: it is shown that seat's view and nothing else."""
+
+    def __init__(self, agent: Adapter) -> None:
+        self._agent = agent
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        agent = self._agent
+        rules = turn.game.rules(turn.player)
+        messages = agent.single(rules, turn.position, answer="Answer with your move only.")
+        (reply,) = yield [agent.move(turn, messages)]
+        return Decision(text=reply.text.strip())
+
+
+def _sizes(growth: Growth) -> list[tuple[str, int]]:
+    return [(k, v) for k, v in vars(growth).items() if k in ("width", "depth", "keep")]
+
+
+def _told(path: list[Node], spent: int) -> str:
+    moves = ", ".join(f"{node.move} ({node.value:.2f})" for node in path)
+    return f"{spent} positions expanded; making for {moves}"
+
+
+class TreeSearch(TreeAgent):
+    """Best-first tree search: always expands the most promising position.
+
+    Koh, McAleer, Fried and Salakhutdinov, "Tree Search for Language Model Agents", 2024.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int = 3,
+        depth: int = 5,
+        expansions: int = 10,
+        enough: float = 1.0,
+        **settings: Any,
+    ) -> None:
+        super().__init__(BestFirst(width, depth, enough), expansions=expansions, **settings)
+
+
+class SWESearch(TreeAgent):
+    """MCTS over forks with a judge that explains itself.
+
+    What is wrong with the worst sibling is told before the next move is proposed; `debate` models
+    vote on the two finalists in the end. Antoniades et al., "SWE-Search", 2024.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int = 3,
+        depth: int = 5,
+        expansions: int = 12,
+        c: float = 1.0,
+        debate: int = 0,
+        **settings: Any,
+    ) -> None:
+        settings.setdefault("explain", True)
+        super().__init__(Bounds(width, depth, c), expansions=expansions, **settings)
+        self._debate = debate
+
+    def settle(self, turn: Turn, goal: Node, root: Node) -> Thinking[Node]:
+        finalists = sorted(root.children, key=lambda n: (-n.visits, -n.mean))[:2]
+        if not self._debate or len(finalists) < 2:
+            return goal
+        moves = [node.move for node in finalists]
+        cases = "\n".join(f"{n.move}: {n.comment}" for n in finalists)
+        text = (
+            f"{turn.position}\nTwo moves are left:\n{cases}\nWhich is better: {' or '.join(moves)}?"
+        )
+        messages = self.single(turn.game.rules(turn.player), text)
+        held = {"choices": tuple(map(self.style.reply, moves))}
+        fields: dict[str, Any] = held if "choices" in self.models[0].abilities else {}
+        asks = [self.ask(messages, temperature=0.8, **fields) for _ in range(self._debate)]
+        replies = yield asks
+        votes = [sum(move in reply.text for reply in replies) for move in moves]
+        return finalists[1] if votes[1] > votes[0] else finalists[0]
+
+
+class BAVT(TreeAgent):
+    """Budget-aware value tree search: greedier the less of its `expansions` is left.
+
+    "Spend Less, Reason Better: Budget-Aware Value Tree Search for LLM Agents", 2026.
+    """
+
+    def __init__(
+        self, *, width: int = 3, depth: int = 5, expansions: int = 10, **settings: Any
+    ) -> None:
+        super().__init__(Thrifty(width, depth), expansions=expansions, **settings)
+
+
+class FLARE(TreeAgent):
+    """Looks `depth` moves ahead on every path, plays the first of the best, and plans anew.
+
+    "Why Reasoning Fails to Plan: A Planning-Centric Analysis of Long-Horizon Decision Making in
+    LLM Agents", 2026.
+    """
+
+    def __init__(
+        self, *, width: int = 3, depth: int = 3, expansions: int = 40, **settings: Any
+    ) -> None:
+        super().__init__(LookAhead(width, depth), expansions=expansions, **settings)
+
+
+class BeamSearch(TreeAgent):
+    """Step-level beam search: `keep` prefixes, `width` moves each, `depth` levels.
+
+    Xia et al., "AgentRM: Enhancing Agent Generalization with Reward Modeling", 2025.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int = 3,
+        depth: int = 3,
+        keep: int = 2,
+        expansions: int = 100,
+        **settings: Any,
+    ) -> None:
+        super().__init__(Beam(width, depth, keep), expansions=expansions, **settings)
+
+
+class BestOfN(TreeAgent):
+    """Plays the best-scored of `n` moves the model would make.
+
+    The scorer values where each leads: Zhai et al., "Enhancing Decision-Making for LLM Agents via
+    Step-Level Q-Value Models", 2024.
+    """
+
+    def __init__(self, *, n: int = 4, **settings: Any) -> None:
+        super().__init__(BestFirst(width=n, depth=1), expansions=1, **settings)

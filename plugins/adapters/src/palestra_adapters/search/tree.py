@@ -1,0 +1,158 @@
+"""One search engine: propose moves, step forks, value where they lead, grow where a rule says.
+
+What differs between the published methods is the `Growth`: which node is expanded next, what is
+learnt from its children, and which move is played in the end.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from palestra import BudgetSpent, Rng, Turn
+
+from palestra_adapters.adapter import Adapter
+from palestra_adapters.proposing import propose
+from palestra_adapters.scoring import Judged, Scorer
+from palestra_adapters.search.spots import Scale, Spot, World
+from palestra_adapters.thinking import Thinking, together
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A position in the tree: `value` is the scorer's, `total` what `visits` have brought back."""
+
+    spot: Spot
+    parent: Node | None = None
+    move: str = ""
+    depth: int = 0
+    value: float = 0.5
+    comment: str = ""
+    children: list[Node] = field(default_factory=list)
+    visits: int = 0
+    total: float = 0.0
+    full: bool = False  # no further move of it is worth trying
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.visits if self.visits else self.value
+
+    @property
+    def path(self) -> list[Node]:
+        """From the first move to here."""
+        nodes: list[Node] = []
+        node = self
+        while node.parent is not None:
+            nodes.append(node)
+            node = node.parent
+        return nodes[::-1]
+
+    def below(self) -> Iterator[Node]:
+        for child in self.children:
+            yield child
+            yield from child.below()
+
+
+@dataclass(slots=True)
+class Tree:
+    """All that one search has grown, and what is left to spend on it."""
+
+    root: Node
+    limit: int  # expansions
+    spent: int = 0
+    best: Node | None = None
+
+    @property
+    def left(self) -> float:
+        """The share of the budget that is left, from 1 to 0."""
+        return max(0.0, 1 - self.spent / self.limit)
+
+
+class Growth(ABC):
+    """A rule by which a tree grows."""
+
+    width: int
+    judges_root: bool = False
+    one_by_one: bool = False  # a node gets one child at a time, told what became of the others
+
+    @abstractmethod
+    def pick(self, tree: Tree, rng: Rng) -> Sequence[Node]:
+        """The nodes to expand now; none ends the search."""
+
+    def learn(  # noqa: B027 - most rules learn nothing
+        self, tree: Tree, node: Node, children: Sequence[Node]
+    ) -> None:
+        """What follows from the values of new children."""
+
+    @abstractmethod
+    def choose(self, tree: Tree) -> Node:
+        """The node to make for."""
+
+
+@dataclass(slots=True)
+class Search:
+    """Grows one tree from one turn."""
+
+    agent: Adapter
+    world: World
+    scorer: Scorer
+    growth: Growth
+    limit: int
+    advice: str = ""
+    judged: dict[bytes, Judged] = field(default_factory=dict)  # by what the seat sees
+
+    def run(self, turn: Turn) -> Thinking[Tree]:
+        """A grown tree; what there is of it where the budget ends first."""
+        root, scale = Node(self.world.root(turn)), Scale.of(turn.game)
+        tree = Tree(root, self.limit)
+        try:
+            if self.growth.judges_root:
+                yield from self._value([root], scale)
+            while tree.spent < tree.limit:
+                nodes = list(self.growth.pick(tree, self.agent.rng))[: tree.limit - tree.spent]
+                if not nodes:
+                    break
+                tree.spent += len(nodes)
+                grown = yield from together([self._children(node) for node in nodes])
+                yield from self._value([child for own in grown for child in own], scale)
+                for node, children in zip(nodes, grown, strict=True):
+                    node.children += children
+                    self.growth.learn(tree, node, children)
+        except BudgetSpent:
+            pass
+        return tree
+
+    def _children(self, node: Node) -> Thinking[list[Node]]:
+        seen = tuple(child.move for child in node.children)
+        count = 1 if self.growth.one_by_one else self.growth.width
+        moves = yield from propose(
+            self.agent, node.spot.turn, count, feedback=self._feedback(node), seen=seen
+        )
+        spots = yield from together([self.world.step(node.spot, move) for move in moves])
+        children = [
+            Node(spot, node, move, node.depth + 1)
+            for move, spot in zip(moves, spots, strict=True)
+            if spot is not None
+        ]
+        tried = len(node.children) + len(children)
+        node.full = not children or tried >= self.growth.width or not self.growth.one_by_one
+        return children
+
+    def _feedback(self, node: Node) -> str:
+        """What to know before proposing: advice, and what is wrong with the worst move tried."""
+        notes = [self.advice] if self.advice else []
+        told = [child for child in node.children if child.comment not in ("", "over")]
+        if told:
+            worst = min(told, key=lambda child: child.value)
+            notes.append(f"{worst.move} was tried and is not good: {worst.comment}")
+            notes.append("Play something else.")
+        return "\n".join(notes)
+
+    def _value(self, nodes: Sequence[Node], scale: Scale) -> Thinking[None]:
+        """Value nodes; what looks alike to the seat is judged once."""
+        fresh = {node.spot.key: node.spot for node in nodes if node.spot.key not in self.judged}
+        verdicts = yield from self.scorer.score(list(fresh.values()), scale)
+        self.judged.update(zip(fresh, verdicts, strict=True))
+        for node in nodes:
+            node.value, node.comment = self.judged[node.spot.key]

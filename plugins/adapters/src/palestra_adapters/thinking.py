@@ -1,0 +1,168 @@
+"""Reasoning about one turn is a generator of questions; many turns share every model call.
+
+An adapter writes its method for one turn, top to bottom:
+
+    replies = yield [ask, ask]      # what it asks next, answered together
+    return Decision(text=...)
+
+`think_together` runs the generators of all waiting turns in step. Each round collects the
+questions of all of them, calls every model once, and hands the replies back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import msgspec
+from palestra import BudgetSpent, Decision, ModelError, Usage
+from palestra.budget import Account
+from palestra.llm.conversation import Conversation
+from palestra.llm.prices import price_of
+from palestra.models import Message, Model, Reply, Request
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question: `member` says which of the agent's models it is for.
+
+    Where it continues a `talk`, a context that is full shortens that.
+    """
+
+    request: Request
+    member: int = 0
+    talk: Conversation | None = None
+
+
+Thinking = Generator[Sequence[Ask], Sequence[Reply], T]
+
+
+def together(parts: Iterable[Thinking[T]]) -> Thinking[list[T]]:
+    """Several lines of thought side by side: what they ask is asked at once."""
+    lines = list(parts)
+    asks: list[Sequence[Ask]] = [()] * len(lines)
+    done: dict[int, T] = {}
+    replies: list[Sequence[Reply] | None] = [None] * len(lines)
+    while len(done) < len(lines):
+        for i, line in enumerate(lines):
+            if i not in done:
+                try:
+                    asks[i] = line.send(replies[i])  # type: ignore[arg-type]
+                except StopIteration as end:
+                    done[i], asks[i] = end.value, ()
+        if len(done) < len(lines):
+            answers = iter((yield [ask for part in asks for ask in part]))
+            replies = [[next(answers) for _ in part] for part in asks]
+    return [done[i] for i in range(len(lines))]
+
+
+@dataclass(slots=True)
+class Thread:
+    """One turn being thought about, and what that has taken so far."""
+
+    thinking: Thinking[Decision]
+    account: Account | None = None
+    asks: Sequence[Ask] = ()
+    usage: Usage = field(default_factory=Usage)
+    decision: Decision | None = None
+
+    def hear(self, replies: Sequence[Reply] | None) -> None:
+        """Think on with the replies, up to the next question or the decision."""
+        try:
+            self.asks = self.thinking.send(replies)  # type: ignore[arg-type]
+        except StopIteration as end:
+            self.decision = end.value
+
+    def stop(self, unit: str) -> None:
+        """Decide now: nothing more can be asked. Without a decision the answer is empty."""
+        try:
+            self.thinking.throw(BudgetSpent(f"budget of {unit} is spent"))
+            self.thinking.close()
+        except StopIteration as end:
+            self.decision = end.value
+        except BudgetSpent as spent:
+            self.decision = Decision(text="", thought=str(spent))
+        if self.decision is None:
+            self.decision = Decision(text="", thought=f"budget of {unit} is spent")
+
+
+def think_together(models: Sequence[Model], threads: Sequence[Thread]) -> list[Decision]:
+    """Run all threads to their decisions, every model called once a round; usage is summed."""
+    for thread in threads:
+        thread.hear(None)
+    while waiting := [thread for thread in threads if thread.decision is None]:
+        _stop_the_poor(waiting, threads)
+        waiting = [thread for thread in waiting if thread.decision is None]
+        asked = [ask for thread in waiting for ask in thread.asks]
+        replies = iter(answer(models, asked))
+        for thread in waiting:
+            heard = [next(replies) for _ in thread.asks]
+            thread.usage = sum((reply.usage for reply in heard), thread.usage)
+            thread.hear(heard)
+    return [_settled(thread, models) for thread in threads]
+
+
+def _settled(thread: Thread, models: Sequence[Model]) -> Decision:
+    decision = thread.decision
+    if decision is None:
+        raise RuntimeError("a thread has ended without a decision")
+    decision.usage = decision.usage + thread.usage
+    decision.model = decision.model or "+".join(dict.fromkeys(model.name for model in models))
+    return decision
+
+
+def _stop_the_poor(waiting: Sequence[Thread], threads: Sequence[Thread]) -> None:
+    """Stop the threads whose account is spent by what all threads have used since."""
+    for thread in waiting:
+        account = thread.account
+        if account is None or not account.limited:
+            continue
+        used = sum((t.usage for t in threads if t.account is account), account.used)
+        spent = Account(account.budget, used, account.steps).exhausted()
+        if spent:
+            thread.stop(spent)
+
+
+def answer(models: Sequence[Model], asked: Sequence[Ask]) -> list[Reply]:
+    """One reply an ask, in order, priced; one call a model, and more where a context is full."""
+    asks, replies = list(asked), [Reply("")] * len(asked)
+    open_ = list(range(len(asks)))
+    while open_:
+        for member, model in enumerate(models):
+            own = [i for i in open_ if asks[i].member == member]
+            if own:
+                found = model.chat([asks[i].request for i in own])
+                for i, reply in zip(own, found, strict=True):
+                    replies[i] = priced(reply, model)
+        open_ = [i for i in open_ if replies[i].overflow]
+        for i in open_:
+            asks[i] = shortened(asks[i], models[asks[i].member])
+    return replies
+
+
+def priced(reply: Reply, model: Model) -> Reply:
+    """The reply with its price by the user's table."""
+    price = price_of(model.name)
+    if not price.costs:
+        return reply
+    return replace(reply, usage=msgspec.structs.replace(reply.usage, cost=price.of(reply.usage)))
+
+
+def shortened(ask: Ask, model: Model) -> Ask:
+    """The same question with half of its past left out; raises `ModelError` where that is none."""
+    if ask.talk is not None and ask.talk.shorten():
+        return replace(ask, request=replace(ask.request, messages=tuple(ask.talk.messages)))
+    messages = list(ask.request.messages)
+    longest = max(range(len(messages)), key=lambda i: len(messages[i].content) * (i > 0))
+    lines = messages[longest].content.splitlines()
+    if longest == 0 or len(lines) < 3:
+        raise ModelError(
+            f"the rules and the question alone do not fit the context of {model.name}; "
+            "use a model with a longer context"
+        )
+    kept = "\n".join(["…", *lines[(len(lines) + 1) // 2 :]])
+    messages[longest] = Message(messages[longest].role, kept)
+    return replace(ask, request=replace(ask.request, messages=tuple(messages)))

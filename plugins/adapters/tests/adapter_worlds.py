@@ -1,0 +1,142 @@
+"""For tests: a model that answers by a function, and a walk through any small graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from palestra import (
+    Event,
+    Grammar,
+    OneOf,
+    Option,
+    Outcome,
+    Rng,
+    Step,
+    TextAction,
+    TextGame,
+    Usage,
+)
+from palestra.models import Model, Reply, Request
+
+Answer = Callable[[Request], str]
+
+
+class Scripted(Model):
+    """Answers by a function of the request; held to choices, it takes the first if that is none.
+
+    A call is one word read and one written a word, so that sums can be checked by hand.
+    """
+
+    abilities = frozenset({"choices", "raw"})
+
+    def __init__(self, answer: Answer | str, name: str = "scripted") -> None:
+        self.name = name
+        self.requests: list[Request] = []
+        self.calls: list[int] = []
+        self._answer: Answer = (lambda _: answer) if isinstance(answer, str) else answer
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        self.calls.append(len(requests))
+        self.requests += requests
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: Request) -> Reply:
+        text = self._answer(request)
+        if request.choices and text not in request.choices:
+            text = request.choices[0]
+        read = sum(len(message.content.split()) for message in request.messages)
+        return Reply(text, Usage(read, len(text.split()), calls=1), model=self.name)
+
+
+class Free(Scripted):
+    """Cannot be held to anything."""
+
+    abilities = frozenset()
+
+
+def last(request: Request) -> str:
+    """The question, without what came before it."""
+    return request.messages[-1].content
+
+
+class Go(TextAction, frozen=True):
+    """Go along an edge."""
+
+    to: str
+
+
+@dataclass(slots=True)
+class Walker:
+    rng: Rng
+    at: str
+    steps: int = 0
+    earned: float = 0.0
+
+
+Edges = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Trail(TextGame[Walker]):
+    """You walk from place to place; each step pays. Write Go(to='place')."""
+
+    edges: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    start: str = "start"
+    limit: int = 20
+    top: float = 10.0
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    deterministic = True
+    action_types = (Go,)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, self.top)
+
+    @cached_property
+    def graph(self) -> dict[str, dict[str, float]]:
+        return {place: dict(ways) for place, ways in self.edges}
+
+    @cached_property
+    def menu(self) -> tuple[Go, ...]:
+        places = dict.fromkeys(to for _, ways in self.edges for to, _ in ways)
+        return tuple(map(Go, places))
+
+    def initial_state(self, seed: int | None = None) -> Walker:
+        return Walker(Rng.seeded(seed), self.start)
+
+    def to_act(self, state: Walker) -> tuple[int, ...]:
+        return (0,) if self.graph.get(state.at) and state.steps < self.limit else ()
+
+    def legal(self, state: Walker, player: int) -> Grammar:
+        return Grammar((Option(Go, {"to": OneOf(tuple(self.graph.get(state.at, {})))}),))
+
+    def step(self, state: Walker, actions: Mapping[int, Any]) -> Step:
+        to = actions[0].to
+        paid = self.graph[state.at][to]
+        state.at, state.steps, state.earned = to, state.steps + 1, state.earned + paid
+        text = f"You go to {to} and are paid {paid:g}."
+        return Step({0: {"payoff": paid}}, events=[Event("went", text)])
+
+    def outcome(self, state: Walker) -> Outcome | None:
+        return None if self.to_act(state) else Outcome(("score",), (state.earned,))
+
+    def describe(self, state: Walker, player: int) -> str:
+        return f"You are at {state.at}, step {state.steps}."
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return spaces.Box(0, 1, (1,))
+
+    def observe(self, state: Walker, player: int) -> Any:
+        return np.zeros(1, np.float32)
+
+
+def trail(edges: Edges, **options: Any) -> Trail:
+    return Trail(tuple((a, tuple(ways.items())) for a, ways in edges.items()), **options)

@@ -1,0 +1,151 @@
+"""ReAct, and what every adapter shares: shared calls, sums of usage, budgets, full contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import palestra
+import pytest
+from adapter_worlds import Free, Scripted, last, trail
+from palestra import Budget, InvalidOption, ModelError, UnknownName
+from palestra.llm.prices import price_table
+from palestra.models import Reply, Request
+from palestra_adapters.react import ReAct, read_steps
+
+
+def thinks_then_bets(request: Request) -> str:
+    return "bet" if request.choices else "Thought: a king wins.\nAction: pass"
+
+
+def test_the_thought_is_kept_apart_from_the_move() -> None:
+    agent = ReAct(model=Scripted(thinks_then_bets))
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])[0]
+    assert record.turns[0].text == "bet"
+    assert record.turns[0].thought == "a king wins."
+
+
+def test_all_turns_share_one_call_a_round() -> None:
+    model = Scripted(thinks_then_bets)
+    agent = ReAct(model=model)
+    palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=40)
+    assert model.calls == [40, 40, 40, 40]  # two decisions a game, a thought and a move each
+
+
+def test_usage_of_every_call_is_summed() -> None:
+    model = Scripted(thinks_then_bets)
+    records = palestra.play("games/KuhnPoker-v0", agents=[ReAct(model=model)] * 2, episodes=3)
+    turns = [turn for record in records for turn in record.turns]
+    assert sum(turn.usage.calls for turn in turns) == len(model.requests)
+    read = sum(len(m.content.split()) for request in model.requests for m in request.messages)
+    assert sum(turn.usage.tokens_in for turn in turns) == read
+
+
+def test_without_holding_one_reply_is_thought_and_move() -> None:
+    model = Free("Thought: bold.\nAction: bet\nObservation: none")
+    record = palestra.play("games/KuhnPoker-v0", agents=[ReAct(model=model), "first"])[0]
+    assert (record.turns[0].text, record.turns[0].thought) == ("bet", "bold.")
+    assert len(model.requests) == len([turn for turn in record.turns if turn.player == 0])
+
+
+def test_prompts_only_ever_grow_and_hold_the_thoughts() -> None:
+    model = Free("Thought: the middle first.\nAction: 5")
+    replies = iter("539146728")
+    model._answer = lambda _: f"Thought: next.\nAction: {next(replies)}"
+    agent = ReAct(model=model)
+    palestra.play("games/TicTacToe-v0", agents=[agent, agent], invalid="random")
+    by_seat: dict[str, list[Request]] = {}
+    for request in model.requests:
+        by_seat.setdefault(request.messages[1].content.split("\n")[0], []).append(request)
+    for requests in by_seat.values():
+        for earlier, later in pairwise(requests):
+            assert later.messages[: len(earlier.messages)] == earlier.messages
+            assert "Thought: next." in later.messages[len(earlier.messages)].content
+
+
+def test_a_refused_move_is_asked_again_with_the_reason() -> None:
+    lines = iter(["Action: raise", "Action: bet", "Action: bet"])
+    model = Free(lambda _: next(lines))
+    record = palestra.play("games/KuhnPoker-v0", agents=[ReAct(model=model), "first"])[0]
+    assert "refused" in last(model.requests[1])
+    assert record.mistakes == (1, 0)
+    assert record.turns[0].status == "retried"
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "move"),
+    [
+        ("Thought: hm\nAction: 4", "hm", "4"),
+        ("Action: 4", "", "4"),
+        ("4", "4", "4"),
+        ("Thought: Action: is near\nAction: 5\nmore", "Action: is near", "5"),
+        ("", "", ""),
+    ],
+)
+def test_thought_and_action_are_read(text: str, thought: str, move: str) -> None:
+    assert read_steps(text) == (thought, move)
+
+
+def test_a_budget_stops_between_the_thought_and_the_move() -> None:
+    agent = ReAct(model=Scripted(thinks_then_bets))
+    agent.name = "react"
+    records = palestra.play(
+        "games/KuhnPoker-v0", agents=[agent, "first"], budgets={"react": Budget(calls=1)}
+    )
+    assert records[0].outcome is not None
+    assert records[0].outcome.results == ("forfeit", "win")
+    assert "budget of calls" in records[0].outcome.reason
+
+
+class Narrow(Free):
+    """Reads so many words at most."""
+
+    room = 150
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        replies = super().chat(requests)
+        words = [sum(len(m.content.split()) for m in r.messages) for r in requests]
+        return [
+            Reply("", overflow=True) if many > self.room else reply
+            for many, reply in zip(words, replies, strict=True)
+        ]
+
+
+def test_a_full_context_drops_the_oldest_exchanges() -> None:
+    steps = {f"p{i}": {f"p{i + 1}": 1.0} for i in range(15)}
+    line = "Thought: on.\nAction: Go(to='p{}')"
+    model = Narrow(lambda r: line.format(int(last(r).split("at p")[1].split(",")[0]) + 1))
+    record = palestra.play(trail(steps, start="p0"), agents=[ReAct(model=model)])[0]
+    assert len(record.turns) == 15
+    assert any(request.messages[1].role == "user" for request in model.requests)
+    model.room = 5
+    with pytest.raises(ModelError, match="do not fit the context"):
+        palestra.play(trail(steps, start="p0"), agents=[ReAct(model=model)])
+
+
+def test_money_follows_the_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text('["scripted"]\nin = 1_000_000\nout = 0\n')
+    monkeypatch.setenv("PALESTRA_PRICES", str(table))
+    price_table.cache_clear()
+    agent = ReAct(model=Scripted(thinks_then_bets))
+    turn = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])[0].turns[0]
+    assert turn.usage.cost == turn.usage.tokens_in > 0
+
+
+def test_set_up_errors_are_explained() -> None:
+    with pytest.raises(InvalidOption, match="react needs a model: react:local:"):
+        palestra.make_agent("react")
+    with pytest.raises(UnknownName, match="model scheme 'ecco'"):
+        palestra.make_agent("react:llm:ecco:")
+    with pytest.raises(UnknownName, match="option"):
+        palestra.make_agent("react:echo:,hold=true")
+    with pytest.raises(InvalidOption, match="held=true is not possible"):
+        ReAct(model=Free(""), held=True)
+
+
+def test_it_is_named_in_a_string_with_or_without_llm() -> None:
+    for name in ("react:llm:echo:", "react:echo:,prompt=raw"):
+        record = palestra.play("games/KuhnPoker-v0", agents=[name, "random"])[0]
+        assert not sum(record.mistakes)
