@@ -1,7 +1,7 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
-    [language_models] [order_book]
+    [language_models] [order_book] [agents_net]
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ SUITES = (
     "rewards",
     "language_models",
     "order_book",
+    "agents_net",
 )
 DISTRIBUTIONS = (
     "numpy",

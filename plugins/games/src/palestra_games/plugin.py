@@ -239,6 +239,35 @@ def palestra_environments() -> list[EnvSpec]:
             "Games",
             kwargs={"colours": 2, "ranks": 2, "hand": 3, "tokens": 3},
         ),
+        EnvSpec(
+            "games/AgentsNet-v0",
+            "palestra_games.games.agents_net:AgentsNet",
+            players=(4, 100),
+            moves="simultaneous",
+            payoffs="common",
+            family="text",
+            tags=("cooperation", "communication", "messages", "hidden-information", "graph"),
+            paper="Grötschla et al. (2025), AgentsNet: Coordination and Collaborative Reasoning "
+            "in Multi-Agent LLMs",
+        ),
+        EnvSpec(
+            "games/FrozenLake-v0",
+            "palestra_games.games.frozen_lake:FrozenLake",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="grid",
+            tags=("perfect-information", "chance"),
+        ),
+        EnvSpec(
+            "games/Sokoban-v0",
+            "palestra_games.games.sokoban:Sokoban",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="grid",
+            tags=("perfect-information", "deterministic", "planning"),
+        ),
     ]
 
 
@@ -292,6 +321,22 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.",
             plays=("games/Hanabi-v0", "games/SimpleHanabi-v0", "games/MiniHanabi-v0"),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "agents-net-oracle",
+            "palestra_games.games.agents_net_players:AgentsNetOracle",
+            "scripted",
+            "Solves every AgentsNet task by passing on all it hears.",
+            plays=("games/AgentsNet-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "sokoban-bfs",
+            "palestra_games.games.sokoban_solver:SokobanSolver",
+            "scripted",
+            "Plays a shortest solution of a Sokoban level, found by breadth-first search.",
+            plays=("games/Sokoban-v0",),
             needs=("array",),
         ),
     ]
