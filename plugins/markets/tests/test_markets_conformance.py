@@ -7,6 +7,13 @@ from palestra.testing import check, conformance
 
 VARIANTS = {
     "markets/Bargaining-v0": {"complete": False, "unbounded": True, "total": 20},
+    "markets/PriceNegotiation-v0": {"complete": False, "unbounded": True, "outside_1": 5},
+    "markets/Persuasion-v0": {
+        "complete": False,
+        "good_worth": None,
+        "myopic": True,
+        "continuation": 0.9,
+    },
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

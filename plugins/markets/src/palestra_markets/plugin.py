@@ -9,6 +9,12 @@ from palestra_markets.trading.schedules import PRESETS
 
 DOUBLE_AUCTION = "markets/DoubleAuction-v0"
 BARGAINING = "markets/Bargaining-v0"
+NEGOTIATION = "markets/PriceNegotiation-v0"
+PERSUASION = "markets/Persuasion-v0"
+GLEE = (
+    "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
+    "Environments"
+)
 
 
 @hookimpl
@@ -34,13 +40,44 @@ def palestra_environments() -> list[EnvSpec]:
             payoffs="general",
             family="text",
             tags=("bargaining", "messages", "deterministic"),
-            paper="Rubinstein (1982), Perfect equilibrium in a bargaining model; Shapira et al. "
-            "(2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
-            "Environments",
+            paper=f"Rubinstein (1982), Perfect equilibrium in a bargaining model; {GLEE}",
             splits={
                 "one-shot": {"rounds": 1},
                 "unbounded": {"unbounded": True, "rounds": 99},
                 "incomplete": {"complete": False},
+                "silent": {"messages": False},
+            },
+        ),
+        EnvSpec(
+            NEGOTIATION,
+            "palestra_markets.language.price_negotiation:PriceNegotiation",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="general",
+            family="text",
+            tags=("bargaining", "messages", "deterministic"),
+            paper=GLEE,
+            splits={
+                "one-shot": {"rounds": 1},
+                "unbounded": {"unbounded": True, "rounds": 99},
+                "incomplete": {"complete": False},
+                "silent": {"messages": False},
+            },
+        ),
+        EnvSpec(
+            PERSUASION,
+            "palestra_markets.language.persuasion:Persuasion",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="general",
+            family="text",
+            tags=("persuasion", "messages", "hidden-information", "chance"),
+            paper=f"{GLEE}; Kamenica and Gentzkow (2011), Bayesian Persuasion",
+            splits={
+                "one-shot": {"rounds": 1},
+                "myopic": {"myopic": True},
+                "open-ended": {"continuation": 0.9, "rounds": 99},
+                "incomplete": {"complete": False, "good_worth": None},
                 "silent": {"messages": False},
             },
         ),
@@ -90,6 +127,38 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(BARGAINING,),
             needs=("array",),
         ),
+        AgentSpec(
+            "haggler",
+            "palestra_markets.language.price_negotiators:Haggler",
+            "solver",
+            "Names and accepts prices as in the subgame-perfect equilibrium.",
+            plays=(NEGOTIATION,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "fair-price",
+            "palestra_markets.language.price_negotiators:FairPrice",
+            "scripted",
+            "Names the price halfway between both values and accepts nothing worse.",
+            plays=(NEGOTIATION,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "persuader",
+            "palestra_markets.language.persuaders:Persuader",
+            "scripted",
+            "The seller; policy=honest, always, commit (Kamenica and Gentzkow) or patient.",
+            plays=(PERSUASION,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "shopper",
+            "palestra_markets.language.persuaders:Shopper",
+            "scripted",
+            "The buyer; belief=learn, grim (until the first lie), prior (no advice) or obey.",
+            plays=(PERSUASION,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -131,5 +200,47 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.language.metrics:first_seat_gain",
             "What the first player got, over the sum.",
             measures=(BARGAINING,),
+        ),
+        MetricSpec(
+            "trade-efficiency",
+            "palestra_markets.language.metrics:trade_efficiency",
+            "1 where the product ends with whoever values it more, else 0.",
+            measures=(NEGOTIATION,),
+        ),
+        MetricSpec(
+            "trade-fairness",
+            "palestra_markets.language.metrics:trade_fairness",
+            "1 - 4 (s - 1/2)^2, where s is the seller's part of the gain from trade.",
+            measures=(NEGOTIATION,),
+        ),
+        MetricSpec(
+            "seller-gain",
+            "palestra_markets.language.metrics:seller_gain",
+            "What the seller was paid, over the gain from trade.",
+            measures=(NEGOTIATION,),
+        ),
+        MetricSpec(
+            "good-sold",
+            "palestra_markets.language.metrics:good_sold",
+            "The part of the good products that were bought: efficiency.",
+            measures=(PERSUASION,),
+        ),
+        MetricSpec(
+            "bad-unsold",
+            "palestra_markets.language.metrics:bad_unsold",
+            "The part of the bad products that were not bought: fairness.",
+            measures=(PERSUASION,),
+        ),
+        MetricSpec(
+            "sales-rate",
+            "palestra_markets.language.metrics:sales_rate",
+            "The part of all products that were bought: the seller's gain.",
+            measures=(PERSUASION,),
+        ),
+        MetricSpec(
+            "buyer-gain",
+            "palestra_markets.language.metrics:buyer_gain",
+            "What the buyer was paid, over what just the good products would have paid.",
+            measures=(PERSUASION,),
         ),
     ]

@@ -1,0 +1,358 @@
+"""A seller who sees the quality of every product recommends it or not; a buyer decides.
+
+In each round there is a new product, good with a known probability. The seller sees its quality
+and recommends it or advises against it, with words if he likes, bound by nothing. The buyer buys it
+at the fixed price or does not, and then its quality comes out. The seller is paid the price of
+what he sells, the buyer what the product is worth to him less the price. A buyer who lives long
+remembers every round; with `myopic` the seat stands for a new buyer in every round, who is told
+only how many products there were, how many were good, recommended although bad, and sold. The last
+round is known, or with `continuation` below 1 the game may end after any round.
+
+The game is the persuasion family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
+for Language-based Economic Environments", 2024. Known answers checked: the sales of a seller who
+could commit himself, by E. Kamenica and M. Gentzkow, "Bayesian Persuasion", American Economic
+Review 101, 2011; that talk is empty in a single round; and the honest equilibrium of the repeated
+game, which a buyer who never forgives keeps up where p >= (1 - c) / c.
+
+The array view is a float32 vector of 12 numbers:
+
+    seat (0 sells, 1 buys), round, last round (0: any round may be it)
+    what a good product is worth to the buyer (-1: not told)
+    this product's quality: 1 good, 0 bad, -1 not told; recommended: 1 yes, 0 no, -1 not yet
+    so far: good products, recommended although bad, sold, good ones sold
+    the last product, to a buyer who remembers: recommended, and good (-1: none, not told)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    only,
+)
+from palestra.game import Seat
+
+FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # worths of a good product that are drawn, over the price
+ROLES = ("seller", "buyer")
+SELLER, BUYER = range(2)
+
+
+class Recommend(TextAction, frozen=True):
+    """Recommend the product, or advise against it."""
+
+    buy: bool
+    text: str = ""
+
+
+class Buy(TextAction, frozen=True):
+    """Buy the product at its price."""
+
+
+class Pass(TextAction, frozen=True):
+    """Do not buy it."""
+
+
+@dataclass(slots=True)
+class Shop:
+    """The state: the worth of good products, this product, and what came before."""
+
+    rng: Rng
+    worth: int
+    good: bool
+    advice: Recommend | None = None
+    round: int = 0
+    goods: int = 0
+    lies: int = 0
+    sold: int = 0
+    goods_sold: int = 0
+    last: tuple[bool, bool] | None = None  # recommended, good
+    totals: tuple[int, int] = (0, 0)
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Persuasion(TextGame[Shop]):
+    """One of you sells a product in every round; only the seller sees whether it is good or bad.
+
+    In every round the seller first recommends the product or advises against it, with or without
+    words. What he says need not be true. Then the buyer buys it or passes. The seller is paid the
+    price of every product that is bought, good or bad. The buyer is paid what the product is worth
+    to him less the price. Afterwards its quality comes out, bought or not. In your turn write one
+    of:
+    Recommend(buy=True, text='It is good.') to recommend the product, or
+    Recommend(buy=False) to advise against it; words are optional;
+    Buy() to buy it;
+    Pass() not to.
+    """
+
+    price: int = 100
+    good_worth: int | None = 200
+    bad_worth: int = 0
+    good_chance: float = 0.4
+    rounds: int = 20
+    continuation: float = 1.0
+    myopic: bool = False
+    complete: bool = True
+    messages: bool = True
+    message_limit: int = 300
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 2
+    perfect_information = False
+    reward_terms = ("sale",)
+    action_types = (Recommend, Buy, Pass)
+
+    def __post_init__(self) -> None:
+        for name in ("price", "rounds", "message_limit"):
+            if not 1 <= getattr(self, name) <= 1_000_000:
+                raise InvalidOption(f"{name} must be from 1 to 1000000, not {getattr(self, name)}")
+        if not 0 <= self.bad_worth <= self.price:
+            raise InvalidOption(f"bad_worth must be from 0 to the price, not {self.bad_worth}")
+        if self.good_worth is not None and not self.price <= self.good_worth <= 10 * self.price:
+            raise InvalidOption(
+                "good_worth must be from the price to ten times the price, or None to draw one, "
+                f"not {self.good_worth}"
+            )
+        for name in ("good_chance", "continuation"):
+            chance = getattr(self, name)
+            if not isfinite(chance) or not 0 <= chance <= 1:
+                raise InvalidOption(f"{name} must be from 0 to 1, not {chance}")
+
+    # What follows from the options
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        most = self.good_worth or int(max(FACTORS) * self.price)
+        loss = self.price - self.bad_worth
+        return (-float(self.rounds * loss), float(self.rounds * max(self.price, most - self.price)))
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        return tuple(Seat(name, ROLES[i], i) for i, name in enumerate(self.players))
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Both advices without words, then the two answers."""
+        return Recommend(True), Recommend(False), Buy(), Pass()
+
+    @cached_property
+    def _advices(self) -> Grammar:
+        words = Text(self.message_limit if self.messages else 0, ("",))
+        return Grammar((Option(Recommend, {"buy": OneOf((True, False)), "text": words}),))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Shop:
+        rng = Rng.seeded(seed)
+        worth = self._drawn_worth(rng) if self.good_worth is None else self.good_worth
+        return Shop(rng, worth, self._drawn_quality(rng))
+
+    def _drawn_worth(self, rng: Rng) -> int:
+        return round(rng.choice(FACTORS) * self.price)
+
+    def _drawn_quality(self, rng: Rng) -> bool:
+        return rng.random() < self.good_chance
+
+    def to_act(self, state: Shop) -> tuple[int, ...]:
+        if state.ended:
+            return ()
+        return (SELLER,) if state.advice is None else (BUYER,)
+
+    def legal(self, state: Shop, player: int) -> Grammar:
+        return self._advices if state.advice is None else ANSWERS
+
+    def step(self, state: Shop, actions: Mapping[int, Any]) -> Step:
+        ((_, action),) = actions.items()
+        if isinstance(action, Recommend):
+            state.advice = action
+            reader = only(SELLER) if self.myopic else None  # a new buyer reads it where it stands
+            data = {"buy": action.buy, "text": action.text}
+            return Step(events=[Event("advice", self._said(action), data, reader)])
+        bought = isinstance(action, Buy)
+        paid = enumerate(self._pay(state) if bought else ())
+        rewards = {seat: {"sale": float(gain)} for seat, gain in paid}
+        return Step(rewards, events=self._close(state, bought))
+
+    def _said(self, advice: Recommend) -> str:
+        text = "recommends the product." if advice.buy else "advises against the product."
+        return f"The seller {text}" + (f" He says: {advice.text}" if advice.text else "")
+
+    def _pay(self, state: Shop) -> tuple[int, int]:
+        worth = state.worth if state.good else self.bad_worth
+        gains = self.price, worth - self.price
+        state.totals = state.totals[0] + gains[0], state.totals[1] + gains[1]
+        return gains
+
+    def _close(self, state: Shop, bought: bool) -> list[Event]:
+        """Count the round and open the next one, or end the game."""
+        assert state.advice is not None
+        state.round += 1
+        state.goods += state.good
+        state.lies += state.advice.buy and not state.good
+        state.sold += bought
+        state.goods_sold += bought and state.good
+        state.last = (state.advice.buy, state.good)
+        events = [self._told(state, bought)]
+        goes_on = self.continuation >= 1 or state.rng.random() < self.continuation
+        if state.round >= self.rounds or not goes_on:
+            state.ended = True
+            return [*events, Event("end", "The shop closes.")]
+        state.good, state.advice = self._drawn_quality(state.rng), None
+        return [*events, self._shown(state)]
+
+    def _told(self, state: Shop, bought: bool) -> Event:
+        """What comes out after a round: to myopic buyers only what describes all of them."""
+        data: dict[str, Any] = {"round": state.round, "sold": state.sold, "good": state.goods}
+        if self.myopic:
+            return Event("reveal", f"Round {state.round} is over. {self._history(state)}", data)
+        quality = "good" if state.good else "bad"
+        done = "is bought" if bought else "is not bought"
+        text = f"Round {state.round} is over: the product {done}, and it was {quality}."
+        return Event("reveal", text, {**data, "bought": bought, "quality": quality})
+
+    def _shown(self, state: Shop) -> Event:
+        quality = "good" if state.good else "bad"
+        text = f"The product of round {state.round + 1} is {quality}."
+        return Event("quality", text, {"quality": quality}, only(SELLER))
+
+    def outcome(self, state: Shop) -> Outcome | None:
+        if not state.ended:
+            return None
+        seller, buyer = state.totals
+        return Outcome(("score", "score"), (float(seller), float(buyer)), self._history(state))
+
+    def opening(self, state: Shop) -> Sequence[Event]:
+        told = None if self.complete else only(BUYER)
+        worth = f"To the buyer a good product is worth {state.worth}."
+        return [
+            Event("shop", self._offer()),
+            Event("worth", worth, {"worth": state.worth}, told),
+            self._shown(state),
+        ]
+
+    def _offer(self) -> str:
+        ends = f"{self.rounds} rounds"
+        if self.continuation < 1:
+            ends = f"at most {ends}, after each of which it goes on with chance "
+            ends += f"{self.continuation:g}"
+        return (
+            f"Products cost {self.price} and are good with chance {self.good_chance:g}. A bad one "
+            f"is worth {self.bad_worth} to the buyer. There are {ends}."
+        )
+
+    def determinize(self, state: Shop, player: int, rng: Rng) -> Shop:
+        """To the buyer the product may be good or bad; to a seller not told, worth anything."""
+        copy = self.clone(state)
+        if player == BUYER and not state.ended:
+            copy.good = self._drawn_quality(rng)
+        if player == SELLER and not self.complete:
+            copy.worth = self._drawn_worth(rng)
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        lines = [super().rules(player), self._offer()]
+        if self.myopic:
+            lines.append("In every round there is a new buyer, who remembers nothing himself.")
+        return "\n".join(lines)
+
+    def describe(self, state: Shop, player: int) -> str:
+        lines = [f"You are {self.players[player]}, the {ROLES[player]}. {self._round(state)}"]
+        if player == BUYER or self.complete:
+            whose = "you" if player == BUYER else "the buyer"
+            lines.append(f"A good product is worth {state.worth} to {whose}.")
+        lines.append(self._history(state))
+        if state.last and self._remembers(player):
+            lines.append(f"The last product was {tell(state.last)}.")
+        if player == SELLER and not state.ended:
+            lines.append(f"The product is {'good' if state.good else 'bad'}.")
+        return "\n".join([*lines, self._standing(state)])
+
+    def _standing(self, state: Shop) -> str:
+        if state.advice is None:
+            return "No advice was given yet."
+        advice = "buy it" if state.advice.buy else "do not buy it"
+        words = f", in the seller's words: {state.advice.text}" if state.advice.text else ""
+        return f"The advice is: {advice}{words}."
+
+    def _remembers(self, player: int) -> bool:
+        return player == SELLER or not self.myopic
+
+    def _round(self, state: Shop) -> str:
+        at = f"Round {min(state.round + 1, self.rounds)}"
+        return f"{at}." if self.continuation < 1 else f"{at} of {self.rounds}."
+
+    def _history(self, state: Shop) -> str:
+        if not state.round:
+            return "There was no product before."
+        return (
+            f"Of {state.round} products so far {state.goods} were good, {state.lies} recommended "
+            f"although bad, {state.sold} sold, {state.goods_sold} of them good."
+        )
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        low = np.array([0, 0, 0, -1, -1, -1, 0, 0, 0, 0, -1, -1], np.float32)
+        n, worth = self.rounds, 10 * self.price
+        high = np.array([1, n, n, worth, 1, 1, n, n, n, n, 1, 1], np.float32)
+        return spaces.Box(low, high, dtype=np.float32)
+
+    def observe(self, state: Shop, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        last_round = self.rounds if self.continuation >= 1 else 0
+        worth = state.worth if player == BUYER or self.complete else -1
+        quality = int(state.good) if player == SELLER and not state.ended else -1
+        advice = -1 if state.advice is None else int(state.advice.buy)
+        last = state.last if state.last and self._remembers(player) else (-1, -1)
+        counts = [state.goods, state.lies, state.sold, state.goods_sold]
+        seen = [player, state.round, last_round, worth, quality, advice, *counts, *last]
+        return np.array(seen, np.float32)
+
+    def scene(self, state: Shop, player: int | None = None) -> Scene:
+        n = float(self.rounds)
+        bars = [
+            Bar("good", float(state.goods), n, SELLER),
+            Bar("lies", float(state.lies), n),
+            Bar("sold", float(state.sold), n, BUYER),
+            Bar("good sold", float(state.goods_sold), n, BUYER),
+        ]
+        lines = [self._round(state)]
+        if player != BUYER and not state.ended:
+            lines.append(f"The product is {'good' if state.good else 'bad'}.")
+        if state.advice is not None:
+            lines.append(self._said(state.advice))
+        return Scene(bars=tuple(bars), lines=tuple(lines))
+
+
+ANSWERS = Grammar((Option(Buy), Option(Pass)))
+
+
+def tell(product: tuple[bool, bool]) -> str:
+    """A past product in words."""
+    recommended, good = product
+    return f"{'recommended' if recommended else 'advised against'} and {'good' if good else 'bad'}"

@@ -1,0 +1,317 @@
+"""A seller and a buyer negotiate the price of one product; each has a value and a way out.
+
+In each round one of them names a price, with words if he likes, and the other accepts, rejects, or
+walks away; the seller begins and they take turns. A sale at price p pays the seller p less his
+value and the buyer his value less p. Whoever is to move may also walk away, and then both take what
+is open to them elsewhere, their outside options. Time that runs out pays nobody. There is a known
+last round, or with `unbounded` none that anybody knows of, and talks are broken off after
+`rounds`. With `complete` information both values are known to both; otherwise each knows his own.
+
+The game is the negotiation family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
+for Language-based Economic Environments", 2024, whose outside option is to deal with someone else
+at one's own value, here 0. Known answers checked: backward induction over the whole tree, and with
+one round and a hidden value the optimal take-it-or-leave-it price.
+
+The array view is a float32 vector of 9 numbers:
+
+    seat (0 sells, 1 buys), round, last round (0: none that is known)
+    own value, the other's (-1: not told), own outside option, the other's
+    whether a price stands: 0 none, 1 one's own, 2 the other's; the price
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    only,
+)
+from palestra.game import Seat
+
+from palestra_markets.language.bargaining import Accept, Reject
+
+FACTORS = (0.8, 1.0, 1.2, 1.5)  # values that are drawn, over `scale`
+ROLES = ("seller", "buyer")
+SELLER, BUYER = range(2)
+
+
+class Offer(TextAction, frozen=True):
+    """Name a price at which you would trade."""
+
+    price: int
+    text: str = ""
+
+
+class Walk(TextAction, frozen=True):
+    """End the talks; both of you take your outside options."""
+
+
+@dataclass(slots=True)
+class Haggle:
+    """The state: values by seat, the round, and the price named in it."""
+
+    rng: Rng
+    values: tuple[int, int]
+    round: int = 0
+    price: int | None = None
+    ended: str = ""  # "sale", "walk" or "time"
+
+
+@dataclass(frozen=True)
+class PriceNegotiation(TextGame[Haggle]):
+    """You negotiate the price of one product: one of you sells it, the other may buy it.
+
+    The product has a value to each of you. If it is sold, the seller is paid the price less what
+    the product is worth to him, and the buyer what it is worth to him less the price. In every
+    round one of you names a price and the other answers; the seller begins, then you take turns.
+    Instead of moving, either of you may walk away: the product is not sold and both get what
+    their outside options pay. If the time runs out nobody gets anything. In your turn write one
+    of:
+    Offer(price=100, text='It is as good as new.') to name a price; words are optional;
+    Accept() to trade at the price that was named;
+    Reject() to reject it; in the next round you name a price;
+    Walk() to leave and take your outside option.
+    """
+
+    scale: int = 100
+    seller_value: int | None = None
+    buyer_value: int | None = None
+    outside_0: int = 0
+    outside_1: int = 0
+    rounds: int = 10
+    unbounded: bool = False
+    complete: bool = True
+    messages: bool = True
+    message_limit: int = 300
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 2
+    deterministic = True
+    reward_terms = ("trade", "outside")
+    action_types = (Offer, Accept, Reject, Walk)
+
+    def __post_init__(self) -> None:
+        for name in ("scale", "rounds", "message_limit"):
+            if not 1 <= getattr(self, name) <= 1_000_000:
+                raise InvalidOption(f"{name} must be from 1 to 1000000, not {getattr(self, name)}")
+        for name in ("seller_value", "buyer_value", "outside_0", "outside_1"):
+            value = getattr(self, name)
+            if value is None and name.endswith("value"):
+                continue
+            if not isinstance(value, int) or not 0 <= value <= self.max_price:
+                raise InvalidOption(
+                    f"{name} must be a whole number from 0 to {self.max_price}, twice the scale, "
+                    f"not {value!r}"
+                )
+
+    # What follows from the options
+
+    @property
+    def perfect_information(self) -> bool:  # type: ignore[override]
+        return self.complete
+
+    @property
+    def max_price(self) -> int:
+        return 2 * self.scale
+
+    @property
+    def outside(self) -> tuple[int, int]:
+        """What walking away pays, by seat."""
+        return self.outside_0, self.outside_1
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (-float(self.max_price), float(self.max_price))
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        return tuple(Seat(name, ROLES[i], i) for i, name in enumerate(self.players))
+
+    def drawn_values(self) -> tuple[int, ...]:
+        """What a value that is not given is drawn from, each equally likely."""
+        return tuple(round(factor * self.scale) for factor in FACTORS)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Every price without words, then the other three."""
+        prices = (Offer(price) for price in range(self.max_price + 1))
+        return (*prices, Accept(), Reject(), Walk())
+
+    @cached_property
+    def _offers(self) -> Grammar:
+        words = Text(self.message_limit if self.messages else 0, ("",))
+        price = Option(Offer, {"price": Integer(0, self.max_price), "text": words})
+        return Grammar((price, Option(Walk)))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Haggle:
+        rng = Rng.seeded(seed)
+        drawn = rng.choice(self.drawn_values()), rng.choice(self.drawn_values())
+        seller = drawn[0] if self.seller_value is None else self.seller_value
+        buyer = drawn[1] if self.buyer_value is None else self.buyer_value
+        return Haggle(rng, (seller, buyer))
+
+    def to_act(self, state: Haggle) -> tuple[int, ...]:
+        if state.ended:
+            return ()
+        return (proposer(state) if state.price is None else 1 - proposer(state),)
+
+    def legal(self, state: Haggle, player: int) -> Grammar:
+        return self._offers if state.price is None else ANSWERS
+
+    def step(self, state: Haggle, actions: Mapping[int, Any]) -> Step:
+        ((player, action),) = actions.items()
+        name = self.players[player]
+        if isinstance(action, Offer):
+            state.price = action.price
+            return Step(events=[self._named(player, action)])
+        if isinstance(action, Reject):
+            return Step(events=self._reject(state, player))
+        accepted = isinstance(action, Accept)
+        state.ended = "sale" if accepted else "walk"
+        told = f"accepts: the product is sold for {state.price}" if accepted else "walks away"
+        paid = enumerate(self.gains(state))
+        rewards = {seat: {"trade" if accepted else "outside": gain} for seat, gain in paid if gain}
+        data = {"player": player, "price": state.price if accepted else None}
+        return Step(rewards, events=[Event(state.ended, f"{name} {told}.", data)])
+
+    def _named(self, player: int, action: Offer) -> Event:
+        verb = "asks for" if player == SELLER else "offers"
+        text = f"{self.players[player]} {verb} {action.price}."
+        if action.text:
+            text += f" He says: {action.text}"
+        data = {"player": player, "price": action.price, "text": action.text}
+        return Event("offer", text, data)
+
+    def _reject(self, state: Haggle, player: int) -> list[Event]:
+        events = [Event("answer", f"{self.players[player]} rejects.", {"player": player})]
+        state.price = None
+        state.round += 1
+        if state.round >= self.rounds:
+            state.ended = "time"
+            events.append(Event("end", "The talks are over: no sale."))
+        return events
+
+    def gains(self, state: Haggle) -> tuple[float, float]:
+        """What the end pays, by seat."""
+        if state.ended == "sale":
+            price = state.price or 0
+            return float(price - state.values[SELLER]), float(state.values[BUYER] - price)
+        if state.ended == "walk":
+            return float(self.outside_0), float(self.outside_1)
+        return 0.0, 0.0
+
+    def outcome(self, state: Haggle) -> Outcome | None:
+        if not state.ended:
+            return None
+        if state.ended == "time":
+            result = "truncated" if self.unbounded else "none"
+            return Outcome((result, result), (0.0, 0.0), "They did not agree.")  # type: ignore[arg-type]
+        reason = f"Sold for {state.price}." if state.ended == "sale" else "One of them walked away."
+        return Outcome(("score", "score"), self.gains(state), reason)
+
+    def truncated(self, state: Haggle) -> bool:
+        return state.ended == "time" and self.unbounded
+
+    def opening(self, state: Haggle) -> Sequence[Event]:
+        ends = "no last round" if self.unbounded else f"{self.rounds} rounds"
+        table = Event("table", f"There is one product, and {ends}. Prices go to {self.max_price}.")
+        told = []
+        for player, value in enumerate(state.values):
+            text = f"The product is worth {value} to {self.players[player]}, the {ROLES[player]}."
+            audience = None if self.complete else only(player)
+            told.append(Event("value", text, {"player": player, "value": value}, audience))
+        return [table, *told]
+
+    def determinize(self, state: Haggle, player: int, rng: Rng) -> Haggle:
+        """Draw the other's value anew."""
+        copy = self.clone(state)
+        if not self.complete:
+            drawn, own = rng.choice(self.drawn_values()), state.values[player]
+            copy.values = (own, drawn) if player == SELLER else (drawn, own)
+        return copy
+
+    # What a player sees
+
+    def describe(self, state: Haggle, player: int) -> str:
+        own, other = state.values[player], state.values[1 - player]
+        theirs = f"to the other {other}" if self.complete else "what to the other you do not know"
+        of = "" if self.unbounded else f" of {self.rounds}"
+        return "\n".join(
+            [
+                f"You are {self.players[player]}, the {ROLES[player]}.",
+                f"Round {state.round + 1}{of}.",
+                f"The product is worth {own} to you, {theirs}.",
+                f"Walking away pays you {self.outside[player]} and the other "
+                f"{self.outside[1 - player]}.",
+                self._standing(state, player),
+            ]
+        )
+
+    def _standing(self, state: Haggle, player: int) -> str:
+        if state.price is None:
+            return "No price has been named in this round."
+        if proposer(state) == player:
+            return f"You named {state.price}."
+        gain = (state.price - state.values[SELLER], state.values[BUYER] - state.price)[player]
+        return f"The other named {state.price}; accepting pays you {gain}."
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        most, last = self.max_price, self.rounds
+        top = np.array([1, last, last, most, most, most, most, 2, most], np.float32)
+        low = np.array([0, 0, 0, 0, -1, 0, 0, 0, 0], np.float32)
+        return spaces.Box(low, top, dtype=np.float32)
+
+    def observe(self, state: Haggle, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        theirs = state.values[1 - player] if self.complete else -1
+        last = 0 if self.unbounded else self.rounds
+        stands = 0 if state.price is None else 1 if proposer(state) == player else 2
+        own, other = self.outside[player], self.outside[1 - player]
+        seen = [player, state.round, last, state.values[player], theirs, own, other]
+        return np.array([*seen, stands, state.price or 0], np.float32)
+
+    def scene(self, state: Haggle, player: int | None = None) -> Scene:
+        bars = []
+        for seat, name in enumerate(self.players):
+            if self.complete or player in (None, seat):
+                label = f"{name}'s value"
+                bars.append(Bar(label, float(state.values[seat]), float(self.max_price), seat))
+        named = "no price yet"
+        if state.price is not None:
+            named = f"{self.players[proposer(state)]} named {state.price}"
+            bars.append(Bar("price", float(state.price), float(self.max_price)))
+        return Scene(bars=tuple(bars), lines=(f"Round {state.round + 1}: {named}.",))
+
+
+ANSWERS = Grammar((Option(Accept), Option(Reject), Option(Walk)))
+
+
+def proposer(state: Haggle) -> int:
+    """Who names the price in this round: the seller first."""
+    return state.round % 2
