@@ -122,7 +122,7 @@ class Adapter(Agent):
 
     def close(self) -> None:
         self._talks.clear()
-        for model in self.models:
+        for model in dict.fromkeys(self.models):
             model.close()
 
 

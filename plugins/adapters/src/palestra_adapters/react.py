@@ -5,8 +5,12 @@ Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", ICLR 2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from palestra import Decision, InvalidOption, Turn
-from palestra.models import Ability
+from palestra.llm.conversation import Conversation
+from palestra.models import Message, Reply
 
 from palestra_adapters.adapter import Adapter, question, split_thought, written
 from palestra_adapters.thinking import Thinking
@@ -19,6 +23,42 @@ FORM = (
 ACTION = "Action:"
 
 
+class Step(NamedTuple):
+    """A thought and the move it led to; `reply` is the one that holds the move."""
+
+    thought: str
+    move: str
+    reply: Reply
+
+
+def can_hold(agent: Adapter, member: int = 0) -> bool:
+    return bool(agent.models[member].abilities & {"choices", "pattern"})
+
+
+def reason(
+    agent: Adapter,
+    turn: Turn,
+    messages: Sequence[Message],
+    *,
+    held: bool,
+    member: int = 0,
+    talk: Conversation | None = None,
+) -> Thinking[Step]:
+    """Think and then move, in the form of `FORM`: two questions where moves are held, else one."""
+    style = agent.style
+    stop = (*style.stop, f"\n{ACTION}") if held else style.stop
+    (reply,) = yield [agent.ask(messages, member=member, talk=talk, stop=stop)]
+    apart, said = split_thought(reply)
+    thought, move = read_steps(said)
+    if held:
+        asked = list(talk.messages) if talk is not None else list(messages)
+        asked += [style.move(f"Thought: {thought}"), style.question(ACTION)]
+        (reply,) = yield [agent.move(turn, asked, member=member)]
+        move = reply.text.strip()
+    thought = "\n".join(filter(None, (apart, thought)))
+    return Step(thought, written(turn, move), reply)
+
+
 class ReAct(Adapter):
     """Writes a thought before every move; both stay in the conversation.
 
@@ -27,10 +67,9 @@ class ReAct(Adapter):
     may be illegal.
     """
 
-    def __init__(self, *, held: bool | None = None, **settings: object) -> None:
-        super().__init__(**settings)  # type: ignore[arg-type]
-        can: frozenset[Ability] = self.models[0].abilities
-        possible = bool(can & {"choices", "pattern"})
+    def __init__(self, *, held: bool | None = None, **settings: Any) -> None:
+        super().__init__(**settings)
+        possible = can_hold(self)
         if held and not possible:
             raise InvalidOption(f"held=true is not possible with {self.models[0].name}")
         self._held = possible if held is None else held
@@ -38,19 +77,10 @@ class ReAct(Adapter):
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         talk = self.talk(turn, advice, answer=FORM)
         talk.ask(question(turn))
-        stop = (*self.style.stop, f"\n{ACTION}") if self._held else ()
-        (reply,) = yield [self.ask(talk.messages, talk=talk, stop=stop)]
-        apart, said = split_thought(reply)
-        thought, move = read_steps(said)
-        if self._held:
-            before = [*talk.messages, self.style.move(f"Thought: {thought}")]
-            before.append(self.style.question(ACTION))
-            (reply,) = yield [self.move(turn, before, talk=None)]
-            move = reply.text.strip()
-        move = written(turn, move)
-        talk.answer(f"Thought: {thought}\n{ACTION} {move}")
-        decision = self.decide(turn, reply)
-        decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))
+        step = yield from reason(self, turn, talk.messages, held=self._held, talk=talk)
+        talk.answer(f"Thought: {step.thought}\n{ACTION} {step.move}")
+        decision = self.decide(turn, step.reply)
+        decision.text, decision.thought = step.move, step.thought
         return decision
 
 

@@ -131,8 +131,8 @@ def answer(models: Sequence[Model], asked: Sequence[Ask]) -> list[Reply]:
     asks, replies = list(asked), [Reply("")] * len(asked)
     open_ = list(range(len(asks)))
     while open_:
-        for member, model in enumerate(models):
-            own = [i for i in open_ if asks[i].member == member]
+        for model in dict.fromkeys(models):
+            own = [i for i in open_ if models[asks[i].member] is model]
             if own:
                 found = model.chat([asks[i].request for i in own])
                 for i, reply in zip(own, found, strict=True):

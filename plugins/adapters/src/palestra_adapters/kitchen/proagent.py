@@ -1,0 +1,145 @@
+"""ProAgent: a cook who guesses what its partner will do, and corrects the guess by what he did.
+
+The model reads the kitchen in words, names the partner's next skill and its own; a verifier sends
+skills back whose preconditions do not hold, and says why; a path search carries skills out. Zhang
+et al., "ProAgent: Building Proactive Cooperative Agents with Large Language Models", AAAI 2024.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from palestra import Decision, InvalidOption, Turn
+
+from palestra_adapters.adapter import Adapter, split_thought
+from palestra_adapters.kitchen.skills import SKILLS, View, did, look, way
+from palestra_adapters.thinking import Thinking
+
+FORM = (
+    "You choose skills; how to walk is done for you. Skills: {skills}.\n"
+    "Answer in three lines:\n"
+    "Analysis: what the kitchen needs next\n"
+    "Intention: the skill your partner will do next\n"
+    "Skill: the skill you do next"
+)
+_LINE = re.compile(r"^(Intention|Skill):\s*(.*)$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Cook:
+    """One seat in play: its skill, what it expects of the others, what has happened."""
+
+    skill: str = ""
+    started: View | None = None
+    thought: str = ""
+    expected: str = ""
+    hands: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    blocked: int = 0  # steps of this skill that came to nothing
+    last: View | None = None
+    move: str = ""
+
+
+class ProAgent(Adapter):
+    """One question a skill, not a step; a skill that is blocked `patience` steps is given up.
+
+    A step that comes to nothing is followed by any other. A skill that cannot be done is sent
+    back up to `tries` times, then the cook waits a step. The last `notes` things that happened
+    stand in the question.
+    """
+
+    def __init__(
+        self, *, tries: int = 2, patience: int = 4, notes: int = 6, **settings: Any
+    ) -> None:
+        if tries < 1 or patience < 1 or notes < 0:
+            raise InvalidOption(f"tries {tries} and patience {patience} must be 1 or more")
+        super().__init__(**settings)
+        self._tries, self._patience, self._notes = tries, patience, notes
+        self._cooks: dict[tuple[int, int], Cook] = {}
+        self.refused = 0  # skills sent back by the verifier
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        cook = self._cooks.setdefault((turn.episode_key, turn.player), Cook())
+        view = look(turn.fork(self.rng), turn.player, float(turn.returns))
+        self._watch(cook, view)
+        thought = ""
+        if self._is_finished(cook, view):
+            yield from self._plan(turn, cook, view, advice)
+            thought = cook.thought
+        cook.move = self._step(turn, cook, view)
+        cook.last = view
+        return Decision(text=cook.move, thought=thought)
+
+    def _step(self, turn: Turn, cook: Cook, view: View) -> str:
+        """The next move of the skill; any, where the last one came to nothing.
+
+        Two cooks who each wait for the other to make way would do so for ever.
+        """
+        wait = way(turn, SKILLS["wait"], self.rng) or [""]
+        moves = way(turn, SKILLS[cook.skill], self.rng) or wait
+        stuck = cook.last is not None and cook.last[:2] == view[:2] and cook.move not in wait
+        if cook.skill != "wait" and (stuck or moves == wait):
+            cook.blocked += 1
+        return self.rng.choice(turn.legal_texts) if stuck else moves[0]
+
+    def _watch(self, cook: Cook, view: View) -> None:
+        """Correct the belief about the others by what they have done since."""
+        for name, hand in view.others.items():
+            done = did(cook.hands.get(name, hand), hand)
+            if done:
+                wrong = cook.expected and done not in cook.expected
+                belief = f"; you expected: {cook.expected}" if wrong else ""
+                cook.notes.append(f"{name} did: {done}{belief}.")
+            cook.hands[name] = hand
+        cook.notes = cook.notes[-self._notes :] if self._notes else []
+
+    def _is_finished(self, cook: Cook, view: View) -> bool:
+        """Whether it is time for another skill: this one is done, impossible or blocked."""
+        if cook.started is None or cook.skill == "wait":
+            return True
+        skill = SKILLS[cook.skill]
+        if skill.done(cook.started, view) or skill.missing(view):
+            cook.notes.append(f"You did: {cook.skill}.")
+            return True
+        if cook.blocked >= self._patience:
+            cook.notes.append(f"There was no way to {cook.skill}.")
+            return True
+        return False
+
+    def _plan(self, turn: Turn, cook: Cook, view: View, advice: str) -> Thinking[None]:
+        """Ask for a skill until one can be done."""
+        talk = [self.style.rules(turn.game.rules(turn.player), self._form(advice))]
+        lines = [turn.position, *cook.notes]
+        talk.append(self.style.question("\n".join(lines)))
+        cook.skill, cook.blocked, cook.started = "wait", 0, view
+        for _ in range(self._tries):
+            (reply,) = yield [self.ask(talk)]
+            said = split_thought(reply)[1]
+            found = dict(_LINE.findall(said))
+            name = read_skill(found.get("Skill", said))
+            why = "it is no skill" if name is None else SKILLS[name].missing(view)
+            cook.thought, cook.expected = said, found.get("Intention", "").strip()
+            if name is not None and not why:
+                cook.skill = name
+                return
+            self.refused += 1
+            again = f"{name or 'That'} cannot be done: {why}. Choose again."
+            talk += [self.style.move(said), self.style.question(again)]
+
+    def _form(self, advice: str) -> str:
+        form = FORM.format(skills=", ".join(SKILLS))
+        return "\n".join(filter(None, (form, advice)))
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for key in [key for key in self._cooks if key[0] == episode_key]:
+            del self._cooks[key]
+
+
+def read_skill(text: str) -> str | None:
+    """The first skill named in a text."""
+    lowered = text.lower().replace("_", " ")
+    found = {lowered.find(name): name for name in SKILLS if name in lowered}
+    return found[min(found)] if found else None

@@ -1,0 +1,144 @@
+"""What a cook can set out to do, read from the kitchen's own words; and the shortest way to it."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from palestra import Episode, InvalidOption, Rng, Turn
+
+_HAND = re.compile(r"holding ([^.]*)\.")
+NOTHING, ONION, DISH, SOUP = "nothing", "an onion", "a dish", "a soup"
+MOST = 5_000  # positions that a search for a way looks at
+
+
+class View(NamedTuple):
+    """What the kitchen's text tells a cook."""
+
+    posture: str  # where it stands, where it looks, what it holds
+    hand: str
+    others: dict[str, str]  # by name, what each holds
+    pots: tuple[str, ...]
+    counters: str
+    earned: float
+
+
+def look(episode: Episode, player: int, before: float = 0.0) -> View:
+    """Read the position of a kitchen; `before` was earned before this episode was forked.
+
+    Raises `InvalidOption` for any other game.
+    """
+    lines = episode.describe(player).splitlines()
+    mine = lines[0].partition(" Steps played:")[0] if lines else ""
+    pots = tuple(line for line in lines if line.startswith("The pot in"))
+    if not mine.startswith("You are") or not _HAND.search(mine) or not pots:
+        raise InvalidOption("proagent plays grid/Kitchen-v0: other games have no skills it knows")
+    return View(
+        mine,
+        _held(mine),
+        {line.split(" ")[0]: _held(line) for line in lines[1:] if " is in row" in line},
+        pots,
+        next((line for line in lines if line.startswith("On the counters")), ""),
+        before + float(episode.returns[player]),
+    )
+
+
+def _held(line: str) -> str:
+    found = _HAND.search(line)
+    return found.group(1) if found else NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """Something to do: `missing` says why it cannot be done now, `done` whether it has been."""
+
+    name: str
+    missing: Callable[[View], str]
+    done: Callable[[View, View], bool]
+
+
+def _must_hold(what: str) -> Callable[[View], str]:
+    return lambda v: "" if v.hand.startswith(what) else f"you hold {v.hand}, not {what}"
+
+
+def _no_room(v: View) -> str:
+    room = any("is empty" in pot or re.search(r"holds [12] onion", pot) for pot in v.pots)
+    return _must_hold(ONION)(v) or ("" if room else "no pot has room")
+
+
+def _no_soup(v: View) -> str:
+    ready = any("is ready" in pot for pot in v.pots)
+    return _must_hold(DISH)(v) or ("" if ready else "no soup is ready")
+
+
+SKILLS = {
+    skill.name: skill
+    for skill in (
+        Skill("fetch onion", _must_hold(NOTHING), lambda a, b: b.hand == ONION),
+        Skill("fetch dish", _must_hold(NOTHING), lambda a, b: b.hand == DISH),
+        Skill("fill pot", _no_room, lambda a, b: b.hand == NOTHING and a.pots != b.pots),
+        Skill("take soup", _no_soup, lambda a, b: b.hand.startswith(SOUP)),
+        Skill("serve soup", _must_hold(SOUP), lambda a, b: b.earned > a.earned),
+        Skill(
+            "put down",
+            lambda v: "you hold nothing" if v.hand == NOTHING else "",
+            lambda a, b: b.hand == NOTHING and a.counters != b.counters,
+        ),
+        Skill("wait", lambda v: "", lambda a, b: True),
+    )
+}
+
+
+def way(turn: Turn, skill: Skill, rng: Rng) -> list[str] | None:
+    """The fewest moves that do it while everybody else stands still; None if there are none."""
+    start = turn.fork(rng)
+    first = look(start, turn.player)
+    if skill.name == "wait":
+        return [turn.action_text(turn.game.noop(start.state, turn.player))]
+    front: deque[tuple[Episode, tuple[str, ...]]] = deque([(start, ())])
+    seen = {_key(first)}
+    while front and len(seen) < MOST:
+        episode, path = front.popleft()
+        for move in episode.legal_texts(turn.player):
+            twin = _moved(episode, turn.player, move)
+            view = look(twin, turn.player)
+            if skill.done(first, view):
+                return [*path, move]
+            if view.hand == first.hand and _key(view) not in seen and not twin.over:
+                seen.add(_key(view))
+                front.append((twin, (*path, move)))
+    return None
+
+
+def _key(view: View) -> tuple[str, str]:
+    return view.posture, view.counters
+
+
+def _moved(episode: Episode, player: int, move: str) -> Episode:
+    twin = episode.fork()
+    state = twin.state
+    actions = {
+        seat: twin.parse(seat, move) if seat == player else twin.game.noop(state, seat)
+        for seat in twin.to_act
+    }
+    twin.act(actions)
+    return twin
+
+
+def did(before: str, after: str) -> str:
+    """The skill that a change of what somebody holds shows; "" for none."""
+    table = {
+        (NOTHING, ONION): "fetch onion",
+        (NOTHING, DISH): "fetch dish",
+        (ONION, NOTHING): "fill pot",
+        (DISH, SOUP): "take soup",
+        (SOUP, NOTHING): "serve soup",
+    }
+    return table.get((_kind(before), _kind(after)), "")
+
+
+def _kind(hand: str) -> str:
+    return SOUP if hand.startswith(SOUP) else hand

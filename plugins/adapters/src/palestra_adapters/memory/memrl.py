@@ -1,0 +1,127 @@
+"""MemRL: an episodic memory that learns which of its entries help.
+
+Retrieval has two phases: the entries most like the task at hand, then among them those that have
+paid. After the episode the utility Q of each entry shown moves towards what the episode was worth,
+Q += rate (r - Q), and the model writes the episode down as a new entry. The model itself stays as
+it is. "MemRL: Self-Evolving Agents via Runtime Reinforcement Learning on Episodic Memory", 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from palestra import InvalidOption, Turn
+
+from palestra_adapters.adapter import split_thought
+from palestra_adapters.memory.remembering import Remembering, Trial
+from palestra_adapters.similarity import similarity
+from palestra_adapters.thinking import Thinking
+
+WRITE = (
+    "The episode is over. You were paid {returns:g}, {worth:.0%} of the way from the worst to the "
+    "best there is. Write down in two sentences what you did and how well it went, as advice to "
+    "one who plays from a position like your first."
+)
+
+
+class Entry(msgspec.Struct):
+    """One experience: the position it is about, what to do there, and its utility from 0 to 1."""
+
+    task: str
+    intent: str
+    text: str
+    q: float
+    number: int = 0
+    uses: int = 0
+
+
+class MemRL(Remembering):
+    """Shows the inner agent the `shown` entries that were most useful in positions like this one.
+
+    Phase one keeps the `near` entries most alike, at least `alike`; phase two ranks them by
+    (1 - trust) similarity + trust Q, both standardised. `rate` is that of the utilities. At most
+    `size` entries are kept, the least useful go first.
+    """
+
+    def __init__(
+        self,
+        *,
+        near: int = 8,
+        shown: int = 2,
+        alike: float = 0.3,
+        trust: float = 0.5,
+        rate: float = 0.3,
+        size: int = 500,
+        **settings: Any,
+    ) -> None:
+        if not 1 <= shown <= near or size < 1:
+            raise InvalidOption(f"near {near} ≥ shown {shown} ≥ 1 and size {size} ≥ 1 must hold")
+        if not (0 <= trust <= 1 and 0 < rate <= 1):
+            raise InvalidOption(f"trust {trust} must be in [0, 1] and rate {rate} in (0, 1]")
+        self.entries: dict[int, Entry] = {}  # by number
+        self._next = 0  # numbers are never given twice
+        super().__init__(**settings)
+        self._near, self._shown, self._alike = near, shown, alike
+        self._trust, self._rate, self._size = trust, rate, size
+
+    def recall(self, turn: Turn) -> tuple[str, tuple[int, ...]]:
+        chosen = self.retrieve(self.task_of(turn), turn.position)
+        if not chosen:
+            return "", ()
+        lines = [f"- {self.entries[i].text}" for i in chosen]
+        return "\n".join(["What you remember of positions like this:", *lines]), tuple(chosen)
+
+    def retrieve(self, task: str, intent: str) -> list[int]:
+        """Numbers of the entries to show for a task, the best first."""
+        alike = {
+            i: similarity(intent, entry.intent)
+            for i, entry in self.entries.items()
+            if entry.task == task
+        }
+        near = sorted((i for i in alike if alike[i] >= self._alike), key=lambda i: -alike[i])
+        near = near[: self._near]
+        if not near:
+            return []
+        likeness = standardised([alike[i] for i in near])
+        utility = standardised([self.entries[i].q for i in near])
+        marks = (1 - self._trust) * likeness + self._trust * utility
+        return [near[i] for i in np.argsort(-marks, kind="stable")[: self._shown]]
+
+    def learn(self, trial: Trial) -> Thinking[None]:
+        for entry in (self.entries[number] for number in trial.told if number in self.entries):
+            entry.q += self._rate * (trial.worth - entry.q)
+            entry.uses += 1
+        line = WRITE.format(returns=trial.returns, worth=trial.worth)
+        (reply,) = yield [self.ask(self.single(trial.rules, f"{trial.story}\n{line}"))]
+        text = " ".join(split_thought(reply)[1].split())
+        self.add(Entry(trial.task, trial.start, text, trial.worth))
+
+    def add(self, entry: Entry) -> None:
+        """Keep an entry; where there are too many, the least useful goes."""
+        entry.number = self._next
+        self._next += 1
+        self.entries[entry.number] = entry
+        if len(self.entries) > self._size:
+            del self.entries[min(self.entries, key=lambda number: self.entries[number].q)]
+
+    def memories(self) -> Any:
+        return list(self.entries.values())
+
+    def restore(self, memories: Any) -> None:
+        kept = msgspec.convert(memories, list[Entry])
+        self.entries = {entry.number: entry for entry in kept}
+        self._next = max(self.entries, default=-1) + 1
+
+    def clear(self) -> None:
+        self.entries.clear()
+        self.waiting.clear()
+
+
+def standardised(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Mean 0 and deviation 1; all zeros where all are alike."""
+    array = np.asarray(values, float)
+    spread = array.std()
+    return (array - array.mean()) / spread if spread > 1e-12 else np.zeros_like(array)

@@ -1,0 +1,205 @@
+"""RAFA: reason for the future, act for now.
+
+From a buffer of what it has seen happen, the model imagines the next positions (as the Model),
+proposes moves in them (as the Elite) and grades where they lead (as the Critic); the first move of
+the best path is played. What happened joins the buffer, and as long as it is what was imagined
+the plan goes on. What the buffer knows is not asked for. Liu et al., "Reason for Future, Act for
+Now: A Principled Framework for Autonomous LLM Agents with Provable Sample Efficiency", ICML 2024.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, NamedTuple
+
+from palestra import Decision, InvalidOption, Turn
+
+from palestra_adapters.adapter import Adapter, split_thought, written
+from palestra_adapters.proposing import propose
+from palestra_adapters.scoring import read_grade
+from palestra_adapters.thinking import Thinking, together
+
+IMAGINE = (
+    "{known}The position:\n{position}\nYour move: {move}\n"
+    "Predict what follows, in two lines:\n"
+    "Paid: what you are paid at once, a number\n"
+    "Next: the position then, as it would be shown to you; `over` if the game is over"
+)
+ELITE = "{known}The position:\n{position}\nWhat would you play? Answer with your move only."
+CRITIC = (
+    "{known}The position:\n{position}\nHow much will you still be paid from here, from 0 (the "
+    "least there can be) to 10 (the most)? Answer with one whole number."
+)
+OVER = "over"
+_PAID = re.compile(r"Paid:\s*(-?\d+(?:\.\d+)?)")
+_NEXT = re.compile(r"Next:\s*(.*)", re.DOTALL)
+
+
+class Follows(NamedTuple):
+    """What a move leads to: the position then (`over` at the end), and what it pays."""
+
+    position: str
+    paid: float
+
+
+@dataclass(slots=True)
+class Branch:
+    """A path of imagined moves."""
+
+    position: str
+    moves: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()  # the position after each move
+    paid: float = 0.0
+    value: float = 0.0
+
+
+@dataclass(slots=True)
+class Open:
+    """A seat in play: its last position, move and pay, and the plan that goes on."""
+
+    turn: Turn
+    task: str
+    position: str = ""
+    move: str = ""
+    returns: float = 0.0
+    plan: list[tuple[str, str]] = field(default_factory=list)  # expected position, move
+
+
+class RAFA(Adapter):
+    """Plans `depth` moves ahead over `width` moves each, in a world it imagines: no forks.
+
+    The buffer holds the last `buffer` transitions of an environment and seat; it outlives the
+    episode, and lasts as long as the agent or until `clear`.
+    """
+
+    def __init__(
+        self, *, width: int = 2, depth: int = 2, buffer: int = 100, **settings: Any
+    ) -> None:
+        if width < 1 or depth < 1 or buffer < 0:
+            raise InvalidOption(
+                f"width {width} and depth {depth} must be 1 or more, buffer {buffer} 0 or more"
+            )
+        super().__init__(**settings)
+        self._width, self._depth, self._buffer = width, depth, buffer
+        self.known: dict[str, dict[tuple[str, str], Follows]] = {}  # by environment and seat
+        self._open: dict[tuple[int, int], Open] = {}
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        key = turn.episode_key, turn.player
+        task = f"{turn.env} {turn.game.players[turn.player]}"
+        seat = self._open.setdefault(key, Open(turn, task))
+        position = turn.position
+        self._observe(seat, position, float(turn.returns))
+        if seat.plan and seat.plan[0][0] == position and not turn.error:
+            move = seat.plan.pop(0)[1]
+            thought = "as imagined"
+        else:
+            best = yield from self._plan(turn, task, position)
+            seat.plan = list(zip(best.seen, best.moves[1:], strict=False))
+            move, thought = written(turn, best.moves[0]), f"imagined {', '.join(best.moves)}"
+        seat.turn, seat.position, seat.move = turn, position, move
+        return Decision(text=move, thought=thought)
+
+    def _observe(self, seat: Open, position: str, returns: float) -> None:
+        """Keep what the last move of this seat has led to."""
+        if seat.move and self._buffer:
+            known = self.known.setdefault(seat.task, {})
+            known.pop((seat.position, seat.move), None)
+            known[seat.position, seat.move] = Follows(position, returns - seat.returns)
+            while len(known) > self._buffer:
+                del known[next(iter(known))]
+        seat.returns = returns
+
+    def _plan(self, turn: Turn, task: str, position: str) -> Thinking[Branch]:
+        """The best of all imagined paths."""
+        low, high = turn.game.payoff_bounds
+        unit = high - low if -inf < low < high < inf else 1.0
+        first = yield from propose(self, turn, self._width)
+        front = yield from self._imagine(turn, task, Branch(position), first)
+        done = [branch for branch in front if branch.position == OVER]
+        for _ in range(1, self._depth):
+            front = [branch for branch in front if branch.position != OVER]
+            moves = yield from together([self._elite(turn, task, branch) for branch in front])
+            grown = yield from together(
+                [self._imagine(turn, task, b, m) for b, m in zip(front, moves, strict=True)]
+            )
+            front = [branch for own in grown for branch in own]
+            done += [branch for branch in front if branch.position == OVER]
+        ends = [branch for branch in front if branch.position != OVER]
+        grades = yield from self._grade(turn, task, ends)
+        for branch, grade in zip(ends, grades, strict=True):
+            branch.value = grade
+        if not done and not ends:
+            return Branch(position, ("",))
+        return max([*done, *ends], key=lambda branch: branch.paid / unit + branch.value)
+
+    def _told(self, task: str) -> str:
+        lines = [
+            f"From {position!r} the move {move} paid {end.paid:g} and led to {end.position!r}."
+            for (position, move), end in self.known.get(task, {}).items()
+        ]
+        return "\n".join(["What you have seen happen:", *lines, ""]) if lines else ""
+
+    def _elite(self, turn: Turn, task: str, branch: Branch) -> Thinking[list[str]]:
+        """Moves to try in an imagined position: those seen there, and what the model would play."""
+        known = [move for position, move in self.known.get(task, {}) if position == branch.position]
+        line = ELITE.format(known=self._told(task), position=branch.position)
+        messages = self.single(turn.game.rules(turn.player), line)
+        heat = self.temperature or 0.8
+        replies = yield [self.ask(messages, temperature=heat) for _ in range(self._width)]
+        drawn = [split_thought(reply)[1].partition("\n")[0] for reply in replies]
+        return list(dict.fromkeys(filter(None, [*drawn, *known])))
+
+    def _imagine(
+        self, turn: Turn, task: str, branch: Branch, moves: list[str]
+    ) -> Thinking[list[Branch]]:
+        """Where each move leads: as it was seen, else as the model predicts."""
+        known = self.known.get(task, {})
+        asks = [
+            self.ask(
+                self.single(
+                    turn.game.rules(turn.player),
+                    IMAGINE.format(known=self._told(task), position=branch.position, move=move),
+                )
+            )
+            for move in moves
+            if (branch.position, move) not in known
+        ]
+        replies = iter((yield asks) if asks else [])
+        grown = []
+        for move in moves:
+            end = known.get((branch.position, move))
+            end = end or read_prediction(split_thought(next(replies))[1])
+            path, seen = (*branch.moves, move), (*branch.seen, end.position)
+            grown.append(Branch(end.position, path, seen, branch.paid + end.paid))
+        return grown
+
+    def _grade(self, turn: Turn, task: str, ends: list[Branch]) -> Thinking[list[float]]:
+        rules, known = turn.game.rules(turn.player), self._told(task)
+        asks = [
+            self.ask(self.single(rules, CRITIC.format(known=known, position=branch.position)))
+            for branch in ends
+        ]
+        replies = (yield asks) if asks else []
+        grades = [read_grade(reply.text) for reply in replies]
+        return [0.5 if grade is None else grade for grade in grades]
+
+    def clear(self) -> None:
+        """Empty the buffer."""
+        self.known.clear()
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for key in [key for key in self._open if key[0] == episode_key]:
+            seat = self._open.pop(key)
+            self._observe(seat, OVER, float(seat.turn.returns))
+
+
+def read_prediction(text: str) -> Follows:
+    """What the model predicts; nothing paid where it says no number, over where it says no more."""
+    paid, after = _PAID.search(text), _NEXT.search(text)
+    position = after.group(1).strip() if after else OVER
+    over = position.lower().rstrip(".") == OVER
+    return Follows(OVER if over else position, float(paid.group(1)) if paid else 0.0)

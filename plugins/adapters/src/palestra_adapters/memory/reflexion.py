@@ -1,0 +1,101 @@
+"""Reflection across episodes: after each one the model writes what to do better.
+
+Shinn et al., "Reflexion: Language Agents with Verbal Reinforcement Learning", NeurIPS 2023. With
+`retro`, another model writes, and each reflection is credited with how much better the next
+episode of the task went: Yao et al., "Retroformer: Retrospective Large Language Agents with Policy
+Gradient Optimization", ICLR 2024. Prompts, reflections and credits are kept for its training.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from palestra import InvalidOption, Turn, open_model
+from palestra.models import Model
+
+from palestra_adapters.adapter import split_thought
+from palestra_adapters.memory.remembering import Remembering, Trial
+from palestra_adapters.thinking import Thinking
+
+REFLECT = (
+    "The episode is over. You were paid {returns:g}, {worth:.0%} of the way from the worst to the "
+    "best there is. In two sentences: what was the decisive mistake, and what will you do "
+    "differently next time?"
+)
+
+
+HISTORY = 1_000  # lessons that are kept, of all tasks
+
+
+class Lesson(msgspec.Struct):
+    """A reflection: the question it answers, the pay before it and, once known, after it."""
+
+    task: str
+    prompt: str
+    text: str
+    before: float
+    after: float | None = None
+    number: int = 0
+
+    @property
+    def credit(self) -> float | None:
+        """How much better the next episode of the task went: Retroformer's reward."""
+        return None if self.after is None else self.after - self.before
+
+
+class Reflexion(Remembering):
+    """Shows the inner agent its last `keep` reflections on the task.
+
+    An episode worth at least `enough`, from 0 to 1, needs none. retro: the URI of another model
+    that writes them.
+    """
+
+    def __init__(
+        self, *, keep: int = 3, enough: float = 1.0, retro: str | Model = "", **settings: Any
+    ) -> None:
+        if keep < 1:
+            raise InvalidOption(f"keep must be 1 or more, not {keep}")
+        self.lessons: dict[int, Lesson] = {}  # by number
+        super().__init__(**settings)
+        self._keep, self._enough, self._writer = keep, enough, 0
+        if retro:
+            self._writer = len(self.models)
+            writer = open_model(retro) if isinstance(retro, str) else retro
+            self.models = [*self.models, writer]
+
+    def recall(self, turn: Turn) -> tuple[str, tuple[int, ...]]:
+        task = self.task_of(turn)
+        shown = [i for i, lesson in self.lessons.items() if lesson.task == task][-self._keep :]
+        if not shown:
+            return "", ()
+        lines = [f"- {self.lessons[i].text}" for i in shown]
+        return "\n".join(["What you learnt from earlier episodes:", *lines]), tuple(shown)
+
+    def learn(self, trial: Trial) -> Thinking[None]:
+        newest = self.lessons.get(trial.told[-1]) if trial.told else None
+        if newest is not None and newest.after is None:
+            newest.after = trial.returns
+        if trial.worth >= self._enough:
+            return
+        line = REFLECT.format(returns=trial.returns, worth=trial.worth)
+        prompt = f"{trial.story}\n{line}"
+        messages = self.single(trial.rules, prompt)
+        (reply,) = yield [self.ask(messages, member=self._writer)]
+        text = " ".join(split_thought(reply)[1].split())
+        number = max(self.lessons, default=-1) + 1
+        lesson = Lesson(trial.task, prompt, text, trial.returns, number=number)
+        self.lessons[number] = lesson
+        while len(self.lessons) > HISTORY:
+            del self.lessons[min(self.lessons)]
+
+    def memories(self) -> Any:
+        return list(self.lessons.values())
+
+    def restore(self, memories: Any) -> None:
+        kept = msgspec.convert(memories, list[Lesson])
+        self.lessons = {lesson.number: lesson for lesson in kept}
+
+    def clear(self) -> None:
+        self.lessons.clear()
+        self.waiting.clear()

@@ -1,0 +1,151 @@
+"""Agents that learn from finished episodes: what they keep outlives `reset`, and is theirs.
+
+An episode that has ended waits as a `Trial`. Before the next decision all trials are put to the
+model in shared calls, and what it writes is kept; that decision carries what they took.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from palestra import Decision, InvalidOption, RecordError, Turn, Usage
+
+from palestra_adapters.search.spots import Scale
+from palestra_adapters.thinking import Thinking, Thread, think_together
+from palestra_adapters.wrapper import Wrapper
+
+Task = Literal["env", "seed"]
+
+
+class Trial(msgspec.Struct):
+    """One seat's finished episode: what it saw, what it was paid, and what it had been told.
+
+    `worth` is the pay on [0, 1], between the game's bounds or the least and most seen so far.
+    """
+
+    task: str
+    rules: str
+    start: str
+    story: str
+    returns: float
+    worth: float
+    told: tuple[int, ...] = ()  # numbers of the memories it was shown
+
+
+class Remembering(Wrapper):
+    """Tells the inner agent what it remembers, and learns from every episode that ends.
+
+    task: memories belong to an environment and seat ("env"), or to one start of it ("seed").
+    memory: a JSON file that keeps them beyond this process; without, they last as long as the
+    agent. `clear` forgets everything.
+    """
+
+    def __init__(self, *, task: Task = "env", memory: str = "", **settings: Any) -> None:
+        if task not in ("env", "seed"):
+            raise InvalidOption(f"task is env or seed, not {task!r}")
+        super().__init__(**settings)
+        self._task, self._file = task, Path(memory).expanduser() if memory else None
+        self._turns: dict[tuple[int, int], Turn] = {}
+        self._told: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
+        self._starts: dict[tuple[int, int], str] = {}
+        self._scales: dict[str, Scale] = {}
+        self.waiting: list[Trial] = []
+        if self._file is not None and self._file.exists():
+            self._load(self._file)
+
+    @abstractmethod
+    def recall(self, turn: Turn) -> tuple[str, tuple[int, ...]]:
+        """What to tell the inner agent in this episode, and the numbers of the memories used."""
+
+    @abstractmethod
+    def learn(self, trial: Trial) -> Thinking[None]:
+        """Take in a finished episode."""
+
+    @abstractmethod
+    def memories(self) -> Any:
+        """Everything that is kept, as data."""
+
+    @abstractmethod
+    def restore(self, memories: Any) -> None:
+        """Take back what `memories` gave."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything."""
+
+    def task_of(self, turn: Turn) -> str:
+        seed = f"#{turn.seed}" if self._task == "seed" else ""
+        return f"{turn.env}{seed} {turn.game.players[turn.player]}"
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        spent = self.study()
+        decisions = super().act(turns)
+        if decisions:
+            decisions[0].usage = decisions[0].usage + spent
+        return decisions
+
+    def study(self) -> Usage:
+        """Learn from the episodes that have ended since; returns what it took."""
+        trials, self.waiting = self.waiting, []
+        if not trials:
+            return Usage()
+        threads = [Thread(self._lesson(trial)) for trial in trials]
+        think_together(self.models, threads)
+        self.save()
+        return sum((thread.usage for thread in threads), Usage())
+
+    def _lesson(self, trial: Trial) -> Thinking[Decision]:
+        yield from self.learn(trial)
+        return Decision()
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        key = turn.episode_key, turn.player
+        self._turns[key] = turn
+        if key not in self._told:
+            self._told[key] = self.recall(turn)
+            self._starts[key] = turn.position
+        lines = "\n".join(filter(None, (advice, self._told[key][0])))
+        return (yield from self.inner.think(turn, lines))
+
+    def forget(self, episode_key: int) -> None:
+        for key in [key for key in self._turns if key[0] == episode_key]:
+            turn = self._turns.pop(key)
+            _, told = self._told.pop(key)
+            self.waiting.append(self._trial(turn, self._starts.pop(key), told))
+        super().forget(episode_key)
+
+    def _trial(self, turn: Turn, start: str, told: tuple[int, ...]) -> Trial:
+        returns = float(turn.returns)
+        scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
+        scale.see(returns)
+        story = "\n".join(event.text for event in turn.transcript)
+        rules = turn.game.rules(turn.player)
+        return Trial(self.task_of(turn), rules, start, story, returns, scale(returns), told)
+
+    def close(self) -> None:
+        self.save()
+        super().close()
+
+    # The file
+
+    def save(self) -> None:
+        """Write memories, and the trials that are still to be learnt from, to the file."""
+        if self._file is None:
+            return
+        kept = {"memories": self.memories(), "waiting": self.waiting}
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._file.with_suffix(".part")
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
+        temporary.replace(self._file)
+
+    def _load(self, file: Path) -> None:
+        try:
+            kept = msgspec.json.decode(file.read_bytes())
+            self.restore(kept["memories"])
+            self.waiting = msgspec.convert(kept["waiting"], list[Trial])
+        except (msgspec.MsgspecError, KeyError, TypeError) as error:
+            raise RecordError(file, 1, f"not a memory of this agent: {error}", 0) from error

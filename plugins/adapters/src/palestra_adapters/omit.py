@@ -1,0 +1,103 @@
+"""Leaving out of the prompt what no longer helps: thoughts, and old observations.
+
+"Agent-Omit: Training Efficient LLM Agents for Adaptive Thought and Observation Omission via Agentic
+Reinforcement Learning", 2026. The model may leave its thought empty, and may write `Omit: 3` to
+drop what it was shown in its third turn. What is dropped from the prompt is dropped from nothing
+else: the environment and the record are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from palestra import Decision, Turn
+from palestra.models import Message
+
+from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.react import ACTION, read_steps
+from palestra_adapters.thinking import Thinking
+
+FORM = (
+    "Answer every question in this form:\n"
+    "Thought: what matters, or nothing where the move is plain\n"
+    "Omit: numbers of turns whose text you no longer need, or nothing\n"
+    "Action: your move"
+)
+GONE = "(left out)"
+_OMIT = re.compile(r"^Omit:(.*)$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One turn: what was asked, what was answered, and whether the question is left out."""
+
+    asked: str
+    said: str
+    gone: bool = False
+
+
+@dataclass(slots=True)
+class Context:
+    """What a seat's prompt is made of."""
+
+    rules: Message
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    def omit(self, numbers: set[int]) -> None:
+        """Leave out what was asked in these turns, counted from 1; others are not there."""
+        for number in numbers:
+            if 1 <= number <= len(self.exchanges):
+                self.exchanges[number - 1].gone = True
+
+
+class Omit(Adapter):
+    """ReAct that may leave out its thought, and what it was told in earlier turns.
+
+    `saved` is the number of characters that prompts would have had more, over the agent's life.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._contexts: dict[tuple[int, int], Context] = {}
+        self.saved = 0
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        context = self._context(turn, advice)
+        asked = f"Turn {len(context.exchanges) + 1}.\n{question(turn)}"
+        messages = self._messages(context, asked)
+        full = self._messages(context, asked, everything=True)
+        self.saved += sum(len(m.content) for m in full) - sum(len(m.content) for m in messages)
+        (reply,) = yield [self.ask(messages)]
+        apart, said = split_thought(reply)
+        thought, move = read_steps(said)
+        found = _OMIT.search(thought)
+        if found:
+            context.omit(set(map(int, re.findall(r"\d+", found.group(1)))))
+            thought = (thought[: found.start()] + thought[found.end() :]).strip()
+        move = written(turn, move)
+        said = f"Thought: {thought}\n{ACTION} {move}" if thought else f"{ACTION} {move}"
+        context.exchanges.append(Exchange(asked, said))
+        decision = self.decide(turn, reply)
+        decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))
+        return decision
+
+    def _context(self, turn: Turn, advice: str) -> Context:
+        key = turn.episode_key, turn.player
+        if key not in self._contexts:
+            rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
+            self._contexts[key] = Context(self.style.rules(rules, FORM))
+        return self._contexts[key]
+
+    def _messages(self, context: Context, asked: str, *, everything: bool = False) -> list[Message]:
+        messages = [context.rules]
+        for number, one in enumerate(context.exchanges, 1):
+            shown = one.asked if everything or not one.gone else f"Turn {number}. {GONE}"
+            messages += [self.style.question(shown), self.style.move(one.said)]
+        return [*messages, self.style.question(asked)]
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for key in [key for key in self._contexts if key[0] == episode_key]:
+            del self._contexts[key]

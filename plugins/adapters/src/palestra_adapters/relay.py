@@ -1,0 +1,72 @@
+"""Relay inference: one agent opens, another finishes.
+
+"The Collaboration Gap", 2025: a strong agent plays the first turns of a seat, a weaker one the
+rest; the first turns decide most of what a pair comes to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from palestra import Agent, Decision, InvalidOption, Turn, make_agent
+
+NEXT_AGENT = re.compile(r"\+(?=[a-z][\w-]*(?::|\+|$))")
+
+
+def split_members(target: str) -> list[str]:
+    """The agents of `mcts+llm:local:+random`."""
+    return NEXT_AGENT.split(target) if target else []
+
+
+class Relay(Agent):
+    """Agents in turn: each plays `turns` decisions of a seat, the last one all that follow.
+
+    target: agents joined by `+`, as in `relay:llm:openai:big@…+llm:local:,turns=2`.
+    """
+
+    def __init__(
+        self, *, target: str = "", turns: int = 1, agents: Sequence[Agent | str] = ()
+    ) -> None:
+        members = list(agents) or list(split_members(target))
+        if len(members) < 2:
+            raise InvalidOption("relay needs two agents or more: relay:mcts+random,turns=2")
+        if turns < 0:
+            raise InvalidOption(f"turns must be 0 or more, not {turns}")
+        self.members = [make_agent(member) for member in members]
+        self._turns = turns
+        self._played: dict[tuple[int, int], set[int]] = {}
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        """One call of every member that has turns waiting."""
+        whose = [self._member(turn) for turn in turns]
+        decisions: dict[int, Decision] = {}
+        for number, member in enumerate(self.members):
+            own = [i for i, chosen in enumerate(whose) if chosen == number]
+            if own:
+                decisions.update(zip(own, member.act([turns[i] for i in own]), strict=True))
+        for i, decision in decisions.items():
+            decision.model = decision.model or self.members[whose[i]].name
+        return [decisions[i] for i in range(len(turns))]
+
+    def _member(self, turn: Turn) -> int:
+        """Who plays this: by how many decisions the seat has made before, repeats not counted."""
+        played = self._played.setdefault((turn.episode_key, turn.player), set())
+        played.add(turn.turn)
+        before = len(played) - 1
+        last = len(self.members) - 1
+        return min(before // self._turns, last) if self._turns else last
+
+    def reseed(self, seed: int) -> None:
+        for number, member in enumerate(self.members):
+            member.reseed(seed + number)
+
+    def forget(self, episode_key: int) -> None:
+        for key in [key for key in self._played if key[0] == episode_key]:
+            del self._played[key]
+        for member in self.members:
+            member.forget(episode_key)
+
+    def close(self) -> None:
+        for member in self.members:
+            member.close()

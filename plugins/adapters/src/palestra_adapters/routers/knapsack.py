@@ -1,0 +1,164 @@
+"""Buying components under a budget: an online knapsack over agents that can be tried first.
+
+Components come one by one with a price and an unknown value. Each is tried; it is bought if value
+a price reaches a threshold that rises with the share z of the budget that is spent,
+(U e / L) ** z · L / e, where U and L bound value a price (Zhou, Chakrabarty and Lukose, "Budget
+Constrained Bidding in Keyword Auctions and Online Knapsack Problems", WINE 2008). For items that
+are small beside the budget this earns at least 1 / (ln(U / L) + 1) of the best. "Automated
+Composition of Agents: A Knapsack Approach for Agentic Component Selection", 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import e
+from typing import NamedTuple
+
+from palestra import Agent, Decision, InvalidOption, Runner, Turn, make_agent
+
+from palestra_adapters.relay import split_members
+from palestra_adapters.routers.sale import read_prices
+from palestra_adapters.search.spots import Scale
+
+FAR = 1 << 29  # trials start from seeds that no run of ordinary size reaches
+
+
+class Offer(NamedTuple):
+    """A component: its price, and its value as tried."""
+
+    name: str
+    price: float
+    value: float
+
+
+class Bought(NamedTuple):
+    """One decision of the buyer: the threshold it saw, at which share of the budget spent."""
+
+    offer: Offer
+    spent: float
+    threshold: float
+    taken: bool
+
+
+def threshold(spent: float, low: float, high: float) -> float:
+    """The least value a price at which to buy with that share of the budget spent."""
+    return float((high * e / low) ** spent * low / e)
+
+
+def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) -> list[Bought]:
+    """What is bought of offers in the order they come; never more than the budget."""
+    if not 0 < low <= high:
+        raise InvalidOption(f"value a price must be bounded by 0 < low ≤ high, not {low}, {high}")
+    log, paid = [], 0.0
+    for offer in offers:
+        share = paid / budget if budget else 1.0
+        bar = threshold(share, low, high)
+        fits = paid + offer.price <= budget
+        taken = fits and (offer.price == 0 or offer.value / offer.price >= bar)
+        paid += offer.price * taken
+        log.append(Bought(offer, share, bar, taken))
+    return log
+
+
+def best_offline(offers: Sequence[Offer], budget: float) -> float:
+    """The most value that fits the budget, by trying every set."""
+    best = 0.0
+    for count in range(len(offers) + 1):
+        for chosen in combinations(offers, count):
+            if sum(offer.price for offer in chosen) <= budget:
+                best = max(best, sum(offer.value for offer in chosen))
+    return best
+
+
+class Knapsack(Agent):
+    """Tries the agents of `target`, joined by `+`, on the game; buys; the best one bought plays.
+
+    prices are joined by `/`; no more than `budget` is spent. A trial is `trials` episodes with
+    the agent in its own seat and `rival` in the others; its value is the mean pay, from 0 to 1.
+    `low` and `high` bound value a price. Where nothing is bought, `rival` plays.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: str = "",
+        prices: str = "",
+        budget: float = 3.0,
+        trials: int = 4,
+        low: float = 0.1,
+        high: float = 1.0,
+        rival: str = "random",
+    ) -> None:
+        names = split_members(target)
+        if not names or trials < 1 or budget < 0:
+            raise InvalidOption(
+                "knapsack needs agents, trials ≥ 1 and budget ≥ 0: knapsack:minimax+mcts,budget=3"
+            )
+        buy_online((), budget, low, high)
+        self.members = {name: make_agent(name) for name in names}
+        self.prices = dict(zip(names, read_prices(prices, len(names)), strict=True))
+        self._budget, self._trials = budget, trials
+        self._low, self._high, self._rival = low, high, make_agent(rival)
+        self.bought: dict[str, list[Bought]] = {}  # by game and seat
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        decisions: dict[int, Decision] = {}
+        by_member: dict[str, list[int]] = {}
+        for i, turn in enumerate(turns):
+            by_member.setdefault(self._chosen(turn), []).append(i)
+        for name, own in by_member.items():
+            member = self.members.get(name, self._rival)
+            made = member.act([turns[i] for i in own])
+            decisions.update(zip(own, made, strict=True))
+        return [decisions[i] for i in range(len(turns))]
+
+    def _chosen(self, turn: Turn) -> str:
+        """The best component bought for this game and seat; "" where none was."""
+        key = f"{turn.game!r} {turn.player}"
+        if key not in self.bought:
+            offers = [
+                Offer(name, self.prices[name], self._try(turn, member))
+                for name, member in self.members.items()
+            ]
+            self.bought[key] = buy_online(offers, self._budget, self._low, self._high)
+        taken = [bought.offer for bought in self.bought[key] if bought.taken]
+        return max(taken, key=lambda offer: offer.value).name if taken else ""
+
+    def _try(self, turn: Turn, member: Agent) -> float:
+        seats: list[Agent] = [self._rival] * turn.game.num_players
+        seats[turn.player] = _Kept(member)
+        runner = Runner(
+            turn.game, [s if s is not self._rival else _Kept(s) for s in seats], seed=FAR
+        )
+        paid = [record.outcome for record in runner.run(range(self._trials))]
+        scores = [outcome.scores[turn.player] for outcome in paid if outcome is not None]
+        scale = Scale.of(turn.game)
+        for score in scores:
+            scale.see(score)
+        return sum(map(scale, scores)) / len(scores) if scores else 0.0
+
+    def reseed(self, seed: int) -> None:
+        for number, member in enumerate((*self.members.values(), self._rival)):
+            member.reseed(seed + number)
+
+    def forget(self, episode_key: int) -> None:
+        for member in (*self.members.values(), self._rival):
+            member.forget(episode_key)
+
+    def close(self) -> None:
+        for member in self.members.values():
+            member.close()
+
+
+class _Kept(Agent):
+    """An agent in a trial: the trial's end does not close it."""
+
+    def __init__(self, member: Agent) -> None:
+        self._member, self.name = member, member.name
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return self._member.act(turns)
+
+    def forget(self, episode_key: int) -> None:
+        self._member.forget(episode_key)

@@ -1,0 +1,194 @@
+"""SALE: agents of different price bid short plans for a task, and the best bargain plays it.
+
+A bid is a plan. Its cost follows from the agent's price and the plan's length; its value from how
+much it commits itself to (the plan's entropy) and from the marks of a jury, which is everybody.
+The least cost minus value wins. Before it is final, agents cheaper than the winner may bid once
+more, shown plans that won and paid and plans that did not, on tasks like this one. "Scaling Small
+Agents Through Strategy Auctions", 2026. Costs and weights are not fixed there for any environment;
+here costs are relative to the dearest bid and the weights are options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palestra import Decision, InvalidOption, Turn
+from palestra.models import Reply
+
+from palestra_adapters.adapter import Adapter, question, split_thought, story
+from palestra_adapters.scoring import GRADES, read_grade
+from palestra_adapters.search.spots import Scale
+from palestra_adapters.similarity import similarity
+from palestra_adapters.thinking import Thinking
+
+PLAN = "Do not move yet. In two sentences: how will you play this?"
+MARK = (
+    "A player proposes this plan:\n{plan}\n"
+    "How good is it, from 0 to 10? Answer with one whole number."
+)
+LOG = 1_000  # auctions that are remembered
+SHOWN = 2  # plans of each kind that a second bid is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Bid:
+    """One agent's plan: what it would cost, and its value from 0 to 1."""
+
+    member: int
+    plan: str
+    cost: float
+    entropy: float | None = None
+    marks: float = 0.0
+
+
+@dataclass(slots=True)
+class Sale:
+    """A past auction: the task, all bids, who won, and what the episode was worth."""
+
+    task: str
+    bids: tuple[Bid, ...]
+    winner: int
+    worth: float | None = None
+
+
+class StrategyAuction(Adapter):
+    """Models joined by `+` bid for every episode of a seat; the winner plays it.
+
+    prices: what a token of each costs, joined by `/` (1/2/… where not given). jury and entropy
+    weigh the marks of all and the plan's entropy against the cost. rebid: cheaper losers bid
+    again after reading past auctions; memory=false keeps none.
+    """
+
+    def __init__(
+        self,
+        *,
+        prices: str | Sequence[float] = (),
+        jury: float = 1.0,
+        entropy: float = 0.1,
+        rebid: bool = True,
+        memory: bool = True,
+        **settings: Any,
+    ) -> None:
+        super().__init__(**settings)
+        self.prices = read_prices(prices, len(self.models))
+        self._jury, self._entropy = jury, entropy
+        self._rebid, self._memory = rebid, memory
+        self.sales: list[Sale] = []
+        self.won = [0] * len(self.models)  # episodes each has played
+        self._open: dict[tuple[int, int], tuple[Sale, Turn]] = {}
+        self._scales: dict[str, Scale] = {}
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        key = turn.episode_key, turn.player
+        if key not in self._open:
+            sale = yield from self._auction(turn, advice)
+            self._open[key] = sale, turn
+            self.won[sale.bids[sale.winner].member] += 1
+        sale, _ = self._open[key]
+        self._open[key] = sale, turn
+        bid = sale.bids[sale.winner]
+        lines = [advice, f"Your plan: {bid.plan}" if bid.plan else ""]
+        talk = self.talk(turn, "\n".join(filter(None, lines)))
+        talk.ask(question(turn))
+        (reply,) = yield [self.move(turn, talk.messages, member=bid.member, talk=talk)]
+        decision = self.decide(turn, reply)
+        decision.model = self.models[bid.member].name
+        talk.answer(decision.text or "")
+        return decision
+
+    def _auction(self, turn: Turn, advice: str) -> Thinking[Sale]:
+        everybody = range(len(self.models))
+        bids = yield from self._bids(turn, list(everybody), advice)
+        winner = self.cheapest(bids)
+        losers = [b.member for b in bids if self.prices[b.member] < self.prices[winner.member]]
+        if self._rebid and self._memory and losers and self.sales:
+            lines = "\n".join(filter(None, (advice, self._lessons(story(turn)))))
+            again = yield from self._bids(turn, losers, lines)
+            better = {bid.member: bid for bid in again}
+            bids = [better.get(bid.member, bid) for bid in bids]
+            winner = self.cheapest(bids)
+        return Sale(story(turn), tuple(bids), bids.index(winner))
+
+    def _bids(self, turn: Turn, members: Sequence[int], advice: str) -> Thinking[list[Bid]]:
+        rules = turn.game.rules(turn.player)
+        asked = "\n".join(filter(None, (story(turn), advice, PLAN)))
+        messages = self.single(rules, asked)
+        replies = yield [self.ask(messages, member=member) for member in members]
+        bids = [self._bid(m, reply) for m, reply in zip(members, replies, strict=True)]
+        if self._jury:
+            marks = yield from self._marks(turn, bids)
+            bids = [replace(b, marks=mark) for b, mark in zip(bids, marks, strict=True)]
+        return bids
+
+    def _bid(self, member: int, reply: Reply) -> Bid:
+        plan = split_thought(reply)[1]
+        tokens = reply.usage.tokens_out or len(plan.split())
+        entropy = None if reply.logprob is None else -reply.logprob / max(1, tokens)
+        return Bid(member, plan, self.prices[member] * tokens, entropy)
+
+    def _marks(self, turn: Turn, bids: Sequence[Bid]) -> Thinking[list[float]]:
+        """The mean mark of every plan, from 0 to 1, by all agents."""
+        asks = []
+        for bid in bids:
+            text = f"{story(turn)}\n{MARK.format(plan=bid.plan)}"
+            messages = self.single(turn.game.rules(turn.player), text)
+            for member, model in enumerate(self.models):
+                held = tuple(map(self.style.reply, GRADES))
+                choices = held if "choices" in model.abilities else None
+                asks.append(self.ask(messages, member=member, choices=choices, max_tokens=8))
+        replies = iter((yield asks))
+        marks = [[read_grade(next(replies).text) for _ in self.models] for _ in bids]
+        return [sum(m or 0.0 for m in own) / len(own) for own in marks]
+
+    def cheapest(self, bids: Sequence[Bid]) -> Bid:
+        """The bid with the least cost minus value; of equals the agent with the lowest price."""
+        return min(bids, key=lambda b: (self.score(b, bids), self.prices[b.member], b.member))
+
+    def score(self, bid: Bid, bids: Sequence[Bid]) -> float:
+        """Cost minus value: cost as a share of the dearest bid's."""
+        dearest = max(b.cost for b in bids) or 1.0
+        value = self._jury * bid.marks + self._entropy * (bid.entropy or 0.0)
+        return round(bid.cost / dearest - value, 9)
+
+    def _lessons(self, task: str) -> str:
+        """Plans that won and paid, and plans that did not, on the tasks most like this one."""
+        done = [sale for sale in self.sales if sale.worth is not None]
+        done.sort(key=lambda sale: -similarity(task, sale.task))
+        paid = [s.bids[s.winner].plan for s in done if (s.worth or 0.0) > 0.5][:SHOWN]
+        other = [
+            bid.plan
+            for s in done
+            for i, bid in enumerate(s.bids)
+            if i != s.winner or (s.worth or 0.0) <= 0.5
+        ][:SHOWN]
+        lines = [f"A plan that won and paid: {plan}" for plan in paid]
+        return "\n".join([*lines, *(f"A plan that did not: {plan}" for plan in other)])
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for key in [key for key in self._open if key[0] == episode_key]:
+            sale, turn = self._open.pop(key)
+            if self._memory:
+                scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
+                scale.see(float(turn.returns))
+                sale.worth = scale(float(turn.returns))
+                self.sales = [*self.sales[-LOG + 1 :], sale]
+
+
+def read_prices(prices: str | Sequence[float] | float, count: int) -> list[float]:
+    """Prices as numbers, one a member: 1, 2, … where none are given."""
+    if isinstance(prices, int | float):
+        prices = [float(prices)]
+    try:
+        parts = prices.split("/") if isinstance(prices, str) else prices
+        values = [float(part) for part in parts]
+    except ValueError:
+        values = []
+    values = values or ([float(i + 1) for i in range(count)] if not prices else [])
+    if len(values) != count or any(value < 0 for value in values):
+        raise InvalidOption(
+            f"prices={prices!r}: give {count} numbers of 0 or more, joined by /, one a member"
+        )
+    return values

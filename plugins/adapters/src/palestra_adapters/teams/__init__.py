@@ -1,0 +1,1 @@
+"""Several members, of one model or of many, who make one seat's decision together."""

@@ -1,0 +1,134 @@
+"""DyLAN: layers of members who read, rate and answer; the weak drop out, the team is optimised.
+
+Liu et al., "A Dynamic LLM-Powered Agent Network for Task-Oriented Agent Collaboration", 2024
+("Dynamic LLM-Agent Network: An LLM-agent Collaboration Framework with Agent Team Optimization").
+Here the ranker is the sum of the ratings that members give each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import Decision, InvalidOption, Turn
+
+from palestra_adapters.teams.team import Answer, Team, majority, shown
+from palestra_adapters.thinking import Thinking, together
+
+AGREED = 2 / 3
+RATE = (
+    "Rate each of these {count} answers from 1 (wrong) to 5 (right), in their order, in one line: "
+    "`Ratings:` and {count} numbers."
+)
+_RATINGS = re.compile(r"Ratings:([\d ,]*)")
+Weights = NDArray[np.float64]
+
+
+class DyLAN(Team):
+    """`layers` rounds of `size` members; after the second round `keep` of them go on.
+
+    It ends early where more than two thirds agree. With `team`, the best that many members by
+    importance over the first `trial` decisions play all later ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int = 4,
+        layers: int = 3,
+        keep: int = 2,
+        team: int = 0,
+        trial: int = 20,
+        **settings: Any,
+    ) -> None:
+        if layers < 1 or not 1 <= keep <= size or not 0 <= team <= size or trial < 1:
+            raise InvalidOption(
+                f"dylan: layers {layers} and trial {trial} must be 1 or more, keep {keep} from 1 "
+                f"and team {team} from 0 to size {size}"
+            )
+        super().__init__(size=size, **settings)
+        self._layers, self._keep, self._team, self._trial = layers, keep, team, trial
+        self.importance = np.zeros(size)  # summed over decisions
+        self.decisions = 0
+
+    @property
+    def members(self) -> list[int]:
+        """Who takes part now: all, or after the trial the most important ones."""
+        if not self._team or self.decisions < self._trial:
+            return list(range(self.size))
+        best = np.argsort(-self.importance, kind="stable")[: self._team]
+        return sorted(int(member) for member in best)
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        members = self.members
+        answers = yield from together([self.answer(turn, m, advice) for m in members])
+        layers, weights = [answers], list[Weights]()
+        while len(layers) < self._layers and not agreed(answers):
+            told = "\n".join(filter(None, (advice, shown(answers))))
+            rated = yield from self._ratings(turn, members, answers, told)
+            if len(layers) >= 2 and len(members) > self._keep:
+                strong = np.argsort(-rated.sum(axis=0), kind="stable")[: self._keep]
+                rows = sorted(int(i) for i in strong)
+                members, rated = [members[i] for i in rows], rated[rows]
+            answers = yield from together([self.answer(turn, m, told) for m in members])
+            layers.append(answers)
+            weights.append(rated)
+        decision = self.agreed(turn, answers)
+        for layer, share in zip(layers, contributions(layers, weights), strict=True):
+            for answer, value in zip(layer, share, strict=True):
+                self.importance[answer.member] += value
+        self.decisions += 1
+        return decision
+
+    def _ratings(
+        self, turn: Turn, members: Sequence[int], answers: Sequence[Answer], told: str
+    ) -> Thinking[Weights]:
+        """What each member gives each answer, shape (members, answers); 0 for no legal move."""
+        line = f"{turn.position}\n{told}\n{RATE.format(count=len(answers))}"
+        messages = self.single(turn.game.rules(turn.player), line)
+        replies = yield [self.ask(messages, member=m % len(self.models)) for m in members]
+        rated = np.array([read_ratings(reply.text, len(answers)) for reply in replies])
+        rated[:, [answer.move is None for answer in answers]] = 0.0
+        return rated
+
+
+def read_ratings(text: str, count: int) -> list[float]:
+    """The numbers after `Ratings:`, held to 1–5; 3 where there are too few."""
+    found = _RATINGS.search(text)
+    numbers = [float(n) for n in re.findall(r"\d+", found.group(1))] if found else []
+    numbers = [min(5.0, max(1.0, n)) for n in numbers[:count]]
+    return numbers + [3.0] * (count - len(numbers))
+
+
+def agreed(answers: Sequence[Answer]) -> bool:
+    """Whether more than two thirds give the same move."""
+    counts = Counter(answer.move for answer in answers if answer.move is not None)
+    return bool(counts) and max(counts.values()) > AGREED * len(answers)
+
+
+def contributions(layers: Sequence[Sequence[Answer]], weights: Sequence[Weights]) -> list[Weights]:
+    """Every member's part in the answer, layer by layer; each layer sums to one.
+
+    Members of the last layer who gave the answer share it equally. `weights[t]` are the ratings
+    that members of layer t + 1 gave those of layer t: each passes its own part back in proportion.
+    A member without a legal move has no part.
+    """
+    answer = majority([a.move for a in layers[-1]])
+    parts = [
+        normalised(np.array([float(a.move is not None and a.move == answer) for a in layers[-1]]))
+    ]
+    for rated in reversed(weights):
+        rows = np.apply_along_axis(normalised, 1, rated)
+        parts.append(parts[-1] @ rows)
+    return parts[::-1]
+
+
+def normalised(values: Weights) -> Weights:
+    """Values as shares of their sum; equal shares where it is zero."""
+    total = values.sum()
+    shares: Weights = values / total if total > 0 else np.full(len(values), 1 / len(values))
+    return shares

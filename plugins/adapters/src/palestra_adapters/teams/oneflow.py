@@ -1,0 +1,78 @@
+"""OneFlow: one model plays every role of a workflow inside one conversation.
+
+"Rethinking the Value of Multi-Agent Workflow: A Strong Single Agent Baseline", 2026. The control
+for any team of one model: the roles read the same text as separate agents would, and what one has
+read the next need not read again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra import Decision, InvalidOption, Turn
+from palestra.models import Message
+
+from palestra_adapters.adapter import Adapter, split_thought, story, written
+from palestra_adapters.react import can_hold
+from palestra_adapters.thinking import Thinking
+
+ROLES = {
+    "analyst": "Say what matters in the position.",
+    "planner": "Say what to aim for, and the moves that lead there.",
+    "critic": "Say what is wrong with what was said so far.",
+    "player": "Decide. Answer with the move only.",
+}
+
+
+class OneFlow(Adapter):
+    """The roles in order, each a turn of one conversation; the last one moves.
+
+    roles: names joined by `+`, any you like; what a role is to do is known for analyst, planner,
+    critic and player. separate=true gives every role a conversation of its own, which holds the
+    same text: the workflow as it is usually run.
+    """
+
+    def __init__(
+        self, *, roles: str = "analyst+critic+player", separate: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(**settings)
+        self._roles = [role.strip() for role in roles.split("+")]
+        if not all(self._roles):
+            raise InvalidOption(f"roles are names joined by +, not {roles!r}")
+        self._separate = separate
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
+        said: list[tuple[str, str]] = []
+        for number, role in enumerate(self._roles):
+            last = number == len(self._roles) - 1
+            asked = self._instruction(role, last)
+            messages = self._messages(rules, story(turn), said, asked)
+            held = last and can_hold(self)
+            (reply,) = yield [self.move(turn, messages) if held else self.ask(messages)]
+            text = split_thought(reply)[1]
+            said.append((asked, text))
+        decision = self.decide(turn, reply)
+        decision.text = written(turn, said[-1][1])
+        decision.thought = "\n".join(
+            f"{role}: {text}" for role, (_, text) in zip(self._roles[:-1], said, strict=False)
+        )
+        return decision
+
+    def _instruction(self, role: str, last: bool) -> str:
+        task = ROLES["player"] if last else ROLES.get(role, "Add what you know about it.")
+        return f"[{role}] You are the {role}. {task}"
+
+    def _messages(
+        self, rules: str, position: str, said: list[tuple[str, str]], asked: str
+    ) -> list[Message]:
+        """The text a role reads: as turns of one conversation, or as one question."""
+        system = self.style.rules(rules, "")
+        lines = [position, *(line for pair in said for line in pair), asked]
+        if self._separate:
+            return [system, self.style.question("\n".join(lines))]
+        first, rest = "\n".join(lines[:2]), lines[2:]
+        messages = [system, self.style.question(first)]
+        for number, line in enumerate(rest):
+            messages.append(self.style.question(line) if number % 2 else self.style.move(line))
+        return messages

@@ -1,0 +1,102 @@
+"""What teams share: members, their answers, counting votes, and what a decision may spend."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from palestra import Decision, InvalidOption, Turn
+from palestra.models import Reply
+
+from palestra_adapters.adapter import Adapter, legal_move, story
+from palestra_adapters.react import FORM, can_hold, reason
+from palestra_adapters.thinking import Thinking
+
+HEAT = 0.8  # members of one model differ by what is drawn
+
+
+class Answer(NamedTuple):
+    """What one member would play and why; `move` is None where that is nothing legal."""
+
+    member: int
+    move: str | None
+    reason: str = ""
+    reply: Reply | None = None
+
+    def __str__(self) -> str:
+        return f"Member {self.member + 1}: {self.reason}\nAction: {self.move or 'none'}"
+
+
+class Team(Adapter):
+    """`size` members; with several models joined by `+` they take turns at being a member."""
+
+    def __init__(self, *, size: int = 3, **settings: Any) -> None:
+        if size < 1:
+            raise InvalidOption(f"size must be 1 or more, not {size}")
+        settings.setdefault("temperature", HEAT if size > 1 else 0.0)
+        super().__init__(**settings)
+        self.size = size
+
+    def answer(
+        self, turn: Turn, member: int, context: str = "", role: str = ""
+    ) -> Thinking[Answer]:
+        """A member's own thought and move, told `context` after the story so far."""
+        number = member % len(self.models)
+        rules = "\n".join(filter(None, (turn.game.rules(turn.player), role)))
+        asked = "\n".join(filter(None, (story(turn), context)))
+        messages = self.single(rules, asked, answer=FORM)
+        step = yield from reason(self, turn, messages, held=can_hold(self, number), member=number)
+        return Answer(member, legal_move(turn, step.move), step.thought, step.reply)
+
+    def agreed(self, turn: Turn, answers: Sequence[Answer], move: str | None = None) -> Decision:
+        """The decision for a move; without one, for what most answers say."""
+        chosen = move if move is not None else majority([answer.move for answer in answers])
+        said = "\n".join(map(str, answers))
+        if chosen is None:
+            refused = [a.reply.text.strip() for a in answers if a.reply is not None]
+            return Decision(text=refused[0] if refused else "", thought=said)
+        return Decision(text=chosen, thought=said)
+
+
+def majority(votes: Sequence[str | None]) -> str | None:
+    """What most vote for, the first cast of equals; None votes for nothing."""
+    counts = Counter(vote for vote in votes if vote is not None)
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def shown(answers: Sequence[Answer]) -> str:
+    """Answers as a member is shown them."""
+    return "\n".join(["What the members have answered:", *map(str, answers)])
+
+
+@dataclass(slots=True)
+class Purse:
+    """Tokens that one decision may take; a round starts only if one like the last still fits."""
+
+    limit: float
+    spent: int = 0
+    last: int = 0
+
+    def spend(self, tokens: int) -> None:
+        self.spent += tokens
+        self.last = tokens
+
+    @property
+    def lasts(self) -> bool:
+        return self.spent + self.last <= self.limit
+
+
+def metered(part: Thinking[Any], purse: Purse) -> Thinking[Any]:
+    """A line of thought whose tokens are taken from a purse, as one round."""
+    tokens = 0
+    try:
+        asks = next(part)
+        while True:
+            replies = yield asks
+            tokens += sum(reply.usage.tokens for reply in replies)
+            asks = part.send(replies)
+    except StopIteration as end:
+        purse.spend(tokens)
+        return end.value

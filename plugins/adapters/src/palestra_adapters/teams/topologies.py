@@ -1,0 +1,133 @@
+"""Five ways for a team to talk, at one budget of tokens a decision.
+
+"Towards a Science of Scaling Agent Systems", 2025. A single agent goes over its own answer;
+independent members vote without talking; under a centralised team an orchestrator gives orders and
+decides; decentralised members see each other's answers and vote; a hybrid team does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import inf
+from typing import Any, Literal, get_args
+
+from palestra import Decision, InvalidOption, Turn, UnknownName
+
+from palestra_adapters.adapter import legal_move, split_thought, story
+from palestra_adapters.react import can_hold
+from palestra_adapters.similarity import similarity
+from palestra_adapters.teams.team import Answer, Purse, Team, majority, metered, shown
+from palestra_adapters.thinking import Thinking, together
+
+Topology = Literal["single", "independent", "centralised", "decentralised", "hybrid"]
+ORDER = "You lead a team of {size}. In one sentence a member, say what each is to look at."
+DECIDE = "You lead the team. Decide: answer with the move only."
+
+
+@dataclass(slots=True)
+class Talk:
+    """What a team has said, over its life: answers, messages read by others, likeness, tokens."""
+
+    decisions: int = 0
+    answers: int = 0
+    messages: int = 0
+    tokens: int = 0
+    alike: float = 0.0  # mean likeness of answers, summed over decisions
+
+    @property
+    def redundancy(self) -> float:
+        """How alike the members' outputs are, from 0 to 1."""
+        return self.alike / self.decisions if self.decisions else 0.0
+
+    @property
+    def density(self) -> float:
+        """Messages read from others, an answer."""
+        return self.messages / self.answers if self.answers else 0.0
+
+
+class Topologies(Team):
+    """A team in one `topology`; `rounds` at most, and no round that `tokens` may not cover."""
+
+    def __init__(
+        self,
+        *,
+        topology: Topology = "centralised",
+        size: int = 3,
+        rounds: int = 2,
+        tokens: int | None = None,
+        **settings: Any,
+    ) -> None:
+        if topology not in get_args(Topology):
+            raise UnknownName("topology", topology, get_args(Topology))
+        if rounds < 1 or (tokens is not None and tokens < 1):
+            raise InvalidOption(f"rounds {rounds} and tokens {tokens} must be 1 or more")
+        super().__init__(size=1 if topology == "single" else size, **settings)
+        self._topology, self._rounds, self._tokens = topology, rounds, tokens
+        self.talked = Talk()
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        purse = Purse(inf if self._tokens is None else self._tokens)
+        leads = self._topology in ("centralised", "hybrid")
+        answers: list[Answer] = []
+        move: str | None = None
+        while not answers or (purse.lasts and self._goes_on(answers)):
+            answers, move = yield from metered(self._round(turn, advice, answers, leads), purse)
+        self._note(answers, purse.spent)
+        return self.agreed(turn, answers, move)
+
+    def _goes_on(self, answers: Sequence[Answer]) -> bool:
+        return self._topology != "independent" and len(answers) < self._rounds * self.size
+
+    def _round(
+        self, turn: Turn, advice: str, before: list[Answer], leads: bool
+    ) -> Thinking[tuple[list[Answer], str | None]]:
+        """One answer of every member, after what this topology lets it hear."""
+        order = (yield from self._order(turn, before)) if leads else ""
+        heard = list(before) if self._topology != "centralised" else []
+        context = "\n".join(filter(None, (advice, order, shown(heard) if heard else "")))
+        self.talked.messages += self.size * (bool(order) + len(heard) * (self.size > 1))
+        new = yield from together([self.answer(turn, m, context) for m in range(self.size)])
+        everything = [*before, *new]
+        if not leads:
+            return everything, majority([answer.move for answer in new])
+        return everything, (yield from self._decide(turn, new))
+
+    def _order(self, turn: Turn, before: Sequence[Answer]) -> Thinking[str]:
+        line = ORDER.format(size=self.size)
+        text = "\n".join(filter(None, (story(turn), shown(before) if before else "", line)))
+        (reply,) = yield [self.ask(self.single(turn.game.rules(turn.player), text))]
+        return split_thought(reply)[1]
+
+    def _decide(self, turn: Turn, new: Sequence[Answer]) -> Thinking[str | None]:
+        text = f"{story(turn)}\n{shown(new)}\n{DECIDE}"
+        self.talked.messages += len(new)
+        messages = self.single(turn.game.rules(turn.player), text)
+        (reply,) = yield [self.move(turn, messages) if can_hold(self) else self.ask(messages)]
+        return legal_move(turn, split_thought(reply)[1])
+
+    def _note(self, answers: Sequence[Answer], tokens: int) -> None:
+        talked = self.talked
+        talked.decisions += 1
+        talked.answers += len(answers)
+        talked.tokens += tokens
+        pairs = list(combinations([f"{a.reason} {a.move}" for a in answers], 2))
+        talked.alike += sum(similarity(*pair) for pair in pairs) / len(pairs) if pairs else 0.0
+
+
+def overhead(team_turns: float, single_turns: float) -> float:
+    """Extra turns of a team over a single agent, as a share of his; 0 for the single agent."""
+    return (team_turns - single_turns) / single_turns
+
+
+def efficiency(success: float, team_turns: float, single_turns: float) -> float:
+    """Success for turns relative to a single agent's."""
+    return success * single_turns / team_turns
+
+
+def error_amplification(team_success: float, single_success: float) -> float:
+    """A team's error rate over a single agent's; 1 for the single agent."""
+    if single_success >= 1:
+        return inf if team_success < 1 else 1.0
+    return (1 - team_success) / (1 - single_success)
