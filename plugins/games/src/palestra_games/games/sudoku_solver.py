@@ -1,0 +1,73 @@
+"""All solutions of a Sudoku, and an agent that plays one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import isqrt
+
+import numpy as np
+from palestra import Agent, Decision, InvalidOption, Turn
+
+Cells = tuple[int, ...]  # digits row by row, 0 for an empty cell
+
+
+@lru_cache(maxsize=8)
+def peers(side: int) -> tuple[tuple[int, ...], ...]:
+    """For every cell, the others of its row, column and box."""
+    box = isqrt(side)
+
+    def related(one: int, two: int) -> bool:
+        (r, c), (s, d) = divmod(one, side), divmod(two, side)
+        return r == s or c == d or (r // box == s // box and c // box == d // box)
+
+    cells = range(side * side)
+    return tuple(tuple(b for b in cells if b != a and related(a, b)) for a in cells)
+
+
+def solutions(cells: Sequence[int]) -> Iterator[Cells]:
+    """Every way to fill the empty cells; the cell with the fewest digits left comes first."""
+    side = isqrt(len(cells))
+    grid, near = list(cells), peers(side)
+    if any(grid[cell] and grid[cell] == grid[n] for cell in range(len(grid)) for n in near[cell]):
+        return
+    yield from _fill(grid, near, side)
+
+
+def _fill(grid: list[int], near: tuple[tuple[int, ...], ...], side: int) -> Iterator[Cells]:
+    best = -1
+    fewest: list[int] = []
+    for cell, digit in enumerate(grid):
+        if digit:
+            continue
+        taken = {grid[n] for n in near[cell]}
+        left = [d for d in range(1, side + 1) if d not in taken]
+        if best < 0 or len(left) < len(fewest):
+            best, fewest = cell, left
+            if len(left) <= 1:
+                break
+    if best < 0:
+        yield tuple(grid)
+        return
+    for digit in fewest:
+        grid[best] = digit
+        yield from _fill(grid, near, side)
+    grid[best] = 0
+
+
+class SudokuSolver(Agent):
+    """Fills the first empty cell with its digit in a solution; any legal digit if there is none."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> int:
+        side = isqrt(len(turn.mask) // 9) if len(turn.mask) == 729 else 4
+        if len(turn.mask) != side**3:
+            raise InvalidOption(f"sudoku-solver plays games/Sudoku-v0, not {turn.env}")
+        cells = np.asarray(turn.observation)[0].ravel().tolist()
+        solved = next(solutions(cells), None)
+        if solved is None:
+            return int(turn.mask.argmax())
+        cell = cells.index(0)
+        return int(cell * side + solved[cell] - 1)

@@ -1,0 +1,322 @@
+"""Trust-and-Split: tell each other your hands, then claim coins that are worth more to the winner.
+
+In every round two players are dealt different hands of rock, paper and scissors, each seen by its
+owner only. Who holds the winning hand values a coin at 10, the other at 1. They talk, in turn and
+for a few messages, the opener alternating from round to round; then both secretly claim coins from
+a pot of 10. Claims of more than the pot together are met in proportion. The hands and claims are
+shown before the next round. After Piche et al., "Learning Robust Social Strategies with Large
+Language Models", 2025.
+
+A pair that tells the truth and leaves all coins to the winner is paid 50 a round and player on
+average, a pair that claims everything 27.5, and one who claims everything from one who yields 52.5
+against 25: a prisoner's dilemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Agent,
+    Bar,
+    Decision,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    Turn,
+    UnknownName,
+    only,
+)
+
+HANDS = ("rock", "paper", "scissors")  # each is beaten by the next
+HIGH, LOW = 10, 1
+STYLES = ("truthful", "greedy")
+
+
+class Say(TextAction, frozen=True):
+    """Say something to the other player."""
+
+    text: str
+
+
+class Claim(TextAction, frozen=True):
+    """Claim this many coins."""
+
+    coins: int
+
+
+LINES: tuple[Say, ...] = (*(Say(f"I have {hand}.") for hand in HANDS), Say("Hello."))
+
+
+@dataclass(slots=True)
+class Deal:
+    """The state: this round's hands, what has been said in it, and the rounds before."""
+
+    rng: Rng
+    hands: tuple[int, int]
+    round: int = 0
+    said: tuple[int, ...] = ()  # the menu's numbers of this round's messages, -1 for other words
+    last_hands: tuple[int, int] | None = None
+    last_claims: tuple[int, int] = (0, 0)
+    points: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class TrustAndSplit(TextGame[Deal]):
+    """You and another player split 10 coins in every round, which are worth more to one of you.
+
+    Each of you holds rock, paper or scissors, never both the same, and sees only his own hand.
+    Rock beats scissors, scissors beat paper, paper beats rock. To the holder of the winning hand a
+    coin is worth 10 points, to the other 1. First you talk in turn: write
+    Say(text='I have rock.'). Then both of you claim coins at the same time: write Claim(coins=10).
+    If you claim more than 10 together, the coins are divided in proportion to the claims;
+    coins that nobody claims are lost. Then hands and claims are shown and a new round is dealt.
+    You are paid your points.
+    """
+
+    rounds: int = 5
+    messages: int = 2
+    coins: int = 10
+    message_limit: int = 300
+
+    order = "phased"
+    payoffs = "general"
+    num_players = 2
+    perfect_information = False
+    deterministic = False
+    reward_terms = ("points",)
+    action_types = (Say, Claim)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rounds <= 1000:
+            raise InvalidOption(f"rounds must be from 1 to 1000, not {self.rounds}")
+        if not 0 <= self.messages <= 20:
+            raise InvalidOption(f"messages (in all, a round) must be 0 to 20, not {self.messages}")
+        if not 1 <= self.coins <= 100 or self.message_limit < 20:
+            raise InvalidOption("coins must be from 1 to 100 and message_limit at least 20")
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, float(HIGH * self.coins * self.rounds))
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """What a program may say, then every claim."""
+        return (*LINES, *map(Claim, range(self.coins + 1)))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Deal:
+        rng = Rng.seeded(seed)
+        return Deal(rng, dealt(rng))
+
+    def talking(self, state: Deal) -> bool:
+        return len(state.said) < self.messages
+
+    def to_act(self, state: Deal) -> tuple[int, ...]:
+        if state.round >= self.rounds:
+            return ()
+        return ((state.round + len(state.said)) % 2,) if self.talking(state) else (0, 1)
+
+    def legal(self, state: Deal, player: int) -> Grammar:
+        return talk(self.message_limit) if self.talking(state) else claims(self.coins)
+
+    def step(self, state: Deal, actions: Mapping[int, Any]) -> Step:
+        if self.talking(state):
+            ((player, action),) = actions.items()
+            number = self.index_of(action)
+            state.said += (-1 if number is None else number,)
+            text = f"{self.players[player]} says: {action.text}"
+            data = {"player": player, "text": action.text}
+            return Step(events=[Event("message", text, data)])
+        asked = (actions[0].coins, actions[1].coins)
+        paid = self.split(state.hands, asked)
+        rewards = {player: {"points": points} for player, points in enumerate(paid) if points}
+        events = [self._shown(state, asked, paid)]
+        state.last_hands, state.last_claims = state.hands, asked
+        state.points = (state.points[0] + paid[0], state.points[1] + paid[1])
+        state.round, state.said = state.round + 1, ()
+        if state.round < self.rounds:
+            state.hands = dealt(state.rng)
+            events += self._hands(state)
+        return Step(rewards, events=events)
+
+    def split(self, hands: tuple[int, int], asked: tuple[int, int]) -> tuple[float, float]:
+        """What both are paid for these claims."""
+        share = self.coins / max(self.coins, sum(asked))
+        worth = (HIGH, LOW) if winner(hands) == 0 else (LOW, HIGH)
+        return (asked[0] * share * worth[0], asked[1] * share * worth[1])
+
+    def _shown(self, state: Deal, asked: Sequence[int], paid: Sequence[float]) -> Event:
+        told = "; ".join(
+            f"{name} had {HANDS[hand]}, claimed {coins} and gets {points:g} points"
+            for name, hand, coins, points in zip(
+                self.players, state.hands, asked, paid, strict=True
+            )
+        )
+        data = {"hands": list(state.hands), "claims": list(asked)}
+        return Event("reveal", f"Round {state.round + 1}: {told}.", data)
+
+    def _hands(self, state: Deal) -> list[Event]:
+        return [
+            Event(
+                "deal",
+                f"Round {state.round + 1}: you, {self.players[player]}, have {HANDS[hand]}.",
+                {"hand": hand},
+                only(player),
+            )
+            for player, hand in enumerate(state.hands)
+        ]
+
+    def opening(self, state: Deal) -> Sequence[Event]:
+        return self._hands(state)
+
+    def outcome(self, state: Deal) -> Outcome | None:
+        if state.round < self.rounds:
+            return None
+        return Outcome(("score", "score"), state.points, f"{self.rounds} rounds were played")
+
+    def noop(self, state: Deal, player: int) -> TextAction:
+        return LINES[-1] if self.talking(state) else Claim(0)
+
+    def determinize(self, state: Deal, player: int, rng: Rng) -> Deal:
+        """Deal the other one of the two hands that this player does not hold."""
+        copy = self.clone(state)
+        if state.round < self.rounds:
+            own = state.hands[player]
+            other = (own + 1 + rng.below(2)) % 3
+            copy.hands = (own, other) if player == 0 else (other, own)
+        return copy
+
+    # What a player sees
+
+    def describe(self, state: Deal, player: int) -> str:
+        name = self.players[player]
+        lines = [f"You are {name}. Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
+        if state.round < self.rounds:
+            lines.append(f"Your hand: {HANDS[state.hands[player]]}.")
+            said = f"{len(state.said)} of {self.messages} messages of this round are said"
+            lines.append(f"{said}." if self.talking(state) else f"{said}: claim coins.")
+        if state.last_hands is not None:
+            last = zip(self.players, state.last_hands, state.last_claims, strict=True)
+            told = ", ".join(f"{who} {HANDS[hand]} and {n} claimed" for who, hand, n in last)
+            lines.append(f"Last round: {told}.")
+        lines.append(
+            f"Points so far: {state.points[player]:g}, {state.points[1 - player]:g} the other's."
+        )
+        return "\n".join(lines)
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        most = max(self.rounds, self.coins, len(LINES) + 1, HIGH * self.coins * self.rounds)
+        return spaces.Box(-1, most, (9 + self.messages,), np.float32)
+
+    def observe(self, state: Deal, player: int) -> NDArray[np.float32]:
+        """Seat, round, own hand, last hands and claims (own first, -1), points, messages.
+
+        A message is the number of its menu line, one less than the number of lines for other
+        words, -1 for one not said yet.
+        """
+        other = 1 - player
+        last = (-1, -1, -1, -1)
+        if state.last_hands is not None:
+            hands, asked = state.last_hands, state.last_claims
+            last = (hands[player], hands[other], asked[player], asked[other])
+        hand = state.hands[player] if state.round < self.rounds else -1
+        said = [len(LINES) if number < 0 else number for number in state.said]
+        said += [-1] * (self.messages - len(said))
+        points = (state.points[player], state.points[other])
+        return np.array([player, state.round, hand, *last, *points, *said], np.float32)
+
+    def action_mask(self, state: Deal, player: int) -> NDArray[np.int8]:
+        mask = np.ones(len(self.menu), np.int8)
+        if player in self.to_act(state):
+            mask[: len(LINES)] = self.talking(state)
+            mask[len(LINES) :] = not self.talking(state)
+        return mask
+
+    def scene(self, state: Deal, player: int | None = None) -> Scene:
+        hands = []
+        for seat, name in enumerate(self.players):
+            shown = player in (None, seat) and state.round < self.rounds
+            glyph = HANDS[state.hands[seat]][0].upper() if shown else "?"
+            label = HANDS[state.hands[seat]] if shown else "hidden"
+            hands.append((name, (Piece(glyph, seat if shown else -1, "card", label),)))
+        full = max(1.0, *state.points)
+        bars = tuple(
+            Bar(name, points, full, seat)
+            for seat, (name, points) in enumerate(zip(self.players, state.points, strict=True))
+        )
+        line = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
+        return Scene(hands=tuple(hands), bars=bars, lines=(line,))
+
+
+def dealt(rng: Rng) -> tuple[int, int]:
+    """Two different hands."""
+    first = rng.below(3)
+    return first, (first + 1 + rng.below(2)) % 3
+
+
+def winner(hands: tuple[int, int]) -> int:
+    """The seat of the winning hand."""
+    return 0 if (hands[0] - hands[1]) % 3 == 1 else 1
+
+
+@lru_cache(maxsize=64)
+def talk(limit: int) -> Grammar:
+    return Grammar((Option(Say, {"text": Text(limit, tuple(line.text for line in LINES))}),))
+
+
+@lru_cache(maxsize=64)
+def claims(coins: int) -> Grammar:
+    return Grammar((Option(Claim, {"coins": Integer(0, coins)}),))
+
+
+class Splitter(Agent):
+    """Tells its hand truthfully. "truthful" then leaves all coins to the winner; "greedy" never.
+
+    A truthful one who has not heard the other's hand claims half.
+    """
+
+    def __init__(self, *, style: str = "truthful") -> None:
+        if style not in STYLES:
+            raise UnknownName("splitter style", style, STYLES)
+        self._greedy = style == "greedy"
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        game = turn.game
+        if not isinstance(game, TrustAndSplit):
+            raise InvalidOption(f"the splitter plays games/TrustAndSplit-v0, not {turn.env}")
+        numbers: list[int] = np.asarray(turn.observation).astype(int).tolist()
+        seat, played, hand, said = *numbers[:3], numbers[9:]
+        if -1 in said:
+            return LINES[hand]
+        if self._greedy:
+            return Claim(game.coins)
+        heard = [number for place, number in enumerate(said) if (played + place) % 2 != seat]
+        if not heard or heard[-1] >= len(HANDS) or heard[-1] == hand:
+            return Claim(game.coins // 2)
+        wins = winner((hand, heard[-1])) == 0
+        return Claim(game.coins) if wins else Claim(0)
