@@ -337,6 +337,27 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("social-dilemma", "generations", "chance"),
             paper="Vallinder and Hughes (2024), Cultural Evolution of Cooperation among LLM Agents",
         ),
+        EnvSpec(
+            "games/Blackjack-v0",
+            "palestra_games.games.blackjack:Blackjack",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="card",
+            tags=("hidden-information", "chance"),
+            paper="Sutton and Barto (2018), Reinforcement Learning: An Introduction, Example 5.1",
+        ),
+        EnvSpec(
+            "games/Holdem-v0",
+            "palestra_games.games.holdem:Holdem",
+            players=(2, 6),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="card",
+            tags=("hidden-information", "chance"),
+            paper="Zhang et al. (2024), Agent-Pro: Learning to Evolve via Policy-Level Reflection "
+            "and Optimization",
+        ),
     ]
 
 
@@ -446,6 +467,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Gives percent of what it has, or with mirror=true what the recipient last gave.",
             plays=("games/DonorGame-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "basic-strategy",
+            "palestra_games.games.blackjack:BasicStrategy",
+            "scripted",
+            "Hits and sticks in blackjack by the table that is best with an infinite deck.",
+            plays=("games/Blackjack-v0",),
             needs=("array",),
         ),
     ]

@@ -1,0 +1,292 @@
+"""Blackjack against the dealer: draw cards towards 21, and not beyond.
+
+Player and dealer get two cards each; one of the dealer's is face up. Number cards count their
+number, pictures 10, an ace 11 where that does not pass 21 and else 1. The player hits (draws) or
+sticks; above 21 he is bust and loses at once. Then the dealer draws up to 17 or more. The higher
+count wins, equal counts are a draw. Cards are drawn with replacement (an infinite deck), as in
+Sutton and Barto, "Reinforcement Learning: An Introduction", 2nd edition 2018, Example 5.1, or from
+a number of decks. `natural` and `sab` are the options of Gymnasium's Blackjack-v1, whose rules
+the tests follow card by card. The scripted basic strategy is the best policy for an infinite deck,
+by exact dynamic programming over Gymnasium's own functions: it is paid -0.04656 a hand, -0.02573
+with `natural` and -0.04311 with `sab`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import Agent, ArrayGame, Decision, Event, InvalidOption, Piece, Rng, Scene, Turn
+from palestra.rules import DRAW, LOSS, WIN, finish, randint, turn_to
+
+STICK, HIT = 0, 1
+RANKS = 13
+NAMES = ("ace", "2", "3", "4", "5", "6", "7", "8", "9", "10", "jack", "queen", "king")
+GLYPHS = ("A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K")
+MOVES = ("stick", "hit")
+PLAYER, DEALER = 0, 1
+LONGEST_HAND = 22  # 21 aces and one card more
+TARGET, DEALER_STANDS = 21, 17
+SUITS, MOST_DECKS = 4, 8
+
+
+@dataclass(frozen=True)
+class Blackjack(ArrayGame):
+    """You play one hand of blackjack against a dealer.
+
+    You and the dealer have two cards each; you see yours and the first of the dealer's. Cards 2 to
+    10 count their number, a jack, queen or king 10, an ace 11 as long as your total stays within
+    21 and otherwise 1.
+    - "hit": take another card. Above 21 you are bust and lose at once.
+    - "stick": take no more. The dealer shows his second card and draws until he has 17 or more.
+    If the dealer is bust or has less than you, you win and are paid 1; if he has more, you lose 1;
+    the same is a draw and pays nothing.
+    """
+
+    natural: bool = False
+    sab: bool = False
+    decks: int = 0
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    num_actions = 2
+    perfect_information = False
+    observation_shape = (3,)
+    observation_bounds = (0, 31)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.decks <= MOST_DECKS:
+            raise InvalidOption(
+                f"decks must be from 1 to {MOST_DECKS}, or 0 for an infinite deck, not {self.decks}"
+            )
+        if self.natural and self.sab:
+            raise InvalidOption("natural and sab exclude each other; choose one of them")
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (-1.0, 1.5 if self.natural else 1.0)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """`left`: cards not drawn yet by rank, ace first; one of each in an infinite deck.
+
+        `hands` holds the ranks, 0 for an ace, of the player's and the dealer's cards, of which
+        there are `held`; `paid` is twice what the player is paid.
+        """
+        return [
+            ("left", np.int16, RANKS),
+            ("hands", np.int8, (2, LONGEST_HAND)),
+            ("held", np.int8, 2),
+            ("paid", np.int8),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        for rank in range(RANKS):
+            state.left[rank] = max(1, config.decks * SUITS)
+        for _ in range(2):
+            draw_card(config, state, PLAYER)
+            draw_card(config, state, DEALER)
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        if actions[0] == HIT:
+            draw_card(config, state, PLAYER)
+            if hard_total(state, PLAYER) > TARGET:
+                pay(state, -2, out)
+            return
+        while total(state, DEALER) < DEALER_STANDS:
+            draw_card(config, state, DEALER)
+        pay(state, winnings(config, state), out)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        mask[STICK] = 1
+        mask[HIT] = 1
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        """As in Gymnasium: own total, the dealer's card from 1 to 10, whether an ace counts 11."""
+        view[0] = total(state, PLAYER)
+        view[1] = points(state.hands[DEALER, 0])
+        view[2] = has_usable_ace(state, PLAYER)
+
+    @staticmethod
+    def script(config: Any, state: Any, player: int) -> int:
+        """Basic strategy where one can only hit or stick."""
+        dealer = points(state.hands[DEALER, 0])
+        return basic_move(total(state, PLAYER), dealer, has_usable_ace(state, PLAYER))
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        return (float(state.paid) / 2,)
+
+    # What a player reads
+
+    def rules(self, player: int) -> str:
+        lines = [super().rules(player)]
+        if self.natural:
+            lines.append("If you win with an ace and a ten as your first two cards, 1.5 is paid.")
+        if self.sab:
+            lines.append(
+                "An ace and a ten as your first two cards win, unless the dealer has them too."
+            )
+        lines.append(
+            f"The cards come from {self.decks} decks of 52."
+            if self.decks
+            else "Every card is drawn from a full deck."
+        )
+        return "\n".join(lines)
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        dealt = after.hands.tolist()
+        if before is None:
+            own = dealt[PLAYER][:2]
+            text = f"You are dealt {named(own)}. The dealer shows {named(dealt[DEALER][:1])}."
+            return [Event("deal", text, {"cards": own, "dealer": dealt[DEALER][0]})]
+        if actions[0] == HIT:
+            card = dealt[PLAYER][after.held[PLAYER] - 1]
+            bust = " You are bust." if after.over else ""
+            text = f"You hit and get {named([card])}.{bust}"
+            return [Event("reveal", text, {"card": card})]
+        cards = dealt[DEALER][: after.held[DEALER]]
+        count = total(after, DEALER)
+        counted = "is bust" if count > TARGET else f"has {count}"
+        text = f"You stick. The dealer's cards are {named(cards)}: he {counted}."
+        return [Event("reveal", text, {"dealer": cards})]
+
+    def describe(self, state: Any, player: int) -> str:
+        ace = ", with an ace counted as 11" if has_usable_ace(state, PLAYER) else ""
+        shown = ("an ace", *map(str, range(2, 11)))[points(state.hands[DEALER, 0]) - 1]
+        return f"You have {total(state, PLAYER)}{ace}.\nThe dealer shows {shown}."
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return MOVES[action]
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        """Both hands; the dealer's second card face down while the player is to move."""
+        hands = []
+        for owner, name in ((PLAYER, "player_0"), (DEALER, "dealer")):
+            cards = state.hands[owner, : state.held[owner]].tolist()
+            pieces = [Piece(GLYPHS[card], owner, "card", NAMES[card]) for card in cards]
+            if owner == DEALER and player is not None and not is_shown(state):
+                pieces[1] = Piece("?", -1, "card", "a card face down")
+            hands.append((name, tuple(pieces)))
+        return Scene(hands=tuple(hands), lines=tuple(self.describe(state, 0).splitlines()))
+
+    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+        """Draw the dealer's second card anew from the cards the player has not seen."""
+        copy = self.clone(state)
+        if is_shown(state):
+            return copy
+        hole = int(state.hands[DEALER, 1])
+        unseen = state.left.astype(float)
+        unseen[hole] += self.decks > 0
+        drawn = rng.weighted(unseen.tolist())
+        copy.hands[DEALER, 1] = drawn
+        if self.decks:
+            copy.left[hole] += 1
+            copy.left[drawn] -= 1
+        return copy
+
+
+class BasicStrategy(Agent):
+    """Hits and sticks by the table that is best with an infinite deck."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> int:
+        if not isinstance(turn.game, Blackjack):
+            raise InvalidOption(f"basic-strategy plays games/Blackjack-v0, not {turn.env}")
+        own, dealer, ace = np.asarray(turn.observation).tolist()
+        return basic_move(own, dealer, ace)
+
+
+def basic_move(own: int, dealer: int, ace: int) -> int:
+    """What to do with a total against the dealer's card, 1 for an ace."""
+    if ace:
+        least = 19 if dealer == 1 or dealer >= 9 else 18
+    elif dealer == 1 or dealer >= 7:
+        least = 17
+    else:
+        least = 13 if dealer <= 3 else 12
+    return STICK if own >= least else HIT
+
+
+def draw_card(config: Any, state: Any, owner: int) -> None:
+    """Give `owner` a card, every one that is left being equally likely."""
+    cards = 0
+    for rank in range(RANKS):
+        cards += int(state.left[rank])
+    place, drawn = randint(state, cards), 0
+    while place >= state.left[drawn]:
+        place -= int(state.left[drawn])
+        drawn += 1
+    if config.decks > 0:
+        state.left[drawn] -= 1
+    state.hands[owner, state.held[owner]] = drawn
+    state.held[owner] += 1
+
+
+def points(rank: int) -> int:
+    """What a card counts, an ace 1."""
+    return min(int(rank) + 1, 10)
+
+
+def hard_total(state: Any, owner: int) -> int:
+    """The points of a hand with every ace counted as 1."""
+    count = 0
+    for place in range(state.held[owner]):
+        count += points(state.hands[owner, place])
+    return count
+
+
+def has_usable_ace(state: Any, owner: int) -> int:
+    """1 if an ace of the hand counts 11."""
+    aces = 0
+    for place in range(state.held[owner]):
+        aces += state.hands[owner, place] == 0
+    return 1 if aces > 0 and hard_total(state, owner) + 10 <= TARGET else 0
+
+
+def total(state: Any, owner: int) -> int:
+    return hard_total(state, owner) + 10 * has_usable_ace(state, owner)
+
+
+def is_natural(state: Any, owner: int) -> bool:
+    """Whether a hand is an ace and a ten."""
+    return bool(state.held[owner] == 2 and total(state, owner) == TARGET)
+
+
+def winnings(config: Any, state: Any) -> int:
+    """Twice what a player who sticks is paid, once the dealer has drawn."""
+    own, dealer = total(state, PLAYER), total(state, DEALER)
+    if config.sab and is_natural(state, PLAYER) and not is_natural(state, DEALER):
+        return 2
+    if dealer > TARGET or own > dealer:
+        return 3 if config.natural and is_natural(state, PLAYER) else 2
+    return 0 if own == dealer else -2
+
+
+def pay(state: Any, paid: int, out: Any) -> None:
+    """Pay half of `paid` and end the hand."""
+    state.paid = paid
+    out.rewards[0, 0] = paid / 2.0
+    state.result[0] = WIN if paid > 0 else LOSS if paid < 0 else DRAW
+    finish(state)
+
+
+def is_shown(state: Any) -> bool:
+    """Whether the dealer has shown his cards; he need not when the player is bust."""
+    return bool(state.over) and hard_total(state, PLAYER) <= TARGET
+
+
+def named(cards: Sequence[int]) -> str:
+    """`an ace and a king`."""
+    words = [f"an {NAMES[c]}" if NAMES[c][0] in "a8" else f"a {NAMES[c]}" for c in cards]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,352 @@
+"""Texas hold'em: published counts of hands, OpenSpiel's betting, and the edges of the rules."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from types import FunctionType
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from palestra import Episode, InvalidAction, InvalidOption, Rng
+from palestra_games.games.holdem import (
+    BASE,
+    CALL,
+    FOLD,
+    HANDS,
+    PAIR,
+    QUADS,
+    RAISE,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    Holdem,
+    read_card,
+    strength,
+    worth,
+)
+
+DEAL = "AsAh KsKh QsQh 2c3c4d8d9c"
+
+
+def code(cards: str) -> list[int]:
+    return [read_card(pair) for pair in zip(*[iter(cards.replace(" ", ""))] * 2, strict=True)]
+
+
+def value(cards: list[int] | tuple[int, ...]) -> int:
+    counts = sum(1 << 4 * (card // 4) for card in cards)
+    suits = sum(1 << (BASE * (card % 4) + card // 4) for card in cards)
+    return worth(counts, suits)
+
+
+def play(cards: str, moves: str, **options: Any) -> Episode:
+    """Play moves, of which k is a check, c a call, f a fold, r a raise and a number a raise to."""
+    game = Holdem(**options)
+    episode = Episode(game, 0, compiled=False)
+    episode.load(game.deal(cards))
+    words = {"k": "check", "c": "call", "f": "fold", "r": "raise"}
+    for move in moves.split():
+        player = episode.to_act[0]
+        episode.act({player: episode.parse(player, words.get(move, f"raise to {move}"))})
+    return episode
+
+
+# Hands
+
+
+def test_all_hands_of_five_cards_come_as_often_as_published() -> None:
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    from palestra.compiled import device_functions
+
+    rules = {"worth": cast(FunctionType, worth)}
+    compiled = device_functions(rules, numba.njit, "_counting")["worth"]
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def all_hands(kinds: Any, seen: Any) -> None:
+        for a in range(52):
+            for b in range(a):
+                for c in range(b):
+                    for d in range(c):
+                        for e in range(d):
+                            counts = 0
+                            suits = 0
+                            for card in (a, b, c, d, e):
+                                counts += 1 << 4 * (card // 4)
+                                suits |= 1 << (13 * (card % 4) + card // 4)
+                            found = compiled(counts, suits)
+                            kinds[found // 371293] += 1
+                            seen[found] = 1
+
+    kinds, seen = np.zeros(9, np.int64), np.zeros(9 * BASE**5, np.int8)
+    all_hands(kinds, seen)
+    assert dict(zip(HANDS, kinds.tolist(), strict=True)) == {
+        "high card": 1_302_540,
+        "a pair": 1_098_240,
+        "two pair": 123_552,
+        "three of a kind": 54_912,
+        "a straight": 10_200,
+        "a flush": 5_108,
+        "a full house": 3_744,
+        "four of a kind": 624,
+        "a straight flush": 40,
+    }
+    assert seen.sum() == 7_462  # hands that are not equal, as published
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("AsKsQsJsTs", "9h8h7h6h5h"),
+        ("6c5c4c3c2c", "5d4d3d2dAd"),
+        ("5d4d3d2dAd", "AsAhAcAdKs"),
+        ("2s2h2c2d3s", "AsAhAcKdKs"),
+        ("3s3h3c2d2s", "2h2c2d3d3h"),
+        ("2s2h2cAdAs", "AhQhTh8h6h"),
+        ("Ah6h5h4h2h", "AsKdQsJdTs"),
+        ("6s5d4s3d2s", "As2d3s4d5c"),
+        ("As2d3s4d5c", "AsAdAhKsQd"),
+        ("2s2d2h4s3d", "AsAdKsKdQh"),
+        ("AsAd3s3dKh", "KsKdQsQdAh"),
+        ("AsAd3s3dKh", "AhAc3h3cQd"),
+        ("2s2dAhKsQd", "AsKdQhJs9d"),
+        ("AsKdQhJs9d", "AhKcQdJc8s"),
+    ],
+)
+def test_hands_rank_by_the_rule_book(better: str, worse: str) -> None:
+    assert value(code(better)) > value(code(worse))
+
+
+def test_suits_do_not_decide_and_the_sixth_card_does_not_count() -> None:
+    assert value(code("AsKdQhJs9d")) == value(code("AhKcQdJc9s"))
+    assert value(code("AsAdKsKdQhQc2s")) == value(code("AsAdKsKdQhQcJs"))
+    assert value(code("AsAdKsKdQhJc2s")) == value(code("AhAcKhKcQd3s4s"))
+
+
+def test_seven_cards_are_worth_their_best_five() -> None:
+    rng = Rng(3)
+    for _ in range(300):
+        deck = list(range(52))
+        rng.shuffle(deck)
+        cards = deck[:7] if rng.below(2) else [c for c in deck if c % 4 == 0 or c // 4 < 4][:7]
+        assert value(cards) == max(value(five) for five in combinations(cards, 5))
+
+
+@pytest.mark.parametrize(
+    ("cards", "kind"),
+    [
+        ("AsKsQsJsTs9s8s", STRAIGHT_FLUSH),
+        ("As2s3s4s5sKdKh", STRAIGHT_FLUSH),
+        ("AsAhAdAcKsKhKd", QUADS),
+        ("AsKsQsJsTh2d3d", STRAIGHT),
+        ("KsAs2d3h4c9d9h", PAIR),
+    ],
+)
+def test_the_kind_of_seven_cards(cards: str, kind: int) -> None:
+    assert value(code(cards)) // BASE**5 == kind
+
+
+# Against OpenSpiel
+
+
+def theirs(game: Holdem) -> Any:
+    pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
+    seats, limit = game.num_players, game.betting == "limit"
+    first = "1 2 2 2" if seats == 2 else "3 1 1 1"
+    blinds = [game.small_blind, game.big_blind, *[0] * (seats - 2)]
+    options = {
+        "betting": game.betting.replace("-", ""),
+        "bettingAbstraction": "fcpa" if limit else "fullgame",
+        "numPlayers": seats,
+        "numRounds": 4,
+        "blind": " ".join(map(str, blinds)),
+        "firstPlayer": first,
+        "numSuits": 4,
+        "numRanks": 13,
+        "numHoleCards": 2,
+        "numBoardCards": "0 3 1 1",
+        "stack": " ".join([str(game.stack)] * seats),
+    }
+    if limit:
+        options["raiseSize"] = " ".join(str(n * game.big_blind) for n in (1, 1, 2, 2))
+        options["maxRaises"] = "3 4 4 4"
+    return pyspiel.load_game("universal_poker", options)
+
+
+def put_in_before(state: Any, player: int) -> int:
+    return int(state.bets[: state.stage, player].sum())
+
+
+def compare_a_hand(game: Holdem, other: Any, seed: int) -> float:
+    """Play one random hand on both sides; returns what the first seat is paid."""
+    state, rng = game.initial_state(seed), Rng(seed)
+    cards = iter(state.deck.tolist())
+    paid = [0.0] * game.num_players
+    while True:
+        while other.is_chance_node():
+            other.apply_action(next(cards))
+        acting = game.to_act(state)
+        assert acting == (() if other.is_terminal() else (other.current_player(),))
+        if not acting:
+            assert paid == pytest.approx(other.returns())
+            return paid[0]
+        player = acting[0]
+        before = put_in_before(state, player)
+
+        def translated(action: int, before: int = before) -> int:
+            no_limit_raise = action >= RAISE and game.betting == "no-limit"
+            return action - 1 + before if no_limit_raise else action
+
+        legal = game.legal_actions(state, player)
+        assert sorted(map(translated, legal)) == sorted(other.legal_actions())
+        passive = [action for action in legal if action < RAISE and action != FOLD]
+        action = rng.choice(passive if rng.below(3) else legal)
+        other.apply_action(translated(action))
+        step = game.step(state, {player: action})
+        paid = [sum(step.rewards.get(seat, {}).values()) for seat in range(game.num_players)]
+
+
+@pytest.mark.parametrize(
+    ("options", "hands"),
+    [
+        ({"stack": 20}, 150),
+        ({"stack": 7, "small_blind": 1, "big_blind": 3}, 150),
+        ({"betting": "limit", "stack": 60}, 150),
+        ({"num_players": 3, "stack": 25}, 120),
+        ({"num_players": 6, "stack": 12}, 80),
+        ({"num_players": 4, "betting": "limit", "stack": 60}, 80),
+    ],
+)
+def test_whole_hands_agree_with_openspiel(options: dict[str, Any], hands: int) -> None:
+    game = Holdem(**options)
+    other = theirs(game)
+    paid = [compare_a_hand(game, other.new_initial_state(), seed) for seed in range(hands)]
+    assert min(paid) < 0 < max(paid)
+
+
+# The rules
+
+
+@pytest.mark.parametrize(
+    ("moves", "paid"),
+    [
+        ("f", (-1, 1)),
+        ("4 f", (2, -2)),
+        ("c k k k k k k k", (2, -2)),
+        ("c k 10 f", (-2, 2)),
+        ("4 c k 6 c k k k k", (10, -10)),
+        ("100 c", (100, -100)),
+        ("4 20 100 c", (100, -100)),
+    ],
+)
+def test_the_pot_is_paid_by_the_rule_book(moves: str, paid: tuple[float, float]) -> None:
+    episode = play("AsAh KsKh 2c3c4d8d9c", moves)
+    assert episode.over
+    assert tuple(episode.returns) == paid
+    assert episode.outcome is not None
+    assert episode.outcome.scores == paid
+
+
+def test_the_small_blind_opens_and_the_big_blind_may_raise_after_calls() -> None:
+    episode = play("AsAh KsKh 2c3c4d8d9c", "c")
+    assert episode.to_act == (1,)
+    assert episode.legal_text(1) == "check, raise to 4 … raise to 100"
+    assert play("AsAh KsKh 2c3c4d8d9c", "c k").to_act == (1,)
+
+
+def test_a_raise_is_as_large_as_the_last_one_or_all_in() -> None:
+    episode = play("AsAh KsKh 2c3c4d8d9c", "10")
+    assert episode.legal_text(1) == "fold, call, raise to 18 … raise to 100"
+    with pytest.raises(InvalidAction, match="raise to 18"):
+        episode.parse(1, "raise to 17")
+    episode.act({1: episode.parse(1, "raise to 60")})
+    assert episode.legal_text(0) == "fold, call, raise to 100"
+    episode.act({0: episode.parse(0, "raise to 100")})
+    assert episode.legal_text(1) == "fold, call"
+
+
+def test_a_new_round_starts_from_the_big_blind_again() -> None:
+    episode = play("AsAh KsKh 2c3c4d8d9c", "10 c")
+    assert episode.legal_text(1) == "check, raise to 2 … raise to 90"
+
+
+def test_limit_raises_are_fixed_doubled_on_the_turn_and_at_most_four() -> None:
+    episode = play("AsAh KsKh 2c3c4d8d9c", "r r", betting="limit")
+    assert episode.state.bets[0].tolist() == [4, 6]
+    assert episode.legal_text(0) == "fold, call, raise"
+    episode = play("AsAh KsKh 2c3c4d8d9c", "r r r", betting="limit")
+    assert episode.legal_text(1) == "fold, call"
+    episode = play("AsAh KsKh 2c3c4d8d9c", "r r r c r c r", betting="limit")
+    assert episode.state.bets.tolist()[:3] == [[8, 8], [2, 2], [0, 4]]
+
+
+def test_all_in_players_see_the_rest_of_the_board() -> None:
+    episode = play("AsAh KsKh 2c3c4d8d9c", "c k 98 c")
+    assert episode.over
+    assert [event.text for event in episode.events][-5:] == [
+        "The turn: the board is 2c 3c 4d 8d.",
+        "The river: the board is 2c 3c 4d 8d 9c.",
+        "player_0 shows As Ah: a pair.",
+        "player_1 shows Ks Kh: a pair.",
+        "Paid: player_0 +100, player_1 -100.",
+    ]
+
+
+def test_equal_hands_split_the_pot_with_what_the_folded_have_put_in() -> None:
+    deal = "2s3s 2h3h 4s4h AcKcQdJdTd"
+    episode = play(deal, "9 c c", num_players=3)
+    for _ in range(9):
+        player = episode.to_act[0]
+        episode.act({player: CALL})
+    assert episode.over
+    assert list(episode.returns) == [0, 0, 0]
+    episode = play(deal, "9 c c 5 f c k k k k", num_players=3)
+    assert list(episode.returns) == [4.5, -9, 4.5]
+
+
+def test_a_seat_that_has_folded_is_not_asked_again() -> None:
+    episode = play(DEAL, "f c k", num_players=3)
+    assert episode.to_act == (0,)
+    episode = play(DEAL, "c f k", num_players=3)
+    assert episode.to_act == (1,)
+    assert play(DEAL, "4 f f", num_players=3).returns == play(DEAL, "9 f f", num_players=3).returns
+
+
+def test_folded_cards_stay_hidden_and_shown_cards_do_not() -> None:
+    episode = play(DEAL, "f c k k k k k k k", num_players=3)
+    assert episode.over
+    game, state = episode.game, episode.state
+    drawn = [game.determinize(state, 0, Rng(n)).deck.tolist() for n in range(30)]
+    assert len({tuple(sorted(deck)) for deck in drawn}) == 1
+    fixed = [place for place in range(52) if len({deck[place] for deck in drawn}) == 1]
+    assert fixed == [0, 1, 2, 3, 6, 7, 8, 9, 10]
+    hands = dict(game.scene(state, 0).hands)
+    assert [piece.glyph for piece in hands["player_2 (folded)"]] == ["?", "?"]
+    assert [piece.glyph for piece in hands["player_1"]] == ["Ks", "Kh"]
+
+
+def test_strength_is_that_of_own_cards_and_board() -> None:
+    game = Holdem(num_players=3)
+    state = game.deal("AsAh KsKh QsQh AcKcQc2c3d")
+    ranked = [strength(game.config, state, seat) for seat in range(3)]
+    assert sorted(ranked, reverse=True) == ranked
+    assert [kind // BASE**5 for kind in ranked] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"num_players": 7}, "2 to 6"),
+        ({"betting": "pot-limit"}, "'no-limit' or 'limit'"),
+        ({"small_blind": 3}, "at most big_blind"),
+        ({"stack": 3}, "from 4"),
+        ({"stack": 47, "betting": "limit"}, "from 48"),
+    ],
+)
+def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidOption, match=said):
+        Holdem(**options)
+
+
+@pytest.mark.parametrize("cards", ["AsAh", "AsAs KsKh 2c3c4d8d9c", "1sAh KsKh 2c3c4d8d9c"])
+def test_a_deal_needs_real_and_different_cards(cards: str) -> None:
+    with pytest.raises(InvalidOption):
+        Holdem().deal(cards)
