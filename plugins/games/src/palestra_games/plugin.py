@@ -358,6 +358,27 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Zhang et al. (2024), Agent-Pro: Learning to Evolve via Policy-Level Reflection "
             "and Optimization",
         ),
+        EnvSpec(
+            "games/Hex-v0",
+            "palestra_games.games.hex:Hex",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="board",
+            tags=("perfect-information", "deterministic"),
+            paper="Gardner (1957), Mathematical Games: the game of Hex",
+        ),
+        EnvSpec(
+            "games/Gomoku-v0",
+            "palestra_games.games.gomoku:Gomoku",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="zero-sum",
+            family="board",
+            tags=("perfect-information", "deterministic"),
+            paper="Allis, van den Herik and Huntjens (1996), Go-Moku Solved by New Search "
+            "Techniques",
+        ),
     ]
 
 

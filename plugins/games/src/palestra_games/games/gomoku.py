@@ -1,0 +1,145 @@
+"""Gomoku: five stones in a line on a large board.
+
+Two players take turns putting a stone on an empty point of a square board. Five of one's own
+stones in a horizontal, vertical or diagonal line win; a full board without such a line is a draw.
+In the free-style game a longer line wins too; in the standard game the line must be exactly five
+long. On 15x15 the first player wins the free-style game with best play (Allis, van den Herik and
+Huntjens, "Go-Moku Solved by New Search Techniques", 1996). Three in a line on 3x3 is tic-tac-toe,
+with its 255,168 games and 5,478 positions. The tests count both, and compare whole games with
+OpenSpiel's `mnk` and with a plain scan of the board.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Grid, Piece, Scene
+from palestra.errors import InvalidOption
+from palestra.rules import draw, mover, pass_turn, turn_to, win
+
+MARKS = ".XO"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LARGEST = len(LETTERS)
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+@dataclass(frozen=True)
+class Gomoku(ArrayGame):
+    """You play Gomoku on a square board. Player_0 has the stones X and moves first.
+
+    On your turn you put a stone on an empty point. Stones never move and are never captured.
+    Columns have letters from the left, rows have numbers from the bottom. Write a move as a point,
+    such as c2.
+    """
+
+    board_size: int = 15
+    line: int = 5
+    exact: bool = False
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    deterministic = True
+    num_players = 2
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.board_size <= LARGEST:
+            raise InvalidOption(f"board_size must be 1 to {LARGEST}, not {self.board_size}")
+        if not 2 <= self.line <= self.board_size:
+            raise InvalidOption(f"line must be 2 to {self.board_size}, not {self.line}")
+
+    @property
+    def num_actions(self) -> int:
+        """The points, row by row from the bottom."""
+        return self.board_size**2
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """Two planes, own stones and the other's; row 0 is the bottom."""
+        return (2, self.board_size, self.board_size)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        return [("board", np.int8, (self.board_size, self.board_size))]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        row, column = actions[player] // config.board_size, actions[player] % config.board_size
+        state.board[row, column] = player + 1
+        if makes_line(config, state, row, column):
+            win(state, player, out)
+        elif state.turn + 1 == config.board_size * config.board_size:
+            draw(state)
+        else:
+            pass_turn(state)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        for row in range(config.board_size):
+            for column in range(config.board_size):
+                mask[row * config.board_size + column] = state.board[row, column] == 0
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        for row in range(config.board_size):
+            for column in range(config.board_size):
+                view[0, row, column] = state.board[row, column] == player + 1
+                view[1, row, column] = state.board[row, column] == 2 - player
+
+    # What a player reads
+
+    def rules(self, player: int) -> str:
+        how = (
+            f"exactly {self.line} of your stones in an unbroken row, column or diagonal line; a "
+            "longer\nline does not win"
+            if self.exact
+            else f"{self.line} or more of your stones in an unbroken row, column or diagonal line"
+        )
+        return (
+            f"{super().rules(player)}\n\nYou win with {how}.\nA full board without one is a draw."
+        )
+
+    def describe(self, state: Any, player: int) -> str:
+        width = len(str(self.board_size))
+        rows = [
+            " ".join([str(row + 1).rjust(width), *(MARKS[mark] for mark in state.board[row])])
+            for row in reversed(range(self.board_size))
+        ]
+        footer = " ".join([" " * width, *LETTERS[: self.board_size]])
+        return "\n".join([f"You are {MARKS[player + 1]}.", *rows, footer])
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        row, column = divmod(action, self.board_size)
+        return f"{LETTERS[column]}{row + 1}"
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        rows = tuple(
+            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
+            for row in state.board[::-1].tolist()
+        )
+        numbers = tuple(str(row + 1) for row in reversed(range(self.board_size)))
+        return Scene(grid=Grid(rows, numbers, tuple(LETTERS[: self.board_size])))
+
+
+def makes_line(config: Any, state: Any, row: int, column: int) -> bool:
+    """Whether the stone at (row, column) is part of a line that wins."""
+    mark = state.board[row, column]
+    for rise, run in DIRECTIONS:
+        length = 1
+        for sign in (1, -1):
+            r, c = row + sign * rise, column + sign * run
+            while (
+                0 <= r < config.board_size
+                and 0 <= c < config.board_size
+                and state.board[r, c] == mark
+            ):
+                length += 1
+                r, c = r + sign * rise, c + sign * run
+        if length == config.line or (length > config.line and not config.exact):
+            return True
+    return False

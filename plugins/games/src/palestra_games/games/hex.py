@@ -1,0 +1,191 @@
+"""Hex: connect your two sides of a rhombus of hexagons.
+
+Two players take turns putting a stone on an empty cell of a rhombus. Each owns two opposite sides;
+whoever joins his two sides by an unbroken chain of his stones wins. Invented by Piet Hein (1942)
+and, again, by John Nash (1948). A full board always has exactly one winner, so there are no draws,
+and by Nash's strategy-stealing argument the first player wins with best play. With the swap rule
+the second player may take over the first stone, mirrored in the long diagonal, instead of placing
+one; then it is he who wins. The tests check both by exhaustive search on small boards, and whole
+games, move by move, against OpenSpiel's `hex`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Grid, Piece, Scene
+from palestra.errors import InvalidOption
+from palestra.rules import mover, turn_to, win
+
+MARKS = ".XO"
+LETTERS = "abcdefghijklmnopqrs"
+LARGEST = len(LETTERS)
+NEIGHBOURS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
+BOTH_SIDES = 3  # bit 1: joined to the first own side, bit 2: to the second
+
+
+@dataclass(frozen=True)
+class Hex(ArrayGame):
+    """You play Hex on a rhombus of hexagonal cells. Player_0 has the stones X and moves first.
+
+    On your turn you put a stone on an empty cell. Stones never move and are never captured. X owns
+    the top and the bottom side, O the left and the right side; a corner belongs to both. You win
+    as soon as an unbroken chain of your stones joins your two sides. There are no draws.
+
+    Columns have letters from the left, rows have numbers from the top, and each row is drawn half a
+    cell farther to the right than the row above it. So a cell touches up to six others: left and
+    right in its row, the same column and the next one in the row above, the same column and the one
+    before in the row below: b2 touches a2, c2, b1, c1, a3 and b3.
+
+    Write a move as a cell, such as c2.
+    """
+
+    board_size: int = 11
+    swap: bool = False
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    deterministic = True
+    num_players = 2
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.board_size <= LARGEST:
+            raise InvalidOption(f"board_size must be 1 to {LARGEST}, not {self.board_size}")
+
+    @property
+    def cells(self) -> int:
+        return self.board_size**2
+
+    @property
+    def num_actions(self) -> int:
+        """The cells, row by row, and the swap where it is played."""
+        return self.cells + bool(self.swap)
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """Three planes: own stones, the other's, and ones if you join left and right."""
+        return (3, self.board_size, self.board_size)
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """`board`: stones; `joined`: the own sides each is joined to; `todo`: room for a search."""
+        cells = self.cells
+        return [("board", np.int8, cells), ("joined", np.int8, cells), ("todo", np.int16, cells)]
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        turn_to(state, 0)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        cell = actions[player]
+        if cell == config.board_size * config.board_size:
+            cell = remove_only_stone(config, state)
+        place(config, state, cell, player)
+        if state.joined[cell] == BOTH_SIDES:
+            win(state, player, out)
+        else:
+            turn_to(state, 1 - player)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        cells = config.board_size * config.board_size
+        for cell in range(cells):
+            mask[cell] = state.board[cell] == 0
+        if config.num_actions > cells:
+            mask[cells] = state.turn == 1
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        for row in range(config.board_size):
+            for column in range(config.board_size):
+                mark = state.board[row * config.board_size + column]
+                view[0, row, column] = mark == player + 1
+                view[1, row, column] = mark == 2 - player
+                view[2, row, column] = player
+
+    # What a player reads
+
+    def rules(self, player: int) -> str:
+        swap = (
+            "\n\nAfter X's first stone, and only then, O may write swap instead of a cell. That "
+            "stone is\ntaken off, and O gets one on its mirror image, with row and column "
+            "exchanged: for a\nstone on c1, one on a3. Then X moves."
+        )
+        return super().rules(player) + (swap if self.swap else "")
+
+    def describe(self, state: Any, player: int) -> str:
+        width = len(str(self.board_size))
+        goal = ("the top to the bottom", "the left to the right")[player]
+        lines = [f"You are {MARKS[player + 1]} and join {goal}."]
+        lines.append(" " * (width + 1) + " ".join(LETTERS[: self.board_size]))
+        for row, marks in enumerate(state.board.reshape(self.board_size, -1).tolist()):
+            cells = " ".join(MARKS[mark] for mark in marks)
+            lines.append(f"{' ' * row}{str(row + 1).rjust(width)} {cells}")
+        return "\n".join(lines)
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        if action == self.cells:
+            return "swap"
+        row, column = divmod(action, self.board_size)
+        return f"{LETTERS[column]}{row + 1}"
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        rows = tuple(
+            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
+            for row in state.board.reshape(self.board_size, -1).tolist()
+        )
+        numbers = tuple(str(row + 1) for row in range(self.board_size))
+        note = "X joins top and bottom, O left and right; a cell also touches up-right, down-left."
+        return Scene(grid=Grid(rows, numbers, tuple(LETTERS[: self.board_size])), lines=(note,))
+
+
+def remove_only_stone(config: Any, state: Any) -> int:
+    """Take the first stone off the board, and return the mirror image of its cell."""
+    cell = 0
+    while state.board[cell] == 0:
+        cell += 1
+    state.board[cell] = 0
+    state.joined[cell] = 0
+    row, column = cell // config.board_size, cell % config.board_size
+    mirrored: int = column * config.board_size + row
+    return mirrored
+
+
+def place(config: Any, state: Any, cell: int, player: int) -> None:
+    """Put a stone down, and tell its whole chain which sides it is joined to."""
+    last = config.board_size - 1
+    row, column = cell // config.board_size, cell % config.board_size
+    along = row if player == 0 else column
+    sides = (1 if along == 0 else 0) | (2 if along == last else 0)
+    for down, right in NEIGHBOURS:
+        r, c = row + down, column + right
+        if 0 <= r <= last and 0 <= c <= last:
+            near = r * config.board_size + c
+            if state.board[near] == player + 1:
+                sides |= state.joined[near]
+    state.board[cell] = player + 1
+    state.joined[cell] = sides
+    if sides == 1 or sides == 2:
+        spread(config, state, cell)
+
+
+def spread(config: Any, state: Any, cell: int) -> None:
+    """Flood the chain of a stone with the sides it is joined to; leaves `todo` at zero again."""
+    last = config.board_size - 1
+    state.todo[0] = cell
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        at = int(state.todo[waiting])
+        state.todo[waiting] = 0
+        for down, right in NEIGHBOURS:
+            r, c = at // config.board_size + down, at % config.board_size + right
+            if 0 <= r <= last and 0 <= c <= last:
+                near = r * config.board_size + c
+                if state.board[near] == state.board[cell] and state.joined[near] == 0:
+                    state.joined[near] = state.joined[cell]
+                    state.todo[waiting] = near
+                    waiting += 1
