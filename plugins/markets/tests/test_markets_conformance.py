@@ -14,6 +14,12 @@ VARIANTS = {
         "myopic": True,
         "continuation": 0.9,
     },
+    "markets/SealedAuction-v0": {"format": "all-pay", "reserve": 20, "rounds": 5},
+    "markets/PositionAuction-v0": {
+        "mechanism": "vcg",
+        "num_players": 4,
+        "click_rates": (3.5, 2, 1, 1, 0.5),
+    },
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

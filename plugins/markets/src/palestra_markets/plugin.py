@@ -11,6 +11,8 @@ DOUBLE_AUCTION = "markets/DoubleAuction-v0"
 BARGAINING = "markets/Bargaining-v0"
 NEGOTIATION = "markets/PriceNegotiation-v0"
 PERSUASION = "markets/Persuasion-v0"
+SEALED_AUCTION = "markets/SealedAuction-v0"
+POSITION_AUCTION = "markets/PositionAuction-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -79,6 +81,39 @@ def palestra_environments() -> list[EnvSpec]:
                 "open-ended": {"continuation": 0.9, "rounds": 99},
                 "incomplete": {"complete": False, "good_worth": None},
                 "silent": {"messages": False},
+            },
+        ),
+        EnvSpec(
+            SEALED_AUCTION,
+            "palestra_markets.auctions.sealed_auction:SealedAuction",
+            players=(2, 20),
+            moves="simultaneous",
+            payoffs="general",
+            family="market",
+            tags=("auction", "hidden-information", "chance"),
+            paper="Vickrey (1961), Counterspeculation, Auctions, and Competitive Sealed Tenders; "
+            "Myerson (1981), Optimal Auction Design",
+            splits={
+                "first-price": {"format": "first-price"},
+                "second-price": {"format": "second-price"},
+                "all-pay": {"format": "all-pay"},
+                "reserve": {"format": "second-price", "reserve": 50},
+            },
+        ),
+        EnvSpec(
+            POSITION_AUCTION,
+            "palestra_markets.auctions.position_auction:PositionAuction",
+            players=(2, 20),
+            moves="simultaneous",
+            payoffs="general",
+            family="market",
+            tags=("auction", "hidden-information", "chance"),
+            paper="Edelman, Ostrovsky and Schwarz (2007), Internet Advertising and the "
+            "Generalized Second-Price Auction",
+            splits={
+                "gsp": {"mechanism": "gsp"},
+                "vcg": {"mechanism": "vcg"},
+                "example": {"values": (10, 4, 2), "num_players": 3},
             },
         ),
     ]
@@ -157,6 +192,30 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "The buyer; belief=learn, grim (until the first lie), prior (no advice) or obey.",
             plays=(PERSUASION,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "equilibrium-bidder",
+            "palestra_markets.auctions.bidders:EquilibriumBidder",
+            "solver",
+            "Bids as in the symmetric equilibrium for values drawn evenly.",
+            plays=(SEALED_AUCTION,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "truthful-bidder",
+            "palestra_markets.auctions.bidders:TruthfulBidder",
+            "scripted",
+            "Bids share=1.0 of what it is worth to him.",
+            plays=(SEALED_AUCTION, POSITION_AUCTION),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "balanced-bidder",
+            "palestra_markets.auctions.bidders:BalancedBidder",
+            "scripted",
+            "Balanced bidding for positions; revises in revise=0.5 of the rounds.",
+            plays=(POSITION_AUCTION,),
             needs=("array",),
         ),
     ]
@@ -242,5 +301,17 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.language.metrics:buyer_gain",
             "What the buyer was paid, over what just the good products would have paid.",
             measures=(PERSUASION,),
+        ),
+        MetricSpec(
+            "auction-revenue",
+            "palestra_markets.auctions.metrics:auction_revenue",
+            "What the seller was paid in a round, in the mean.",
+            measures=(SEALED_AUCTION, POSITION_AUCTION),
+        ),
+        MetricSpec(
+            "auction-efficiency",
+            "palestra_markets.auctions.metrics:auction_efficiency",
+            "What the winners value what they get at, over the most that anybody could.",
+            measures=(SEALED_AUCTION, POSITION_AUCTION),
         ),
     ]

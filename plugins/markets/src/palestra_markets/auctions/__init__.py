@@ -1,0 +1,1 @@
+"""Sealed auctions of one thing and of positions."""

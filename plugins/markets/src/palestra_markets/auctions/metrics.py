@@ -1,0 +1,54 @@
+"""Numbers over a record of an auction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from palestra import EpisodeRecord
+
+
+def _data(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
+    return [event.data for event in record.events if event.kind == kind]
+
+
+def _worths(record: EpisodeRecord) -> list[list[int]]:
+    """Values by seat, a row for every time they were dealt."""
+    worths: list[int] = [data["value"] for data in _data(record, "value")]
+    seats = len(record.players)
+    return [worths[start : start + seats] for start in range(0, len(worths), seats)]
+
+
+def auction_revenue(record: EpisodeRecord) -> float:
+    """What the seller was paid in a round, in the mean."""
+    paid = [float(data["revenue"]) for data in _data(record, "sale")]
+    paid += [float(sum(data["payments"])) for data in _data(record, "page")]
+    return sum(paid) / max(1, len(paid))
+
+
+def auction_efficiency(record: EpisodeRecord) -> float:
+    """What the winners value what they get at, over the most that anybody could."""
+    sales = _data(record, "sale")
+    if sales:
+        rounds = list(zip(_worths(record), sales, strict=False))
+        got = sum(worths[sale["winner"]] for worths, sale in rounds if sale["winner"] >= 0)
+        best = sum(max(worths) for worths, _ in rounds)
+        return got / best if best else 1.0
+    clicked, most = _pages(record)
+    return clicked / most if most else 1.0
+
+
+def _pages(record: EpisodeRecord) -> tuple[float, float]:
+    """The worth of all clicks as they went, and as they could have gone."""
+    (worths,), rates = _worths(record), record.options["click_rates"]
+    pages = _data(record, "page")
+    got = sum(_worth_of_page(worths, page["positions"], rates) for page in pages)
+    ranked = sorted(worths, reverse=True)
+    return got, len(pages) * sum(w * rate for w, rate in zip(ranked, rates, strict=False))
+
+
+def _worth_of_page(
+    worths: Sequence[int], positions: Sequence[int], rates: Sequence[float]
+) -> float:
+    pairs = zip(worths, positions, strict=True)
+    return sum(worth * rates[position - 1] for worth, position in pairs if position)

@@ -1,0 +1,117 @@
+"""A ledger in double entry: whole minor units, nothing created, nothing lost.
+
+Every entry takes an amount from one account and gives it to another, so that all balances always
+sum to zero; money enters from the account `ISSUER`, the only one that may owe. An entry has a
+reference that is used once. What is refused leaves the ledger as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from palestra.errors import PalestraError
+
+ISSUER = "issuer"
+ESCROW = "escrow"
+
+
+class PaymentRefused(PalestraError):
+    """A payment that was not made; the ledger is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`amount` minor units from `source` to `target`, under a reference used once."""
+
+    source: str
+    target: str
+    amount: int
+    reference: str
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Balances in minor units, every entry that led to them, and what escrow holds for whom."""
+
+    balances: dict[str, int] = field(default_factory=lambda: {ISSUER: 0, ESCROW: 0})
+    entries: list[Entry] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    held: dict[str, Entry] = field(default_factory=dict)
+
+    def open(self, account: str, amount: int = 0) -> None:
+        """Open an account with money from the issuer."""
+        if account in self.balances:
+            raise PaymentRefused(f"account {account!r} is there already")
+        whole_amount(amount, least=0)
+        self.balances[account] = 0
+        if amount:
+            self._enter(Entry(ISSUER, account, amount, f"open {account}"))
+
+    def transfer(self, source: str, target: str, amount: int, reference: str) -> None:
+        """Move money from one account to another, if it is there."""
+        self._check_payment(source, target, amount, reference)
+        self._enter(Entry(source, target, amount, reference))
+
+    def hold(self, source: str, target: str, amount: int, reference: str) -> None:
+        """Take money into escrow for `target`, until `settle` or `refund`."""
+        self._check_payment(source, target, amount, reference)
+        entry = Entry(source, target, amount, reference)
+        self._enter(Entry(source, ESCROW, amount, reference))
+        self.held[reference] = entry
+
+    def settle(self, reference: str) -> None:
+        """Give what escrow holds under a reference to whom it is for."""
+        entry = self._release(reference)
+        self._enter(Entry(ESCROW, entry.target, entry.amount, f"settle {reference}"))
+
+    def refund(self, reference: str) -> None:
+        """Give what escrow holds under a reference back."""
+        entry = self._release(reference)
+        self._enter(Entry(ESCROW, entry.source, entry.amount, f"refund {reference}"))
+
+    def check(self) -> None:
+        """Raise `PaymentRefused` if any of this were false: balances are those of the entries, they
+        sum to zero, nobody but the issuer owes, and escrow has what it holds.
+        """
+        counted = dict.fromkeys(self.balances, 0)
+        for entry in self.entries:
+            counted[entry.source] -= entry.amount
+            counted[entry.target] += entry.amount
+        held = sum(entry.amount for entry in self.held.values())
+        if counted != self.balances or self.balances[ESCROW] != held or not self.is_conserved():
+            raise PaymentRefused(f"the books do not balance: {self.balances}, held {held}")
+
+    def is_conserved(self) -> bool:
+        """Whether balances sum to zero and only the issuer owes; quick enough for every step."""
+        owing: Iterable[str] = (name for name, money in self.balances.items() if money < 0)
+        return sum(self.balances.values()) == 0 and all(name == ISSUER for name in owing)
+
+    def _check_payment(self, source: str, target: str, amount: int, reference: str) -> None:
+        whole_amount(amount, least=1)
+        for account in (source, target):
+            if account not in self.balances or account in (ISSUER, ESCROW):
+                raise PaymentRefused(f"there is no account {account!r} to pay from or to")
+        if source == target:
+            raise PaymentRefused(f"{source!r} cannot pay itself")
+        if reference in self.used:
+            raise PaymentRefused(f"{reference!r} has been paid already")
+        if self.balances[source] < amount:
+            raise PaymentRefused(f"{source!r} has {self.balances[source]}, not {amount}")
+
+    def _release(self, reference: str) -> Entry:
+        if reference not in self.held:
+            raise PaymentRefused(f"escrow holds nothing under {reference!r}")
+        return self.held.pop(reference)
+
+    def _enter(self, entry: Entry) -> None:
+        self.balances[entry.source] -= entry.amount
+        self.balances[entry.target] += entry.amount
+        self.entries.append(entry)
+        self.used.add(entry.reference)
+
+
+def whole_amount(amount: object, *, least: int) -> None:
+    """Raise `PaymentRefused` unless an amount is a whole number of minor units."""
+    if isinstance(amount, bool) or not isinstance(amount, int) or amount < least:
+        raise PaymentRefused(f"an amount is a whole number from {least}, not {amount!r}")
