@@ -19,6 +19,7 @@ from palestra.events import Event
 from palestra.game import Game, Mask
 from palestra.models import Tokens
 from palestra.rng import Rng
+from palestra.scene import Scene
 
 
 class Turn:
@@ -102,6 +103,12 @@ class Turn:
     def position(self) -> str:
         """The position and what this seat may play, without what led to it."""
         return self._episode.prompt(self.player, len(self.transcript))
+
+    @property
+    def scene(self) -> Scene:
+        """What to draw for this seat."""
+        scene: Scene = self._episode.scene(self.player)
+        return scene
 
     @property
     def transcript(self) -> Sequence[Event]:

@@ -399,12 +399,12 @@ class Episode:
         """Play one step of another episode's history, its end by forfeit or truncation included."""
         for player, action in played.actions.items():
             if isinstance(action, Forfeit):
-                self.forfeit(player, action.why)
+                self.forfeit(player, action.why, played.notes)
                 return
             if isinstance(action, Truncate):
                 self.truncate(action.why)
                 return
-        self.act(played.actions)
+        self.act(played.actions, played.notes)
 
     def truncate(self, why: str = "stopped") -> None:
         """End the episode from outside, with nobody's result decided."""

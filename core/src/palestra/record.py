@@ -287,7 +287,7 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
     episode = _restart(record, game, spec)
     _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
     for number, step in enumerate(record.steps):
-        _replay_step(episode, number, step)
+        _replay_step(episode, number, step, _notes(step))
     if episode.over != (record.outcome is not None):
         raise Divergence(len(record.steps), "over", record.outcome is not None, episode.over)
     if record.outcome is not None and episode.outcome is not None:
@@ -300,10 +300,14 @@ def go_on(episode: Episode, record: EpisodeRecord) -> None:
     """Bring a fresh episode to where an unfinished record stops, with all that was noted on it."""
     _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
     for number, step in enumerate(record.steps):
-        _replay_step(episode, number, step, {turn.player: _note(turn) for turn in step.turns})
+        _replay_step(episode, number, step, _notes(step))
     for player, count in enumerate(record.mistakes):
         for _ in range(count - episode.mistakes[player]):
             episode.count_mistake(player)
+
+
+def _notes(step: StepRecord) -> dict[int, TurnNote]:
+    return {turn.player: _note(turn) for turn in step.turns}
 
 
 def _note(turn: TurnRecord) -> TurnNote:

@@ -28,7 +28,11 @@ EMPTY: Piece | None = None
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of cells, top row first; `shaded` cells are outside the viewer's sight."""
+    """Rows of cells, top row first; `shaded` cells are outside the viewer's sight.
+
+    `names` is what a move calls each cell, row by row: whoever clicks on cells writes these.
+    Without it a cell is called by its column label and its row label, as in "d3".
+    """
 
     cells: tuple[tuple[Piece | None, ...], ...]
     row_labels: tuple[str, ...] = ()
@@ -36,6 +40,14 @@ class Grid:
     checkered: bool = False
     highlighted: frozenset[tuple[int, int]] = frozenset()
     shaded: frozenset[tuple[int, int]] = frozenset()
+    names: tuple[tuple[str, ...], ...] = ()
+
+    def name(self, row: int, column: int) -> str:
+        """What a move calls a cell; empty where nothing names it."""
+        if self.names:
+            return self.names[row][column]
+        labels = (self.column_labels[column : column + 1], self.row_labels[row : row + 1])
+        return "".join(text for label in labels for text in label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,21 @@
-"""Records as pictures: frames, an animated GIF, a strip."""
+"""Records as pictures: frames, an animated GIF, a film in MP4, a strip in PNG."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from palestra import EpisodeRecord, retrace
+from palestra import EpisodeRecord, MissingExtra, retrace
 from PIL import Image
 
 from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode
 
 Progress = Callable[[int, int], None]
 FRAME_MS, LAST_MS = 500, 2_500
+FILM_SIZE = (720, 720)
+FILM_FPS = 10  # pictures stay longer by being repeated, so that any player can seek
+STRIP_SIZE, STRIP_FRAMES = (320, 320), 24
 
 
 def record_frames(
@@ -61,6 +65,69 @@ def save_strip(path: Path, frames: Sequence[Frame], *, columns: int = 4) -> Path
     return path
 
 
+def save_film(
+    path: Path, frames: Iterable[Frame], *, frame_ms: int = FRAME_MS, last_ms: int = LAST_MS
+) -> Path:
+    """Write frames as an MP4 (H.264); the last one stays longer. Nothing half written remains."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.part.mp4")
+    writer: Any = None
+    last: Any = None
+    try:
+        for frame in frames:
+            writer = writer or _film_writer(temporary, frame)
+            for _ in range(max(1, frame_ms * FILM_FPS // 1_000)):
+                writer.send(frame)
+            last = frame
+        for _ in range(max(0, last_ms - frame_ms) * FILM_FPS // 1_000):
+            writer.send(last)
+        writer.close()
+        temporary.replace(path)
+    finally:
+        if writer is not None:
+            writer.close()
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _film_writer(path: Path, frame: Frame) -> Any:
+    """What takes frames of this size, one by one, and encodes them."""
+    try:
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise MissingExtra("imageio-ffmpeg", "palestra-renderers[video]") from error
+    height, width, _ = frame.shape
+    writer = imageio_ffmpeg.write_frames(
+        path,
+        (width, height),
+        fps=FILM_FPS,
+        codec="libx264",
+        quality=None,
+        bitrate=None,
+        macro_block_size=2,
+        output_params=["-crf", "20", "-movflags", "+faststart"],
+    )
+    writer.send(None)
+    return writer
+
+
+def _counted(
+    record: EpisodeRecord, frames: Iterable[Frame], progress: Progress | None
+) -> Iterator[Frame]:
+    """The frames of a record, telling how many are done."""
+    for number, frame in enumerate(frames):
+        if progress:
+            progress(number, len(record.steps))
+        yield frame
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most `most` of `count` places, the first and the last among them, evenly apart."""
+    if count <= most:
+        return list(range(count))
+    return [round(place * (count - 1) / (most - 1)) for place in range(most)]
+
+
 def export(
     records: Sequence[EpisodeRecord],
     path: Path,
@@ -69,9 +136,28 @@ def export(
 ) -> Path:
     """Mode "gif": the first record as an animation."""
     record = records[0]
-    frames = []
-    for number, frame in enumerate(record_frames(record, viewer)):
-        frames.append(frame)
-        if progress:
-            progress(number, len(record.steps))
-    return save_gif(path, frames)
+    return save_gif(path, list(_counted(record, record_frames(record, viewer), progress)))
+
+
+def export_film(
+    records: Sequence[EpisodeRecord],
+    path: Path,
+    viewer: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Mode "mp4": the first record as a film."""
+    record = records[0]
+    return save_film(path, _counted(record, record_frames(record, viewer, FILM_SIZE), progress))
+
+
+def export_strip(
+    records: Sequence[EpisodeRecord],
+    path: Path,
+    viewer: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Mode "strip": the first record as one picture of moments that are evenly apart."""
+    record = records[0]
+    wanted = set(spread(len(record.steps) + 1, STRIP_FRAMES))
+    frames = _counted(record, record_frames(record, viewer, STRIP_SIZE), progress)
+    return save_strip(path, [frame for number, frame in enumerate(frames) if number in wanted])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -36,7 +37,9 @@ def pygame() -> Any:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     os.environ["SDL_AUDIODRIVER"] = "dummy"  # sound is never touched
     try:
-        import pygame as module
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of how pygame finds its own files
+            import pygame as module
     except ImportError as error:
         raise MissingExtra("pygame", "palestra-renderers[pygame]") from error
     return module
@@ -63,11 +66,24 @@ class Painter:
         self.size = size
         self.surface = pygame().Surface(size)
         self._boards: dict[Any, Any] = {}
+        self._place = (0, 0, 0, 0, 0)  # of the grid: left, top, cell, rows, columns
+
+    def cell_at(self, x: int, y: int) -> tuple[int, int] | None:
+        """The row and column of the cell that was painted at a point."""
+        left, top, cell, rows, columns = self._place
+        row, column = (y - top) // max(1, cell), (x - left) // max(1, cell)
+        return (row, column) if 0 <= row < rows and 0 <= column < columns else None
+
+    def middle_of(self, row: int, column: int) -> tuple[int, int]:
+        """The point in the middle of a painted cell."""
+        left, top, cell, _, _ = self._place
+        return left + column * cell + cell // 2, top + row * cell + cell // 2
 
     def paint(self, scene: Scene, status: Sequence[str], told: Sequence[str]) -> None:
         """The scene above, then what was told as far as there is room, below a panel of seats."""
         width, height = self.size
         self.surface.fill(BACKGROUND)
+        self._place = (0, 0, 0, 0, 0)
         line = max(16, height // 24)
         top = self._panel(status, told[-1] if told else "", line)
         left, y = line // 2, line // 2
@@ -88,6 +104,18 @@ class Painter:
         y = self._paragraph(text, left, y, top, line, INK)
         if top - y >= 3 * line:
             self._paragraph(told[:-1], left, y + line // 2, top, line, NEUTRAL)
+
+    def write_page(self, texts: Sequence[str]) -> None:
+        """Text from the top, instead of a scene; smaller where it would not fit."""
+        width, height = self.size
+        self.surface.fill(BACKGROUND)
+        for line in (20, 16, 13):
+            wide = max(12, (width - 2 * line) * 5 // (2 * line))
+            parts = [part for text in texts for part in wrap(clean(text, 2_000), wide)]
+            if len(parts) * line < height - line:
+                break
+        for number, part in enumerate(parts[: height // line]):
+            self.surface.blit(words(part, line, INK), (line, line // 2 + number * line))
 
     def _panel(self, status: Sequence[str], note: str, line: int) -> int:
         """Seats in their colours and the last event, at the bottom; returns where it starts."""
@@ -129,6 +157,7 @@ class Painter:
         width = self.size[0]
         cell = max(4, min((room - margin) // rows, (width - 2 * margin - 12) // columns))
         left, y = (width - cell * columns) // 2, top + margin
+        self._place = (left, y, cell, rows, columns)
         board = self._board(grid, rows, columns, cell)
         self.surface.blit(board, (left, y))
         for column, label in enumerate(grid.column_labels):
@@ -280,39 +309,3 @@ def paint_episode(
     told = told_lines(episode, viewer)[-TOLD:] if episode.told else []
     told += [end] if end else []
     painter.paint(episode.scene(viewer), status_lines(episode, names), told)
-
-
-class WindowRenderer:
-    """Mode "human": a window that can be resized and closed."""
-
-    def __init__(self, size: tuple[int, int] = SIZE) -> None:
-        self.names: tuple[str, ...] = ()
-        self._size = size
-        self._window: Any = None
-        self._closed = False
-
-    def draw(self, episode: Episode, viewer: int | None) -> None:
-        if self._closed:
-            return
-        module = pygame()
-        if self._window is None:
-            module.display.init()
-            self._window = module.display.set_mode(self._size, module.RESIZABLE)
-            title = episode.spec.id if episode.spec else type(episode.game).__name__
-            module.display.set_caption(f"Palestra: {title}")
-        for event in module.event.get():
-            if event.type == module.QUIT:
-                self.close()
-                return
-            if event.type == module.VIDEORESIZE:
-                self._size = (max(200, event.w), max(200, event.h))
-        painter = Painter(self._size)
-        paint_episode(painter, episode, viewer, self.names)
-        module.display.get_surface().blit(painter.surface, (0, 0))
-        module.display.flip()
-
-    def close(self) -> None:
-        """Close the window; the episode goes on without it."""
-        if self._window is not None:
-            pygame().display.quit()
-        self._window, self._closed = None, True

@@ -18,7 +18,8 @@ from palestra_renderers.plain import (
     told_lines,
 )
 
-SYMBOLS = {"disc": "●", "mark": "", "tile": "", "card": "", "square": "■"}
+DISCS = "●○◆◇▲△■□"  # one a seat: colour is not all that tells them apart
+SYMBOLS = {"disc": DISCS[0], "mark": "", "tile": "", "card": "", "square": "■"}
 SHOWN_EVENTS = 6
 
 
@@ -109,4 +110,6 @@ def coloured_grid(grid: Grid) -> Text:
 
 
 def _symbol(piece: Piece) -> str:
+    if piece.shape == "disc" and not piece.label:
+        return DISCS[max(0, piece.colour) % len(DISCS)]
     return SYMBOLS[piece.shape] or clean(piece.glyph)

@@ -21,36 +21,47 @@ from palestra.record import EpisodeRecord
 
 
 class Watcher:
-    """Draws an episode at its start and after every step; a broken picture never ends it."""
+    """Draws an episode at its start and after every step; a broken picture never ends it.
 
-    def __init__(self, artist: Any, pause: float) -> None:
-        self._artist, self._pause = artist, pause
+    An artist with an attribute `pause` is given the seconds between steps and keeps them itself;
+    one with a method `stay` is asked, when all is over, to leave the last picture up.
+    """
+
+    def __init__(self, artist: Any, pause: float, viewer: int | None = None) -> None:
+        self._artist, self._pause, self._viewer = artist, pause, viewer
+        if hasattr(artist, "pause"):
+            artist.pause, self._pause = pause, 0.0
         self._drawn = -1
 
     @hookimpl
     def palestra_episode_started(self, episode: Episode, agents: tuple[str, ...]) -> None:
         self._artist.names = agents
-        self._draw(episode)
+        self.draw(episode)
 
     @hookimpl
     def palestra_stepped(self, episode: Episode) -> None:
-        self._draw(episode)
+        self.draw(episode)
 
     @hookimpl
     def palestra_episode_finished(self, episode: Episode) -> None:
         if self._drawn != episode.turn:  # it ended without a step: a forfeit
-            self._draw(episode)
+            self.draw(episode)
 
-    def _draw(self, episode: Episode) -> None:
+    def draw(self, episode: Episode) -> None:
         self._drawn = episode.turn
         try:
-            self._artist.draw(episode, None)
+            self._artist.draw(episode, self._viewer)
         except PalestraError:
             raise
         except Exception as error:
             typer.echo(f"(not drawn: {type(error).__name__}: {error})", err=True)
         if self._pause and not episode.over:
             time.sleep(self._pause)
+
+    def close(self) -> None:
+        if hasattr(self._artist, "stay"):
+            self._artist.stay()
+        self._artist.close()
 
 
 class Meter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -12,10 +11,12 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from palestra.agents import parse_agent
 from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
 from palestra.cli.listing import EnvId, table
 from palestra.errors import InvalidOption, PalestraError, RecordError
+from palestra.game import Game
 from palestra.record import EpisodeRecord, iter_records, replay, retrace
 from palestra.registry import load_game, registry, renderer
 from palestra.runner import stream
@@ -43,15 +44,19 @@ def play_command(
     """Play episodes between agents; records and a replay end up in a folder."""
     spec = registry().environment(env)
     options = read_options(option or [])
-    seats = load_game(spec, options, len(split_agents(agents))).num_players
+    game = load_game(spec, options, len(split_agents(agents)))
     folder = out or _fresh_folder(spec)
-    seated = seat_agents(agents, seats)
+    seated = seat_agents(agents, game.num_players)
     console = Console()
-    mode = render or ("terminal" if episodes == 1 and not verbose else "none")
+    people = _people(seated)  # they see their own view, and nobody draws another beside it
+    mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")
     hooks: list[Any] = [Narrator(console)] if verbose else []
+    watchers = []
     if mode != "none":
-        hooks.append(Watcher(_artist(spec, mode), pause))
-    meter = Meter(console, spec.id, episodes, shown=episodes > 1)
+        viewer = _viewer(game, people)
+        watchers.append(Watcher(_artist(spec, mode), pause, viewer))
+    hooks += watchers
+    meter = Meter(console, spec.id, episodes, shown=episodes > 1 and not people)
     tally = Tally(seated)
     with meter:
         try:
@@ -65,7 +70,7 @@ def play_command(
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
                 hooks=[meter, *hooks],
-                live=1 if hooks else 256,
+                live=1 if hooks or people else 256,
                 **options,
             ):
                 tally.add(record)
@@ -79,6 +84,27 @@ def play_command(
     if tally.first is not None:
         _report(console, tally)
         _written(console, folder, tally.first, replays)
+    for watcher in watchers:
+        watcher.close()
+
+
+def _people(agents: list[str]) -> list[int]:
+    """The seats where a person plays."""
+    known = registry().agents
+    names = [parse_agent(agent)[0] for agent in agents]
+    return [s for s, name in enumerate(names) if name in known and known[name].kind == "human"]
+
+
+def _viewer(game: Game[Any, Any], people: list[int]) -> int | None:
+    """Who a picture is drawn for: a person who plays, so that it tells him nothing hidden."""
+    if game.perfect_information or not people:
+        return None
+    if len(people) > 1:
+        raise InvalidOption(
+            "several people play, and one picture would show one's secrets to the others; "
+            "leave --render out"
+        )
+    return people[0]
 
 
 def _fresh_folder(spec: EnvSpec) -> Path:
@@ -134,7 +160,7 @@ def export(
     seat: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write records as a `gif` or an `html` page, by whichever renderer is installed."""
+    """Write records in one mode: "gif", "mp4", "strip" or "html", by what is installed."""
     spec = registry().environments.get(records[0].env)
     written: Path = renderer(spec, kind)(records, path, seat, progress)
     return written
@@ -144,22 +170,25 @@ def replay_command(
     file: Annotated[Path, typer.Argument(help="A file of episode records.")],
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     gif: Annotated[Path | None, typer.Option(help="Write an animation.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="Write a film.")] = None,
+    strip: Annotated[Path | None, typer.Option(help="Write moments side by side, a PNG.")] = None,
     verify: Annotated[bool, typer.Option(help="Only check that every record replays.")] = False,
     episode: Annotated[int, typer.Option(help="Which episode of the file, from 0.")] = 0,
     seat: Annotated[int | None, typer.Option(help="Show only what this seat may see.")] = None,
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.5,
+    render: Annotated[str, typer.Option(help="terminal or pygame.")] = "terminal",
 ) -> None:
     """Watch a record again, export it, or verify that it replays exactly."""
     records, problem = _read(file)
+    chosen = _choose(records, episode, file)
     if verify:
         _verify(records)
-    if html or gif:
-        chosen = _choose(records, episode, file)
-        for kind, path in (("html", html), ("gif", gif)):
-            if path is not None:
-                _export(kind, records if kind == "html" else [chosen], path, seat)
-    elif not verify:
-        _watch(_choose(records, episode, file), seat, pause)
+    wanted = {"html": html, "gif": gif, "mp4": mp4, "strip": strip}
+    for kind, path in wanted.items():
+        if path is not None:
+            _export(kind, records if kind == "html" else [chosen], path, seat)
+    if not verify and not any(wanted.values()):
+        _watch(chosen, render, seat, pause)
     if problem:
         raise problem
 
@@ -207,12 +236,11 @@ def _export(kind: str, records: list[EpisodeRecord], path: Path, seat: int | Non
     typer.echo(f"wrote {path}")
 
 
-def _watch(record: EpisodeRecord, seat: int | None, pause: float) -> None:
-    """Draw a record step by step in the terminal."""
-    spec = registry().environment(record.env)
-    artist = renderer(spec, "terminal")()
+def _watch(record: EpisodeRecord, mode: str, seat: int | None, pause: float) -> None:
+    """Draw a record step by step."""
+    artist = _artist(registry().environment(record.env), mode)
     artist.names = record.agents
-    for number, episode in enumerate(retrace(record)):
-        if number:
-            time.sleep(pause)
-        artist.draw(episode, seat)
+    watcher = Watcher(artist, pause, seat)
+    for episode in retrace(record):
+        watcher.draw(episode)
+    watcher.close()

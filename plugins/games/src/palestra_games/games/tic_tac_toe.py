@@ -79,7 +79,8 @@ class TicTacToe(ArrayGame):
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
         cells = [Piece(MARKS[m], m - 1, "mark") if m else None for m in state.board.tolist()]
-        return Scene(grid=Grid(tuple(tuple(cells[r : r + 3]) for r in (0, 3, 6))))
+        rows = tuple(tuple(cells[r : r + 3]) for r in (0, 3, 6))
+        return Scene(grid=Grid(rows, names=(("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9"))))
 
 
 def completing_cell(board: Any, mark: int) -> int:

@@ -1,0 +1,127 @@
+"""A person as an agent: at the terminal, or in a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from palestra import Agent, Decision, InvalidAction, Scene, Turn
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from palestra_renderers.plain import clean, scene_lines
+from palestra_renderers.terminal import coloured_grid
+from palestra_renderers.typed_moves import help_lines, legal_line, read_move
+
+Ask = Callable[[str], str]
+HELP = ("?", "help", "rules", "hint")
+TOLD = 2_000  # letters of one event that are shown
+
+
+class Place(Protocol):
+    """Where a person sits."""
+
+    def ask(self, turn: Turn) -> str:
+        """The move that was chosen, as the game writes it; KeyboardInterrupt if he leaves."""
+
+    def end(self, turn: Turn) -> None:
+        """Show how it ended; `turn` was the last."""
+
+    def close(self) -> None:
+        """Nobody plays any more."""
+
+
+class HumanAgent(Agent):
+    """Asks a person for every move; an illegal one is explained and asked again.
+
+    With window=true the person clicks and types in a pygame window. Ctrl-D, Ctrl-C or closing the
+    window raises KeyboardInterrupt, as whoever interrupts a run does.
+    """
+
+    def __init__(self, window: bool = False) -> None:
+        self._place: Place = _window() if window else Terminal()
+        self._last: dict[int, Turn] = {}
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        decisions = []
+        for turn in turns:
+            self._last[turn.episode_key] = turn
+            decisions.append(Decision(text=self._place.ask(turn)))
+        return decisions
+
+    def forget(self, episode_key: int) -> None:
+        last = self._last.pop(episode_key, None)
+        if last is not None:
+            self._place.end(last)
+
+    def close(self) -> None:
+        self._place.close()
+
+
+def _window() -> Place:
+    from palestra_renderers.window_seat import WindowSeat
+
+    return WindowSeat()
+
+
+class Terminal:
+    """A person who reads and types."""
+
+    def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
+        self._console = console or Console(highlight=False)
+        self._ask = ask
+        self._told: dict[tuple[int, int], int] = {}  # events shown, by episode and seat
+
+    def ask(self, turn: Turn) -> str:
+        self._show(turn)
+        player = turn.game.players[turn.player]
+        self._say(f"{player}, you may play: {legal_line(turn)}")
+        if turn.error:
+            self._say(f"Not accepted: {turn.error}", "yellow")
+        while True:
+            typed = self._read(f"{player}> ")
+            if typed.lower() in HELP:
+                for line in help_lines(turn):
+                    self._say(line, "dim")
+                continue
+            try:
+                return read_move(turn, typed)
+            except InvalidAction as error:
+                self._say(f"{str(error)[:400]}. ? for help.", "yellow")
+
+    def end(self, turn: Turn) -> None:
+        self._show(turn)
+        self._told = {key: n for key, n in self._told.items() if key[0] != turn.episode_key}
+
+    def close(self) -> None:
+        """The terminal is not ours to close."""
+
+    def _read(self, prompt: str) -> str:
+        """The next line that is not empty."""
+        while True:
+            try:
+                line = self._ask(prompt).strip()
+            except EOFError:
+                self._say("")
+                raise KeyboardInterrupt("the person left") from None
+            if line:
+                return line
+
+    def _show(self, turn: Turn) -> None:
+        """What is new to this seat, and the position."""
+        key = (turn.episode_key, turn.player)
+        told = turn.transcript
+        self._console.print(Rule(f"{turn.env}, turn {turn.turn}", style="dim"))
+        for event in told[self._told.get(key, 0) :]:
+            for line in event.text.splitlines():
+                self._say(line, "dim", TOLD)
+        self._told[key] = len(told)
+        scene = turn.scene
+        if scene.grid is not None:
+            self._console.print(coloured_grid(scene.grid), end="")
+        for line in scene_lines(Scene(scene.caption, None, scene.hands, scene.bars, scene.lines)):
+            self._say(line)
+
+    def _say(self, text: str, style: str = "", limit: int = 2 * TOLD) -> None:
+        self._console.print(Text(clean(text, limit), style=style), soft_wrap=True)

@@ -1,0 +1,173 @@
+"""The panel beside the board: seats and what they were paid, legal moves, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palestra import Episode, Usage
+
+from palestra_renderers.palette import FAINT, INK, NEUTRAL, WHITE, Rgb, ink_on, seat_colour
+from palestra_renderers.picture import pygame, words, wrap
+from palestra_renderers.plain import clean
+
+Box = tuple[int, int, int, int]
+BUTTON = seat_colour(6)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatFacts:
+    """One seat: who plays it, and lines of detail below."""
+
+    title: str
+    acting: bool = False
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything a panel shows; `typed` is the line a person writes in, None where nobody does."""
+
+    title: str
+    subtitle: str
+    seats: tuple[SeatFacts, ...] = ()
+    heading: str = ""
+    moves: tuple[str, ...] = ()
+    typed: str | None = None
+    note: str = ""
+    keys: tuple[str, ...] = ()
+
+
+def seat_facts(
+    episode: Episode, names: Sequence[str], viewer: int | None, used: Sequence[Usage]
+) -> tuple[SeatFacts, ...]:
+    """Seats as `viewer` may know them: terms, tokens and costs of others only for a spectator."""
+    facts = []
+    for seat, player in enumerate(episode.players):
+        name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
+        title = f"{player}{name}: {episode.returns[seat]:.4g}"
+        own = viewer is None or viewer == seat
+        details = seat_details(episode, seat, used[seat]) if own else ()
+        facts.append(SeatFacts(title, seat in episode.to_act, details))
+    return tuple(facts)
+
+
+def seat_details(episode: Episode, seat: int, used: Usage) -> tuple[str, ...]:
+    """What the last step paid a seat by term, and what its decisions took so far."""
+    terms = episode.step.rewards.get(seat, {}) if episode.turn else {}
+    lines = [", ".join(f"{clean(term, 40)} {paid:+.4g}" for term, paid in terms.items())]
+    if used.tokens:
+        lines.append(f"{used.tokens:,} tokens, cost {used.cost:.4g}")
+    if episode.mistakes[seat]:
+        lines.append(f"mistakes: {episode.mistakes[seat]}")
+    return tuple(line for line in lines if line)
+
+
+def usage_by_seat(episode: Episode) -> list[Usage]:
+    """What the decisions in an episode's history took, where a runner noted it."""
+    used = [Usage()] * episode.game.num_players
+    for played in episode.history():
+        for seat, note in (played.notes or {}).items():
+            if note.decision is not None:
+                used[seat] += note.decision.usage
+    return used
+
+
+class SidePanel:
+    """Paints facts into a box of a surface, and remembers where its buttons are."""
+
+    def __init__(self, line: int = 20) -> None:
+        self.line = line
+        self.buttons: list[tuple[Box, str]] = []
+        self._surface: Any = None
+
+    def paint(self, surface: Any, box: Box, facts: Facts) -> None:
+        left, top, width, height = box
+        self._surface, self.buttons = surface, []
+        pygame().draw.rect(surface, WHITE, box)
+        pygame().draw.line(surface, FAINT, (left, top), (left, top + height))
+        x, room, line = left + line_gap(self.line), width - 2 * line_gap(self.line), self.line
+        y = self._text([facts.title], x, top + line // 2, room, INK)
+        y = self._text([facts.subtitle], x, y, room, NEUTRAL) + line // 2
+        bottom = top + height - line * len(facts.keys) - line // 2
+        self._text(facts.keys, x, bottom, room, NEUTRAL)
+        if facts.typed is not None:
+            bottom = self._entry(facts, x, bottom, room)
+        y = self._seats(facts.seats, x, y, room, bottom) + line // 2
+        if facts.heading and y + 2 * line < bottom:
+            y = self._text([facts.heading], x, y, room, NEUTRAL)
+            self._moves(facts.moves, x, y + 2, room, bottom - line // 2)
+
+    def at(self, place: tuple[int, int]) -> str | None:
+        """The move whose button is there."""
+        for (x, y, width, height), move in self.buttons:
+            if x <= place[0] < x + width and y <= place[1] < y + height:
+                return move
+        return None
+
+    def _text(self, texts: Iterable[str], x: int, y: int, room: int, colour: Rgb) -> int:
+        for text in texts:
+            for part in wrap(clean(text), letters(room, self.line)):
+                self._surface.blit(words(part, self.line, colour), (x, y))
+                y += self.line
+        return y
+
+    def _seats(self, seats: Sequence[SeatFacts], x: int, y: int, room: int, bottom: int) -> int:
+        """As many seats as there is room for, those who are to act first if it is not enough."""
+        line = self.line
+        lines = sum(1 + len(facts.details) for facts in seats)
+        brief = lines * line > (bottom - y) * 2 // 3
+        for seat, facts in enumerate(seats):
+            if y + line > bottom - 2 * line:
+                return self._text([f"and {len(seats) - seat} more"], x, y, room, NEUTRAL)
+            if facts.acting:
+                pygame().draw.rect(self._surface, FAINT, (x - 4, y - 1, room + 8, line - 2))
+            centre = (x + line // 3, y + line // 2 - 3)
+            pygame().draw.circle(self._surface, seat_colour(seat), centre, line // 4)
+            pygame().draw.circle(self._surface, INK, centre, line // 4, 1)
+            title = clean(facts.title, letters(room - line, line) - 1)
+            self._surface.blit(words(title, line, INK), (x + line, y))
+            y += line
+            if not brief:
+                y = self._text(facts.details, x + line, y, room - line, NEUTRAL)
+        return y
+
+    def _moves(self, moves: Sequence[str], x: int, y: int, room: int, bottom: int) -> None:
+        """Moves as buttons, in rows, as many as fit."""
+        line, across = self.line, x
+        for number, move in enumerate(moves):
+            face = words(clean(move, letters(room, line) - 3), line, ink_on(BUTTON))
+            width = min(room, face.get_width() + line // 2)
+            if across + width > x + room:
+                across, y = x, y + line + 5
+            if y + 2 * line > bottom:
+                rest = f"and {len(moves) - number} more: type to choose"
+                self._surface.blit(words(rest, line, NEUTRAL), (x, y))
+                return
+            box = (across, y, width, line + 1)
+            pygame().draw.rect(self._surface, BUTTON, box, border_radius=4)
+            self._surface.blit(face, (across + line // 4, y + 3))
+            self.buttons.append((box, move))
+            across += width + 5
+
+    def _entry(self, facts: Facts, x: int, bottom: int, room: int) -> int:
+        """The line that is typed and what is said about it; returns where they start."""
+        line = self.line
+        notes = wrap(clean(facts.note), letters(room, line))[:6] if facts.note else []
+        top = bottom - line * (len(notes) + 2)
+        box = (x, top, room, line + 4)
+        pygame().draw.rect(self._surface, INK, box, 1, border_radius=4)
+        tail = (facts.typed or "")[-(letters(room, line) - 4) :]
+        self._surface.blit(words(f"> {clean(tail)}|", line, INK), (x + 5, top + 4))
+        self._text(notes, x, top + line + 8, room, INK)
+        return top - line // 2
+
+
+def line_gap(line: int) -> int:
+    return line * 2 // 3
+
+
+def letters(room: int, line: int) -> int:
+    """About how many letters of a line's height fit a width."""
+    return max(8, room * 5 // (2 * line))

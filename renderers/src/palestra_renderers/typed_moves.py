@@ -1,0 +1,75 @@
+"""What a person types, as a move: exact, shortened, or in plain words for typed actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Turn
+
+SHOWN_LEGAL = 1_000
+HOW = (
+    "Type a move as it is written above, or as much of it as makes it clear; typed actions also "
+    "in plain words, as in \"say hello\" for Say(text='hello'). ? shows this, Ctrl-D leaves."
+)
+
+
+def read_move(turn: Turn, typed: str) -> str:
+    """The legal move that is meant, as the game writes it; raises `InvalidAction`."""
+    text = typed.strip()
+    legal = turn.legal
+    candidates = [text, *(_spoken(legal, text) if isinstance(legal, Grammar) else [])]
+    for candidate in candidates:
+        try:
+            turn.parse(candidate)
+        except InvalidAction as error:
+            refused = error
+        else:
+            return candidate
+    begun = [move for move in turn.legal_texts if move.lower().startswith(text.lower())]
+    if text and len(begun) == 1:
+        return begun[0]
+    raise refused
+
+
+def help_lines(turn: Turn) -> list[str]:
+    """Rules, the position in words, what is legal now, and how to type it."""
+    position, told = turn.position, turn.game.rules(turn.player).splitlines()
+    if len(position) > SHOWN_LEGAL * 2:
+        position = f"{position[: SHOWN_LEGAL * 2]} …"
+    return ["Rules", *told, "", "Position", *position.splitlines(), "", HOW]
+
+
+def legal_line(turn: Turn) -> str:
+    """What may be played, in one line that fits a screen."""
+    legal = turn.legal_text
+    return legal if len(legal) <= SHOWN_LEGAL else f"{legal[:SHOWN_LEGAL]} …"
+
+
+def _spoken(grammar: Grammar, text: str) -> list[str]:
+    """Typed actions that plain words may mean: the name of one and its fields in order."""
+    name, _, rest = text.partition(" ")
+    meant = [(o, rest.strip()) for o in grammar if o.name.lower() == name.lower()]
+    if len(grammar.options) == 1:
+        meant.append((grammar.options[0], text))
+    return [call for option, words in meant if (call := _call(option, words))]
+
+
+def _call(option: Option, words: str) -> str:
+    """An action in call form, its fields read from words; empty if they do not fit."""
+    fields = list(option.fields.items())
+    if not fields:
+        return "" if words and words.lower() != option.name.lower() else repr(option.action())
+    parts = words.split(None, len(fields) - 1)
+    if len(parts) < len(fields):
+        return ""
+    values = {n: _value(d, p) for (n, d), p in zip(fields, parts, strict=True)}
+    return repr(option.action(**values))
+
+
+def _value(domain: Any, part: str) -> Any:
+    text = part.strip("'\"") if part[:1] == part[-1:] else part
+    if isinstance(domain, Integer) and text.lstrip("-").isdecimal():
+        return int(text)
+    if isinstance(domain, OneOf):
+        return next((v for v in domain.values if str(v).lower() == text.lower()), text)
+    return text

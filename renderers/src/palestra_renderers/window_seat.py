@@ -1,0 +1,181 @@
+"""A person who plays in a window: click cells or moves, or type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from palestra import InvalidAction, Turn
+
+from palestra_renderers.picture import TOLD, Painter, pygame
+from palestra_renderers.plain import clean
+from palestra_renderers.screen import OPENED, Screen
+from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
+from palestra_renderers.typed_moves import help_lines, read_move
+
+KEYS = ("click cells or a move, or type it", "Enter plays, Esc clears, F1 or ? helps")
+GRAMMAR = 240  # letters of a grammar that are shown
+
+
+class WindowSeat:
+    """Shows one seat's view, and waits until a legal move was clicked or typed."""
+
+    def __init__(self, size: tuple[int, int] = OPENED) -> None:
+        self.screen = Screen(size)
+        self.panel = SidePanel()
+        self.painter: Painter | None = None
+        self.typed = ""
+        self._note = ""
+        self._helping = False
+        self._painted: Any = None  # the turn and what was typed, when it was painted last
+
+    def ask(self, turn: Turn) -> str:
+        self.typed, self._note, self._helping = "", turn.error, False
+        self.paint(turn)
+        while True:
+            for event in self.screen.events():
+                move = self._take(turn, event)
+                if not self.screen.is_open:
+                    break
+                if move is not None:
+                    self.typed, self._note = "", ""
+                    self.paint(turn, waiting=True)
+                    return move
+                self.paint(turn)
+            if not self.screen.is_open:
+                raise KeyboardInterrupt("the person left")
+            self.screen.rest()
+
+    def end(self, turn: Turn) -> None:
+        """Show how it ended until a key is pressed; at once where nobody can see it."""
+        self._helping, self._note = False, "It is over. Press a key."
+        self.paint(turn, waiting=True)
+        module = pygame()
+        while self.screen.is_open and self.screen.seen:
+            if any(e.type in (module.KEYDOWN, module.MOUSEBUTTONDOWN) for e in self._events()):
+                return
+            self.screen.rest()
+
+    def close(self) -> None:
+        self.screen.close()
+
+    def _events(self) -> list[Any]:
+        return list(self.screen.events())
+
+    # What was done
+
+    def _take(self, turn: Turn, event: Any) -> str | None:
+        """One event; a legal move if it made one."""
+        module = pygame()
+        if event.type == module.KEYDOWN:
+            return self._press(turn, event.key, event.unicode)
+        if event.type == module.MOUSEBUTTONDOWN and event.button == 1:
+            return self._click(turn, event.pos)
+        return None
+
+    def _press(self, turn: Turn, key: int, letter: str) -> str | None:
+        module = pygame()
+        if self._helping:
+            self._helping = False
+        elif key == module.K_F1 or (letter == "?" and not self.typed):
+            self._helping = True
+        elif key == module.K_ESCAPE:
+            self.typed = self._note = ""
+        elif key == module.K_BACKSPACE:
+            self.typed = self.typed[:-1]
+        elif key in (module.K_RETURN, module.K_KP_ENTER):
+            return self._play(turn, self.typed)
+        elif letter and letter.isprintable():
+            self.typed += letter
+        return None
+
+    def _click(self, turn: Turn, place: tuple[int, int]) -> str | None:
+        """A button plays its move; cells write their names until these are a move."""
+        self._helping = False
+        button = self.panel.at(place)
+        if button is not None:
+            return self._play(turn, button)
+        grid = turn.scene.grid
+        cell = self.painter.cell_at(*place) if self.painter else None
+        if grid is None or cell is None:
+            return None
+        clicked = grid.name(*cell)
+        for typed in (self.typed + clicked, clicked):
+            possible = moves_from(turn.legal_texts, typed)
+            if possible:
+                self.typed = typed
+                whole = [move for move in possible if bare(move) == bare(typed)]
+                self._note = "" if whole else f"{len(possible)} moves begin so."
+                return self._play(turn, whole[0]) if len(whole) == 1 else None
+        self._note = f"No legal move begins with {clicked}." if clicked else "Choose on the right."
+        self.typed = ""
+        return None
+
+    def _play(self, turn: Turn, text: str) -> str | None:
+        """A move if it is legal, else the reason why not."""
+        if not text.strip():
+            return None
+        try:
+            return read_move(turn, text)
+        except InvalidAction as error:
+            self._note = clean(str(error), 300)
+            return None
+
+    # Looks
+
+    def paint(self, turn: Turn, *, waiting: bool = False) -> None:
+        """The seat's view, the moves that go with what is typed, or the rules."""
+        surface = self.screen.open(f"Palestra: {turn.env}")
+        width, height = self.screen.size
+        beside = min(340, width * 2 // 5)
+        size = (width - beside, height)
+        if self.painter is None or self.painter.size != size:
+            self.painter = Painter(size)
+        if self._helping:
+            self.painter.write_page(help_lines(turn))
+        else:
+            told = [clean(event.text) for event in turn.transcript[-TOLD:]]
+            self.painter.paint(turn.scene, [], told)
+        surface.blit(self.painter.surface, (0, 0))
+        self.panel.paint(surface, (size[0], 0, beside, height), self._facts(turn, waiting))
+        self.screen.flip()
+
+    def _facts(self, turn: Turn, waiting: bool) -> Facts:
+        player = turn.game.players[turn.player]
+        seats = tuple(
+            SeatFacts(
+                f"{name} (you): {turn.returns:.4g}" if name == player else name, name == player
+            )
+            for name in turn.game.players
+        )
+        moves = () if waiting else tuple(moves_with(turn.legal_texts, self.typed))
+        speaking = not turn.legal_texts or bool(getattr(turn.legal, "options", ()))
+        heading = (
+            "" if waiting else f"You may play: {turn.legal_text}" if speaking else "You may play"
+        )
+        return Facts(
+            turn.env,
+            f"turn {turn.turn}",
+            seats,
+            clean(heading, GRAMMAR),
+            moves,
+            typed=self.typed,
+            note="Waiting for the others." if waiting and not self._note else self._note,
+            keys=KEYS,
+        )
+
+
+def bare(text: str) -> str:
+    """Letters and digits only: how clicks on two cells and a move such as "a2-a3" are compared."""
+    return re.sub(r"[\W_]", "", text).lower()
+
+
+def moves_from(moves: Sequence[str], typed: str) -> list[str]:
+    """Moves that begin with what is typed."""
+    return [move for move in moves if bare(move).startswith(bare(typed))]
+
+
+def moves_with(moves: Sequence[str], typed: str) -> list[str]:
+    """Moves that begin with what is typed, or else have it somewhere."""
+    return moves_from(moves, typed) or [move for move in moves if bare(typed) in bare(move)]

@@ -1,0 +1,300 @@
+"""People as players: what they type and click, at the terminal and in the window."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import palestra
+import pytest
+from palestra import Episode, InvalidAction, Turn
+from palestra.cli import main
+from palestra_renderers.human import HumanAgent, Terminal
+from palestra_renderers.picture import pygame
+from palestra_renderers.typed_moves import read_move
+from palestra_renderers.window_seat import WindowSeat, moves_from
+from rich.console import Console
+
+
+def turn_of(env: str, *moves: int, **options: Any) -> Turn:
+    episode = Episode(palestra.game(env, **options), 3, compiled=False)
+    for move in moves:
+        episode.act({episode.to_act[0]: move})
+    return Turn(episode, episode.to_act[0])
+
+
+# Typing
+
+
+@pytest.mark.parametrize(
+    ("env", "typed", "meant"),
+    [
+        ("games/ConnectFour-v0", " 4 ", "4"),
+        ("games/KuhnPoker-v0", "BET", "bet"),
+        ("games/KuhnPoker-v0", "p", "pass"),
+        ("games/Wordle-v0", "about", "Guess(word='about')"),
+        ("games/Wordle-v0", "guess about", "Guess(word='about')"),
+        ("games/Wordle-v0", "Guess(word='about')", "Guess(word='about')"),
+        ("text/Commons-v0", "12", "Harvest(amount=12)"),
+        ("text/Negotiation-v0", "say it's 3 for me", 'Say(text="it\'s 3 for me")'),
+        ("text/Negotiation-v0", "propose 1 0 1", "Propose(books=1, hats=0, balls=1)"),
+        ("text/Negotiation-v0", "walk", "Walk()"),
+    ],
+)
+def test_a_person_may_type_a_move_plainly(env: str, typed: str, meant: str) -> None:
+    turn = turn_of(env)
+    text = read_move(turn, typed)
+    assert turn.parse(text) == turn.parse(meant)
+
+
+@pytest.mark.parametrize(
+    ("env", "typed"),
+    [
+        ("games/ConnectFour-v0", "9"),
+        ("games/ConnectFour-v0", ""),
+        ("games/Chess-v0", "a2"),  # begins two moves
+        ("text/Commons-v0", "a lot"),
+        ("text/Negotiation-v0", "propose 1"),
+        ("text/Negotiation-v0", "propose 9 9 9"),
+        ("text/Negotiation-v0", "walk away"),
+    ],
+)
+def test_what_is_not_a_move_is_explained(env: str, typed: str) -> None:
+    with pytest.raises(InvalidAction, match="legal: "):
+        read_move(turn_of(env), typed)
+
+
+def test_every_legal_move_of_every_environment_can_be_typed() -> None:
+    for spec in palestra.specs():
+        turn = turn_of(spec.id)
+        for text in turn.legal_texts[:50]:
+            assert turn.parse(read_move(turn, text)) == turn.parse(text)
+
+
+# At the terminal
+
+
+def at_terminal(*lines: str) -> tuple[HumanAgent, io.StringIO]:
+    """A person who types these lines and then leaves."""
+    out, typed = io.StringIO(), iter(lines)
+
+    def ask(prompt: str) -> str:
+        out.write(prompt)
+        try:
+            return next(typed)
+        except StopIteration:
+            raise EOFError from None
+
+    agent = HumanAgent()
+    agent._place = Terminal(Console(file=out, width=200), ask)
+    return agent, out
+
+
+def test_a_person_plays_a_game_to_its_end() -> None:
+    person, out = at_terminal("1", "2", "3")
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[person, _plays("4", "5")])
+    assert record.outcome is not None
+    assert record.outcome.results == ("win", "loss")
+    assert [turn.raw for turn in record.turns if turn.player == 0] == ["1", "2", "3"]
+    assert "X X X" in out.getvalue()  # the last position too
+
+
+def _plays(*texts: str) -> Callable[[Turn], Any]:
+    moves = iter(texts)
+    return lambda turn: palestra.Decision(text=next(moves))
+
+
+def test_an_illegal_move_is_asked_again_and_is_no_mistake() -> None:
+    person, out = at_terminal("1", "1", "hello", "?", "2", "3")
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[person, _plays("4", "5")])
+    assert record.mistakes == (0, 0)
+    assert out.getvalue().count("cannot play") == 2
+    assert "Rules" in out.getvalue()
+
+
+def test_leaving_interrupts_the_run() -> None:
+    person, _ = at_terminal("1")
+    with pytest.raises(KeyboardInterrupt):
+        palestra.play("games/TicTacToe-v0", agents=[person, _plays("4")])
+
+
+def test_a_person_reads_only_what_his_seat_may_know() -> None:
+    person, out = at_terminal("pass", "pass")
+    palestra.play("games/KuhnPoker-v0", agents=[person, _plays("bet")], seed=1)
+    dealt = [e.text for e in Episode(palestra.game("games/KuhnPoker-v0"), 1).transcript(1)]
+    own = [e.text for e in Episode(palestra.game("games/KuhnPoker-v0"), 1).transcript(0)]
+    hidden = [text for text in dealt if text not in own]
+    before = out.getvalue().split("turn 2")[0]
+    assert hidden
+    assert not any(text in before for text in hidden)
+
+
+def test_what_others_say_cannot_move_the_cursor() -> None:
+    from palestra_envs.text.negotiation import Say
+
+    def hostile(turn: Turn) -> Any:
+        return Say(text="\x1b[2J\x1b[31mgone\u202e" + "x" * 200)
+
+    person, out = at_terminal("walk")
+    palestra.play("text/Negotiation-v0", agents=[hostile, person])  # type: ignore[list-item]
+    assert "gone" in out.getvalue()
+    assert not set(out.getvalue()) & set("\x1b\u202e")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, typed: str, *arguments: str) -> int:
+    """The exit code of `palestra play`, with these lines typed."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    with pytest.raises(SystemExit) as stop:
+        main(["play", *arguments, "--no-replays"])
+    return int(stop.value.code or 0)
+
+
+def test_the_command_line_seats_a_person(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(monkeypatch, "5\n1\n", "games/TicTacToe-v0", "--agents", "human,first", "--out", "a")
+    shown = capsys.readouterr().out
+    assert "player_0 plays 5" in shown
+    assert "Stopped: 0 of 1 episodes" in shown
+    run(
+        monkeypatch,
+        "9\n8\n7\n6\n4\n3\n",
+        *("games/TicTacToe-v0", "--agents", "human,first", "--out", "a", "--resume"),
+    )
+    assert "human" in capsys.readouterr().out
+    (record,) = palestra.read_records(tmp_path / "a" / "episode.jsonl")
+    assert record.turns[0].raw == "5"
+
+
+def test_one_picture_never_shows_two_people_each_others_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("games/KuhnPoker-v0", "--agents", "human", "--render", "terminal")
+    assert run(monkeypatch, "", *asked) == 2
+    assert "secrets" in capsys.readouterr().err
+
+
+def test_a_picture_beside_a_person_shows_his_seat(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(
+        monkeypatch,
+        "pass\n",
+        *("games/KuhnPoker-v0", "--agents", "human,first", "--render", "terminal"),
+    )
+    shown = capsys.readouterr().out
+    assert "(to player_1)" not in shown
+    assert re.search(r"player_1: \[\?\]", shown)
+
+
+# In the window
+
+
+@pytest.fixture
+def seat(monkeypatch: pytest.MonkeyPatch) -> Iterator[WindowSeat]:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    yield WindowSeat()
+    pygame().display.quit()
+
+
+def type_keys(text: str) -> None:
+    module = pygame()
+    named = {"\n": module.K_RETURN, "\b": module.K_BACKSPACE, "\x1b": module.K_ESCAPE}
+    for letter in text:
+        module.event.post(
+            module.event.Event(module.KEYDOWN, key=named.get(letter, 0), unicode=letter)
+        )
+
+
+def click(place: tuple[int, int]) -> None:
+    module = pygame()
+    module.event.post(module.event.Event(module.MOUSEBUTTONDOWN, button=1, pos=place))
+
+
+def cells(seat: WindowSeat, turn: Turn, *places: tuple[int, int]) -> None:
+    """Click on cells of the board, by row from the top and column from the left."""
+    seat.paint(turn)
+    assert seat.painter is not None
+    for place in places:
+        click(seat.painter.middle_of(*place))
+
+
+@pytest.mark.parametrize(
+    ("env", "clicked", "move"),
+    [
+        ("games/TicTacToe-v0", [(1, 2)], "6"),
+        ("games/ConnectFour-v0", [(0, 3)], "4"),
+        ("games/Othello-v0", [(2, 3)], "d3"),
+        ("games/Chess-v0", [(6, 4), (4, 4)], "e2e4"),
+        ("games/Chess-v0", [(0, 0), (6, 4), (7, 6), (5, 5)], "g1f3"),  # changes his mind
+        ("games/Breakthrough-v0", [(6, 0), (5, 1)], "a2-b3"),
+    ],
+)
+def test_clicks_on_cells_play_a_move(
+    seat: WindowSeat, env: str, clicked: list[tuple[int, int]], move: str
+) -> None:
+    turn = turn_of(env)
+    cells(seat, turn, *clicked)
+    assert turn.parse(seat.ask(turn)) == turn.parse(move)
+
+
+def test_a_click_on_a_listed_move_plays_it(seat: WindowSeat) -> None:
+    turn = turn_of("games/KuhnPoker-v0")
+    seat.paint(turn)
+    (x, y, width, height), move = seat.panel.buttons[1]
+    click((x + width // 2, y + height // 2))
+    assert seat.ask(turn) == move == "bet"
+
+
+def test_an_illegal_click_is_explained_and_nothing_is_played(seat: WindowSeat) -> None:
+    turn = turn_of("games/TicTacToe-v0", 0)
+    cells(seat, turn, (0, 0))
+    pygame().event.post(pygame().event.Event(pygame().QUIT))
+    with pytest.raises(KeyboardInterrupt):
+        seat.ask(turn)
+
+
+def test_typing_is_corrected_cleared_and_played(seat: WindowSeat) -> None:
+    turn = turn_of("text/Negotiation-v0")
+    seat.paint(turn)
+    type_keys("nonsense\n\x1bsay helo\blo\n")
+    assert turn.parse(seat.ask(turn)) == turn.parse("Say(text='hello')")
+
+
+def test_help_is_shown_and_closed(seat: WindowSeat) -> None:
+    turn = turn_of("games/TicTacToe-v0")
+    seat.paint(turn)
+    type_keys("?x5\n")  # the first key after the help closes it
+    assert seat.ask(turn) == "5"
+
+
+def test_closing_the_window_leaves_cleanly(seat: WindowSeat) -> None:
+    person = HumanAgent()
+    person._place = seat
+    seat.paint(turn_of("games/TicTacToe-v0"))
+    type_keys("1\n")
+    pygame().event.post(pygame().event.Event(pygame().QUIT))
+    with pytest.raises(KeyboardInterrupt):
+        palestra.play("games/TicTacToe-v0", agents=[person, _plays("4", "5")])
+    assert not pygame().display.get_init()
+
+
+def test_a_game_is_played_by_clicking_against_any_agent(seat: WindowSeat) -> None:
+    person = palestra.make_agent("human:window=true")
+    assert isinstance(person, HumanAgent)
+    assert isinstance(person._place, WindowSeat)
+    cells(person._place, turn_of("games/TicTacToe-v0"), (0, 0), (0, 1), (0, 2))
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[person, _plays("4", "5")])
+    assert record.outcome is not None
+    assert record.outcome.results == ("win", "loss")
+
+
+def test_moves_are_filtered_by_what_is_typed() -> None:
+    moves = ["a2-a3", "a2-b3", "b2-a3"]
+    assert moves_from(moves, "a2") == ["a2-a3", "a2-b3"]
+    assert moves_from(moves, "") == moves
