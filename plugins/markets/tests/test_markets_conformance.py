@@ -16,7 +16,6 @@ VARIANTS = {
     },
     "markets/Magentic-v0": {
         "num_players": 7,
-        "customers": 4,
         "trade": "contractors",
         "search": "filtered",
         "manipulation": "fear",
