@@ -1,11 +1,8 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
-<<<<<<< HEAD
     [language_models] [order_book] [agents_net]
-=======
-    [language_models] [order_book] [marketplace]
->>>>>>> 75081a7 (Magentic Marketplace: search, letters, proposals and payments for 2 to 300 agents; who reads everything and takes the best reaches the assignment optimum)
+    [marketplace]
 """
 
 from __future__ import annotations
@@ -27,11 +24,8 @@ SUITES = (
     "rewards",
     "language_models",
     "order_book",
-<<<<<<< HEAD
     "agents_net",
-=======
     "marketplace",
->>>>>>> 75081a7 (Magentic Marketplace: search, letters, proposals and payments for 2 to 300 agents; who reads everything and takes the best reaches the assignment optimum)
 )
 DISTRIBUTIONS = (
     "numpy",
