@@ -12,9 +12,10 @@ import pytest
 from palestra import InvalidAction, InvalidOption, OutOfTurn, UnknownName
 
 IDS = [spec.id for spec in palestra.specs()]
+NUMBERED = [spec.id for spec in palestra.specs() if "array" in spec.observations]
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", NUMBERED)
 def test_every_id_opens_through_both_registries(env: str) -> None:
     assert gymnasium.make(f"palestra:{env}").reset(seed=1)
     assert gymnasium.make(env).reset(seed=1)
@@ -35,7 +36,7 @@ def moves(env: Any, steps: int, seed: int) -> list[tuple[Any, ...]]:
     return seen
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", NUMBERED)
 def test_one_seed_gives_one_episode_opponents_included(env: str) -> None:
     one = moves(gymnasium.make(env), 30, 5)
     two = moves(gymnasium.make(env), 30, 5)
@@ -114,7 +115,7 @@ def test_text_view_plays_with_strings(env: str) -> None:
     assert isinstance(text, str)
     assert info["rules"]
     episode = view.episode
-    action = episode.legal_actions(0)[0]
+    action = episode.game.sample(episode.state, 0, palestra.Rng(0))
     told, *_ = view.step(episode.game.action_text(episode.state, 0, action))
     assert isinstance(told, str)
 
@@ -147,7 +148,7 @@ def test_order_of_calls_is_enforced_without_wrappers() -> None:
 def test_unknown_names_suggest_what_was_meant() -> None:
     with pytest.raises(UnknownName, match="did you mean 'games/ConnectFour-v0'"):
         palestra.make("games/ConectFour-v0")
-    with pytest.raises(UnknownName, match="games, grid, text"):
+    with pytest.raises(UnknownName, match="games, grid, markets, text"):
         palestra.make("chess/Chess-v0")
     with pytest.raises(UnknownName, match="did you mean 'parallel'"):
         palestra.make("games/ConnectFour-v0", view="paralel")

@@ -52,7 +52,7 @@ def test_a_constrained_model_never_makes_an_illegal_move(tiny: VLLMModel) -> Non
                 tiny,
                 palestra.game(spec.id).num_players,
                 "choice",
-                episodes=48,
+                episodes=12,
                 seed=1000 * rounds,
                 invalid="raise",
                 max_steps=10,
