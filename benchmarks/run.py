@@ -2,7 +2,6 @@
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
-    [marketplace]
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ SUITES = (
     "language_models",
     "order_book",
     "agents_net",
-    "marketplace",
 )
 DISTRIBUTIONS = (
     "numpy",

@@ -1,1 +1,0 @@
-"""Magentic Marketplace: customers and businesses that search, write, propose and pay."""
