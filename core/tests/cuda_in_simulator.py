@@ -5,6 +5,7 @@ Run by test_cuda.py in a process of its own: the simulator is chosen when numba 
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,29 @@ def compare(env: str, options: dict[str, Any], mode: str) -> None:
     assert not found, f"{where}, after load and reset: {found} differ"
 
 
+def take_turns() -> None:
+    """The simulator's threads one after another, for kernels that never wait for each other.
+
+    Its own way watches them in a loop that takes most of the interpreter's time.
+    """
+    from numba.cuda.simulator import kernel
+
+    def run(self: Any, grid_point: Any, *args: Any) -> None:
+        for block_point in np.ndindex(*self._block_dim):
+            thread = kernel.BlockThread(
+                lambda: self._f(*args), self, grid_point, block_point, self._debug
+            )
+            thread.start()
+            thread.join()
+            if thread.exception:
+                raise thread.exception[0].with_traceback(thread.exception[1])
+
+    kernel.BlockManager.run = run
+
+
 def main() -> None:
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+        take_turns()
     played = 0
     for spec in palestra.specs():
         if not isinstance(load_game(spec, {}), ArrayGame):

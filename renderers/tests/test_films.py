@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,15 @@ def record_of(env: str, steps: int | None = None) -> palestra.EpisodeRecord:
 
 def frames_of(path: Path) -> tuple[dict[str, Any], list[Any]]:
     """What ffmpeg says of a film, and its frames."""
-    reader = imageio_ffmpeg.read_frames(str(path))
-    facts = next(reader)
-    width, height = facts["size"]
-    return facts, [np.frombuffer(raw, np.uint8).reshape(height, width, 3) for raw in reader]
+    with warnings.catch_warnings():  # the reader leaves ffmpeg's pipes to the garbage collector
+        warnings.simplefilter("ignore", ResourceWarning)
+        reader = imageio_ffmpeg.read_frames(str(path))
+        facts = next(reader)
+        width, height = facts["size"]
+        frames = [np.frombuffer(raw, np.uint8).reshape(height, width, 3) for raw in reader]
+        del reader
+        gc.collect()
+    return facts, frames
 
 
 def test_a_film_holds_every_moment(tmp_path: Path) -> None:

@@ -65,14 +65,14 @@ def pick(row: Any, mask: Any) -> int:
     """A uniformly random action of a mask, from the row's own noise."""
     legal = 0
     for action in range(len(mask)):
-        legal += mask[action]
+        legal += 1 if mask[action] else 0
     noise = (row.noise * 1103515245 + 12345) & 0x7FFFFFFF
     row.noise = noise
     skip = ((noise >> 8) * legal) >> 23
     chosen = 0
     for action in range(len(mask)):  # all of them: a processor cannot guess when to stop
         chosen = action if mask[action] and skip == 0 else chosen
-        skip -= mask[action]
+        skip -= 1 if mask[action] else 0
     return chosen
 
 

@@ -111,7 +111,7 @@ def playout(frames: Any, key: int, limit: int) -> int:
             allow(CONFIG, state, player, mask)
             legal = 0
             for action in range(len(mask)):
-                legal += mask[action]
+                legal += 1 if mask[action] else 0
             noise = (noise * 1103515245 + 12345) & 0x7FFFFFFF
             skip = ((noise >> 8) * legal) >> 23
             for action in range(len(mask)):

@@ -86,11 +86,12 @@ class VLLMModel(Model):
             batches.setdefault(requests[number].adapter if split else None, []).append(place)
         for places in batches.values():
             chosen = [waiting[place] for place in places]
+            adapters = [self._engine.adapter(requests[number].adapter) for number, _, _ in chosen]
             try:
                 made = self._llm.generate(
                     [{"prompt_token_ids": ids + more} for _, ids, more in chosen],
                     [_sampling(requests[number]) for number, _, _ in chosen],
-                    lora_request=[self._engine.adapter(requests[n].adapter) for n, _, _ in chosen],
+                    lora_request=adapters,
                     use_tqdm=False,
                 )
             except ValueError as error:
