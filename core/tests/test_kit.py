@@ -22,7 +22,7 @@ from palestra_games.games.tic_tac_toe import TicTacToe
 BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
 TEXT = EnvSpec("broken/Text-v0", "", (2, 2), "sequential", "general")
 LEFT: list[object] = []
-BUFFER = bytearray()
+BUFFER = np.zeros(1, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Swelling(Negotiation):
     """Writes every game into one buffer."""
 
     def initial_state(self, seed: int | None = None) -> Table:
-        BUFFER.extend(bytes(100))
+        BUFFER.resize(BUFFER.size + 200, refcheck=False)
         return super().initial_state(seed)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from palestra.agents import Decision, Turn
+from palestra.array_game import ArrayGame
 from palestra.cli.listing import facts_of, seats_text
+from palestra.episode import Episode
 from palestra.registry import load_game, registry
 from palestra.rng import Rng
-from palestra.runner import play
 from palestra.specs import EnvSpec, load_entry_point
 
 TURNS = 6  # of the conversation that is shown
@@ -116,18 +116,18 @@ def _making(spec: EnvSpec) -> list[str]:
 
 def _conversation(spec: EnvSpec) -> str:
     """What the first seat that is asked sees and answers in one random episode."""
-    told: list[str] = []
-    first: list[int] = []
-
-    def answer(turn: Turn) -> Any:
-        action = turn.sample(rng)
-        first.extend([turn.player] if not first else [])
-        if turn.player == first[0] and len(told) < 2 * TURNS:
-            told.extend([turn.text, f"> {turn.action_text(action)}\n"])
-        return Decision(action, text=turn.action_text(action))
-
-    rng = Rng.seeded(0)
-    game = load_game(spec, {})
-    play(spec, agents=[answer] * game.num_players, max_steps=4 * TURNS)
+    game, rng = load_game(spec, {}), Rng.seeded(0)
+    # interpreted: a few turns are no reason to wait for a compiler
+    episode = Episode(game, 0, spec=spec, compiled=False if isinstance(game, ArrayGame) else None)
+    seat, since, told = episode.to_act[0], 0, list[str]()
+    for _ in range(4 * TURNS):
+        if episode.over or len(told) == 2 * TURNS:
+            break
+        actions = {player: game.sample(episode.state, player, rng) for player in episode.to_act}
+        if seat in actions:
+            said = game.action_text(episode.state, seat, actions[seat])
+            told += [episode.prompt(seat, since), f"> {said}\n"]
+            since = len(episode.transcript(seat))
+        episode.act(actions)
     text = "\n".join(told).strip()
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
