@@ -165,3 +165,10 @@ def test_siblings_share_their_start_and_are_told_apart() -> None:
     assert all(record.turns[0].action == 3 for record in group)
     assert len({tuple(turn.action for turn in record.turns) for record in group}) > 1
     assert Rng(0) == Rng(0)
+
+
+@pytest.mark.parametrize("env", [spec.id for spec in palestra.specs()])
+def test_every_environments_record_is_opened_again_by_its_id(env: str) -> None:
+    seats = palestra.game(env).num_players
+    (record,) = palestra.play(env, agents=["random"] * seats, max_steps=3)
+    assert replay(record).turn == len(record.steps)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -258,8 +259,8 @@ def _outcome(outcome: Outcome) -> OutcomeRecord:
 
 def options_of(game: Game[Any, Any]) -> dict[str, Any]:
     """A game's options as JSON."""
-    fields = getattr(game, "__dataclass_fields__", {})
-    options: dict[str, Any] = as_json({name: getattr(game, name) for name in fields})
+    taken: list[str] = [f.name for f in fields(game) if f.init] if is_dataclass(game) else []
+    options: dict[str, Any] = as_json({name: getattr(game, name) for name in taken})
     return options
 
 

@@ -72,7 +72,7 @@ def save_film(
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.part.mp4")
     writer: Any = None
-    last: Any = None
+    last: Frame | None = None
     try:
         for frame in frames:
             writer = writer or _film_writer(temporary, frame)

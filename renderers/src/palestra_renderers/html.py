@@ -1,4 +1,4 @@
-"""Records as one self-contained page: timeline, board, transcript, table of turns."""
+"""Records as one self-contained page: timeline, board, transcripts, rewards, table of turns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from palestra import Episode, EpisodeRecord, Scene, retrace
+from palestra.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
-from palestra_renderers.plain import clean, ending, told_lines
+from palestra_renderers.plain import clean, ending
 
 Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
@@ -21,7 +22,7 @@ def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any
     """What the page shows of one record; for a seat, only what that seat may know."""
     frames, told = [], 0
     for number, episode in enumerate(retrace(record)):
-        events = told_lines(episode, viewer, TEXT_LIMIT)
+        events = told_events(episode, viewer)
         frames.append(
             {
                 "scene": scene_data(episode.scene(viewer)),
@@ -44,10 +45,20 @@ def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any
     }
 
 
+def told_events(episode: Episode, viewer: int | None) -> list[list[Any]]:
+    """Text and audience (None: everybody) of every event the viewer may know."""
+    if viewer is not None:
+        return [[clean(event.text, TEXT_LIMIT), None] for event in episode.transcript(viewer)]
+    return [
+        [clean(event.text, TEXT_LIMIT), None if event.audience is None else sorted(event.audience)]
+        for event in episode.events
+    ]
+
+
 def turn_data(
     record: EpisodeRecord, number: int, viewer: int | None, episode: Episode
 ) -> list[dict[str, Any]]:
-    """The decisions of one step: what was played, what it paid, what it took."""
+    """What happened in one step: what was played, what it paid, what it took."""
     if number < 0:
         return []
     step = record.steps[number]
@@ -66,7 +77,18 @@ def turn_data(
                 "cost": turn.usage.cost if own else 0,
             }
         )
-    return rows
+    return rows + paid_without_acting(step, viewer)
+
+
+def paid_without_acting(step: StepRecord, viewer: int | None) -> list[dict[str, Any]]:
+    """Rewards of seats that made no decision in a step, in the form of decisions."""
+    acting = {turn.player for turn in step.turns}
+    nothing = {"text": "", "status": "", "tokens": 0, "cost": 0}
+    return [
+        {**nothing, "player": seat, "rewards": terms}
+        for seat, terms in sorted(step.rewards.items())
+        if terms and seat not in acting and viewer in (None, seat)
+    ]
 
 
 def scene_data(scene: Scene) -> dict[str, Any]:
@@ -90,6 +112,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
             "rows": [clean(label) for label in scene.grid.row_labels],
             "shaded": sorted(scene.grid.shaded),
             "highlighted": sorted(scene.grid.highlighted),
+            "checkered": scene.grid.checkered,
         }
     return data
 
@@ -107,9 +130,17 @@ def export(
         if progress:
             progress(number + 1, len(records))
     data = json.dumps(episodes, separators=(",", ":")).replace("<", "\\u003c")
-    template = files("palestra_renderers").joinpath("replay.html").read_text(encoding="utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(template.replace("/*EPISODES*/[]", data), encoding="utf-8")
+    temporary.write_text(_template().replace("/*EPISODES*/[]", data), encoding="utf-8")
     temporary.replace(path)
     return path
+
+
+def _template() -> str:
+    """The page without its episodes."""
+    page, style, script = (
+        files("palestra_renderers").joinpath(f"replay.{kind}").read_text(encoding="utf-8")
+        for kind in ("html", "css", "js")
+    )
+    return page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)

@@ -96,7 +96,8 @@ class Painter:
             room = max(top - y - below - line // 2, height // 4)
             y += self._grid(scene.grid, y, room) + line // 2
         room = top - y - line * (len(scene.bars) + min(3, len(text)))
-        tall = min(3 * line, room // max(1, len(scene.hands)))
+        most = 3 * line if scene.grid is not None else 5 * line
+        tall = min(most, room // max(1, len(scene.hands) + (scene.grid is None)))
         for owner, cards in scene.hands:
             y = self._hand(owner, cards, left, y, max(line // 2, tall))
         for bar in scene.bars:

@@ -1,0 +1,112 @@
+"""Pictures as they should look: a golden image a family, and every environment in every mode.
+
+A golden image that is missing is written, and the test fails once: look at it, then commit it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import palestra
+import pytest
+from palestra import Episode, EpisodeRecord, Rng
+from palestra.registry import renderer
+from palestra_renderers.animation import record_frames
+from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode
+from PIL import Image
+
+GOLDEN = Path(__file__).parent / "golden"
+COMPARED = (96, 96)
+TOLERANCE = 1.0  # mean absolute difference of a channel; a disc more or less makes over 1
+FAMILIES = {spec.family: spec.id for spec in reversed(palestra.specs())}
+ENVIRONMENTS = [spec.id for spec in palestra.specs()]
+
+
+def moments(env: str, most: int = 12) -> list[Episode]:
+    """Random play from seed 3, at most so many steps, with its story told."""
+    spec = next(spec for spec in palestra.specs() if spec.id == env)
+    episode, rng = Episode(palestra.game(env), 3, spec=spec, compiled=False), Rng(8)
+    _ = episode.log
+    found = [episode.fork()]
+    while not episode.over and len(found) <= most:
+        state = episode.state
+        episode.act({p: episode.game.sample(state, p, rng) for p in episode.to_act})
+        found.append(episode.fork())
+    return found
+
+
+def difference(one: Frame, other: Frame) -> float:
+    """Mean absolute difference of two pictures, made small so that a letter's edge counts little."""
+    small = [
+        np.asarray(Image.fromarray(frame).resize(COMPARED, Image.Resampling.BOX), float)
+        for frame in (one, other)
+    ]
+    return float(np.abs(small[0] - small[1]).mean())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_looks_as_it_should(family: str) -> None:
+    played = moments(FAMILIES[family])
+    frame = RgbRenderer().draw(played[len(played) // 2], None)
+    path = GOLDEN / f"{family}.png"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        pytest.fail(f"wrote {path}; look at it, and commit it if it is right")
+    with Image.open(path) as image:
+        assert difference(np.asarray(image.convert("RGB")), frame) < TOLERANCE
+
+
+def test_one_disc_more_is_a_different_picture() -> None:
+    episode = Episode(palestra.game("games/ConnectFour-v0"), 0)
+    before = RgbRenderer().draw(episode, None)
+    episode.act({0: 3})
+    assert difference(before, RgbRenderer().draw(episode, None)) > TOLERANCE
+
+
+@pytest.mark.parametrize("env", FAMILIES.values())
+def test_frames_are_the_same_live_and_from_the_record(env: str) -> None:
+    played = moments(env)
+    last = played[-1]
+    if not last.over:
+        last.truncate()
+        played.append(last.fork())
+    live = []
+    painter = Painter()
+    for moment in played:
+        paint_episode(painter, moment, None)
+        live.append(painter.array())
+    record = palestra.record_episode(last)
+    recorded = list(record_frames(record))
+    assert len(recorded) == len(record.steps) + 1
+    for one, other in zip(live[: len(record.steps)], recorded, strict=False):
+        assert np.array_equal(one, other)
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, EpisodeRecord]:
+    found = {}
+    for env in ENVIRONMENTS:
+        seats = palestra.game(env).num_players
+        (found[env],) = palestra.play(env, agents=["random"] * seats, max_steps=4, seed=1)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("env", "mode"),
+    [
+        *((env, mode) for env in ENVIRONMENTS for mode in ("html", "gif", "strip")),
+        *((env, "mp4") for env in FAMILIES.values()),
+    ],
+)
+def test_every_environment_is_exported(
+    env: str, mode: str, records: dict[str, EpisodeRecord], tmp_path: Path
+) -> None:
+    record = records[env]
+    spec = next(spec for spec in palestra.specs() if spec.id == env)
+    path = renderer(spec, mode)([record], tmp_path / f"replay.{mode}", None, None)
+    assert path.stat().st_size > 1_000
+    if mode == "gif":
+        with Image.open(path) as image:
+            assert getattr(image, "n_frames", 1) == len(record.steps) + 1
