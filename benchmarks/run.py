@@ -2,6 +2,7 @@
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
+    [marketplace]
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ SUITES = (
     "language_models",
     "order_book",
     "agents_net",
+    "marketplace",
 )
 DISTRIBUTIONS = (
     "numpy",

@@ -14,6 +14,12 @@ VARIANTS = {
         "myopic": True,
         "continuation": 0.9,
     },
+    "markets/Magentic-v0": {
+        "num_players": 7,
+        "trade": "contractors",
+        "search": "filtered",
+        "manipulation": "fear",
+    },
     "markets/SealedAuction-v0": {"format": "all-pay", "reserve": 20, "rounds": 5},
     "markets/PositionAuction-v0": {
         "mechanism": "vcg",

@@ -36,7 +36,7 @@ class Ledger:
 
     balances: dict[str, int] = field(default_factory=lambda: {ISSUER: 0, ESCROW: 0})
     entries: list[Entry] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
+    used: dict[str, int] = field(default_factory=dict)  # where in `entries`, by reference
     held: dict[str, Entry] = field(default_factory=dict)
 
     def open(self, account: str, amount: int = 0) -> None:
@@ -107,8 +107,8 @@ class Ledger:
     def _enter(self, entry: Entry) -> None:
         self.balances[entry.source] -= entry.amount
         self.balances[entry.target] += entry.amount
+        self.used[entry.reference] = len(self.entries)
         self.entries.append(entry)
-        self.used.add(entry.reference)
 
 
 def whole_amount(amount: object, *, least: int) -> None:

@@ -13,6 +13,7 @@ NEGOTIATION = "markets/PriceNegotiation-v0"
 PERSUASION = "markets/Persuasion-v0"
 SEALED_AUCTION = "markets/SealedAuction-v0"
 POSITION_AUCTION = "markets/PositionAuction-v0"
+MAGENTIC = "markets/Magentic-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -114,6 +115,25 @@ def palestra_environments() -> list[EnvSpec]:
                 "gsp": {"mechanism": "gsp"},
                 "vcg": {"mechanism": "vcg"},
                 "example": {"values": (10, 4, 2), "num_players": 3},
+            },
+        ),
+        EnvSpec(
+            MAGENTIC,
+            "palestra_markets.magentic.marketplace:Magentic",
+            players=(2, 300),
+            moves="simultaneous",
+            payoffs="general",
+            observations=("text",),
+            family="market",
+            tags=("marketplace", "messages", "hidden-information", "chance"),
+            paper="Bansal et al. (2025), Magentic Marketplace: An Open-Source Environment for "
+            "Studying Agentic Markets",
+            splits={
+                "restaurants-small": {"num_players": 12, "customers": 3},
+                "restaurants": {"num_players": 40, "customers": 10},
+                "restaurants-large": {"num_players": 132, "customers": 33},
+                "contractors": {"num_players": 40, "customers": 10, "trade": "contractors"},
+                "injection": {"manipulation": "injection"},
             },
         ),
     ]
@@ -218,6 +238,20 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(POSITION_AUCTION,),
             needs=("array",),
         ),
+        AgentSpec(
+            "market-customer",
+            "palestra_markets.magentic.traders:MarketCustomer",
+            "scripted",
+            "A customer; policy=best reads everything and pays the cheapest, first the first.",
+            plays=(MAGENTIC,),
+        ),
+        AgentSpec(
+            "market-business",
+            "palestra_markets.magentic.traders:MarketBusiness",
+            "scripted",
+            "A business that answers every request; quote=lowest or list.",
+            plays=(MAGENTIC,),
+        ),
     ]
 
 
@@ -313,5 +347,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.auctions.metrics:auction_efficiency",
             "What the winners value what they get at, over the most that anybody could.",
             measures=(SEALED_AUCTION, POSITION_AUCTION),
+        ),
+        MetricSpec(
+            "welfare-ratio",
+            "palestra_markets.magentic.metrics:welfare_ratio",
+            "What the customers gained, over the most they could.",
+            measures=(MAGENTIC,),
+        ),
+        MetricSpec(
+            "first-proposal-share",
+            "palestra_markets.magentic.metrics:first_proposal_share",
+            "Payments with a choice that went to the proposal that arrived first.",
+            measures=(MAGENTIC,),
+        ),
+        MetricSpec(
+            "requests-met",
+            "palestra_markets.magentic.metrics:requests_met",
+            "The part of the customers whose request was met.",
+            measures=(MAGENTIC,),
         ),
     ]

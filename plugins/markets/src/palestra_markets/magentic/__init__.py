@@ -1,0 +1,1 @@
+"""Magentic Marketplace: customers and businesses that search, write, propose and pay."""

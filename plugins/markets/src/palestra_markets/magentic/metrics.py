@@ -1,0 +1,43 @@
+"""Numbers over a record of the Magentic Marketplace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra import EpisodeRecord
+
+
+def _openings(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
+    return [event.data for event in record.opening if event.kind == kind]
+
+
+def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
+    """What a customer could gain at the lowest price of a business that serves him."""
+    gains = [0]
+    for shop in shops:
+        has_items = set(request["wants"]) <= set(shop["menu"])
+        if has_items and set(request["needs"]) <= set(shop["amenities"]):
+            listed = sum(shop["menu"][item] for item in request["wants"])
+            gains.append(request["value"] - max(1, round(listed * shop["floor"])))
+    return max(gains)
+
+
+def welfare_ratio(record: EpisodeRecord) -> float:
+    """What the customers gained, over the most: each served by whoever is cheapest for him."""
+    requests, shops = _openings(record, "request"), _openings(record, "shop")
+    best = sum(_best_gain(request, shops) for request in requests)
+    return sum(record.returns[: len(requests)]) / best if best else 1.0
+
+
+def first_proposal_share(record: EpisodeRecord) -> float:
+    """How many payments with a choice went to the proposal that arrived first; 0 without any."""
+    paid = [event.data for event in record.events if event.kind == "payment"]
+    chosen = [data["first"] for data in paid if data["choices"] > 1]
+    return sum(chosen) / len(chosen) if chosen else 0.0
+
+
+def requests_met(record: EpisodeRecord) -> float:
+    """The part of the customers whose request was met."""
+    customers = len(_openings(record, "request"))
+    met = sum("value" in terms for step in record.steps for terms in step.rewards.values())
+    return met / customers
