@@ -145,6 +145,18 @@ def test_order_of_calls_is_enforced_without_wrappers() -> None:
     assert env.unwrapped is env
 
 
+def test_an_episode_that_others_end_at_once_is_told_by_the_first_step() -> None:
+    env = palestra.make(
+        "text/Negotiation-v0", view="gym", obs="text", seat=1, opponents=lambda turn: "Walk()"
+    )
+    env.reset(seed=0)
+    _, reward, ended, cut, info = env.step("Accept()")
+    assert (reward, ended, cut) == (0.0, True, False)
+    assert "walked away" in info["reason"]
+    with pytest.raises(OutOfTurn, match="the episode is over"):
+        env.step("Accept()")
+
+
 def test_unknown_names_suggest_what_was_meant() -> None:
     with pytest.raises(UnknownName, match="did you mean 'games/ConnectFour-v0'"):
         palestra.make("games/ConectFour-v0")

@@ -90,6 +90,7 @@ class GymView(gymnasium.Env[Any, Any]):
             seed = int(self.np_random.integers(2**31))
         self._episode.reset(seed)
         self._fresh = True
+        self._moved, self._paid = False, 0.0
         self._since = [0] * self.game.num_players
         for agent in set(self._rivals.values()):
             agent.forget(id(self._episode))
@@ -102,13 +103,20 @@ class GymView(gymnasium.Env[Any, Any]):
         return self._observation(), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play one action of the learning seat, then all others up to its next turn."""
+        """Play one action of the learning seat, then all others up to its next turn.
+
+        If the others end an episode before this seat has had a turn, the first step tells so,
+        whatever the action.
+        """
         if not self._fresh:
             raise OutOfTurn("call reset() before step()")
-        episode, seat = self._episode, self.seat
+        episode = self._episode
         if episode.over:
-            raise OutOfTurn("the episode is over; call reset()")
-        before = episode.returns[seat]
+            if self._moved:
+                raise OutOfTurn("the episode is over; call reset()")
+            self._moved = True
+            return self._told()
+        self._moved = True
         try:
             self._play(self._read(action))
         except InvalidAction as error:  # policy "raise" or a retry that is still open
@@ -116,9 +124,15 @@ class GymView(gymnasium.Env[Any, Any]):
                 raise
             return self._observation(), 0.0, False, False, self._info(error=str(error))
         self._render_human()
+        return self._told()
+
+    def _told(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What `step` returns: the reward is all that was not told before."""
+        episode, seat = self._episode, self.seat
         done = episode.over or seat not in episode.present
         cut = done and episode.truncated
-        reward = float(episode.returns[seat] - before)
+        reward = float(episode.returns[seat] - self._paid)
+        self._paid = episode.returns[seat]
         return self._observation(), reward, done and not cut, cut, self._info()
 
     def _read(self, action: Any) -> dict[int, Any]:

@@ -102,31 +102,6 @@ class Leave(TextAction, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Quote(Option):
-    """Proposals of a business, none of them below the lowest total it would take."""
-
-    business: Business | None = None
-
-    def problem(self, action: TextAction) -> str | None:
-        why = Option.problem(self, action)
-        if why is None and isinstance(action, Propose):
-            least = self._least(action)
-            if action.price < least:
-                why = f"price {action.price} is below {least}, the lowest total you would take"
-        return why
-
-    def sample(self, rng: Rng) -> TextAction:
-        drawn = Option.sample(self, rng)
-        assert isinstance(drawn, Propose)
-        least = self._least(drawn)
-        return Propose(drawn.to, drawn.items, rng.between(least, 2 * least))
-
-    def _least(self, action: Propose) -> int:
-        least = self.business.least_price(split_items(action.items)) if self.business else None
-        return least or 1
-
-
-@dataclass(frozen=True, slots=True)
 class Letter:
     """Words, or the proposal of a number, that arrive at a tick."""
 
@@ -180,7 +155,8 @@ class Magentic(TextGame[Market]):
     a customer who wrote to you;
     Read() to read the letters that have arrived;
     Propose(to='player_0', items='Pad Thai, Gyoza', price=2150) to offer a customer items of your
-    menu for a total price (businesses); it may not be below the lowest total you would take;
+    menu for a total price (businesses); it is not sent if it is below the lowest total you would
+    take;
     Pay(proposal=3) to pay a proposal you have read (customers);
     Wait() to do nothing; as a business you then rest until a letter arrives;
     Leave() to leave for good (customers).
@@ -291,7 +267,7 @@ class Magentic(TextGame[Market]):
             menu = Basket(self._business(state, player).items)
             price = Integer(1, MOST_PRICE)
             fields: dict[str, Any] = {"to": OneOf(known), "items": menu, "price": price}
-            options.append(Quote(Propose, fields, self._business(state, player)))
+            options.append(Option(Propose, fields))
         return Grammar(tuple(options))
 
     @cached_property
@@ -315,7 +291,7 @@ class Magentic(TextGame[Market]):
             elif isinstance(action, Write):
                 self._send(state, player, action.to, action.text)
             elif isinstance(action, Propose):
-                self._propose(state, player, action)
+                events += self._propose(state, player, action)
             elif isinstance(action, Read):
                 events += self._read(state, player)
             elif isinstance(action, Pay):
@@ -366,12 +342,18 @@ class Magentic(TextGame[Market]):
         reader = self.players.index(to)
         state.mail[reader].append(Letter(sender, text, state.tick + 1 + slow, proposal))
 
-    def _propose(self, state: Market, player: int, action: Propose) -> None:
+    def _propose(self, state: Market, player: int, action: Propose) -> list[Event]:
+        least = self._business(state, player).least_price(split_items(action.items))
+        if least is not None and action.price < least:
+            text = f"{self.players[player]}'s proposal was not sent: {action.price} is below {least}, "
+            text += "the lowest total it would take."
+            return [Event("unsent", text, {"price": action.price, "least": least}, only(player))]
         customer = self.players.index(action.to)
         number = len(state.proposals)
         offer = Proposal(number, player, customer, action.items, action.price)
         state.proposals.append(offer)
         self._send(state, player, action.to, "", number)
+        return []
 
     def _read(self, state: Market, player: int) -> list[Event]:
         mail = state.mail[player]
