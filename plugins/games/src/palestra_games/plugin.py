@@ -379,6 +379,17 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Allis, van den Herik and Huntjens (1996), Go-Moku Solved by New Search "
             "Techniques",
         ),
+        EnvSpec(
+            "games/Avalon-v0",
+            "palestra_games.games.avalon:Avalon",
+            players=(5, 10),
+            moves="phased",
+            payoffs="general",
+            family="text",
+            tags=("hidden-roles", "teams", "hidden-information", "messages"),
+            paper="Light, Cai, Shen and Hu (2023), AvalonBench: Evaluating LLMs Playing the Game "
+            "of Avalon",
+        ),
     ]
 
 
@@ -496,6 +507,22 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Hits and sticks in blackjack by the table that is best with an infinite deck.",
             plays=("games/Blackjack-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "avalon-trusting",
+            "palestra_games.games.avalon_players:Trusting",
+            "scripted",
+            "Approves every team in Avalon; as an evil player makes every quest fail.",
+            plays=("games/Avalon-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "avalon-careful",
+            "palestra_games.games.avalon_players:Careful",
+            "scripted",
+            "Keeps those off a team in Avalon whom it knows as evil or who were on a failed one.",
+            plays=("games/Avalon-v0",),
             needs=("array",),
         ),
     ]
