@@ -63,7 +63,7 @@ def sheet(specs: list[EnvSpec]) -> Image.Image:
 
 
 def palette_image() -> Image.Image:
-    """The colours of the renderers and their mixtures with grounds: a smaller file, truly coloured."""
+    """The renderers' colours and their mixtures with grounds: a smaller file, truly coloured."""
     plain = [*palette.SEATS, *(darker(colour) for colour in palette.SEATS), *OTHERS]
     mixed = [mix(a, b, part) for part in (0.5, 0.25, 0.75) for a in plain for b in GROUNDS]
     colours = list(dict.fromkeys([*plain, *mixed]))[:256]

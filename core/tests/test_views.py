@@ -147,12 +147,12 @@ def test_order_of_calls_is_enforced_without_wrappers() -> None:
 
 def test_an_episode_that_others_end_at_once_is_told_by_the_first_step() -> None:
     env = palestra.make(
-        "text/Negotiation-v0", view="gym", obs="text", seat=1, opponents=lambda turn: "Walk()"
+        "text/Negotiation-v0", view="gym", obs="text", seat=1, opponents=lambda turn: "nonsense"
     )
     env.reset(seed=0)
     _, reward, ended, cut, info = env.step("Accept()")
     assert (reward, ended, cut) == (0.0, True, False)
-    assert "walked away" in info["reason"]
+    assert "player_0 forfeits" in info["reason"]
     with pytest.raises(OutOfTurn, match="the episode is over"):
         env.step("Accept()")
 

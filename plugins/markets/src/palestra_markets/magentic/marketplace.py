@@ -345,7 +345,9 @@ class Magentic(TextGame[Market]):
     def _propose(self, state: Market, player: int, action: Propose) -> list[Event]:
         least = self._business(state, player).least_price(split_items(action.items))
         if least is not None and action.price < least:
-            text = f"{self.players[player]}'s proposal was not sent: {action.price} is below {least}, "
+            text = (
+                f"{self.players[player]}'s proposal was not sent: {action.price} is below {least}, "
+            )
             text += "the lowest total it would take."
             return [Event("unsent", text, {"price": action.price, "least": least}, only(player))]
         customer = self.players.index(action.to)
