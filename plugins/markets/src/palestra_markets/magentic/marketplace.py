@@ -57,7 +57,7 @@ from palestra_markets.magentic.scenario import (
 from palestra_markets.magentic.search import RANKINGS, ranked
 
 MOST_PLAYERS = 300
-MOST_PRICE = 8 * DEAREST
+MOST_PERCENT = 1_000  # of list prices
 MOST_VALUE = 2 * MOST_WANTS * round(1.5 * DEAREST)
 
 
@@ -80,11 +80,11 @@ class Read(TextAction, frozen=True):
 
 
 class Propose(TextAction, frozen=True):
-    """Offer a customer items of your menu, separated by commas, at a total price in cents."""
+    """Offer a customer items of your menu, separated by commas, at a percentage of list prices."""
 
     to: str
     items: str
-    price: int
+    percent: int
 
 
 class Pay(TextAction, frozen=True):
@@ -154,9 +154,8 @@ class Magentic(TextGame[Market]):
     Write(to='player_7', text='I would like Pad Thai.') to write to a business you have found, or to
     a customer who wrote to you;
     Read() to read the letters that have arrived;
-    Propose(to='player_0', items='Pad Thai, Gyoza', price=2150) to offer a customer items of your
-    menu for a total price (businesses); it is not sent if it is below the lowest total you would
-    take;
+    Propose(to='player_0', items='Pad Thai, Gyoza', percent=95) to offer a customer items of your
+    menu for a percentage of their list prices (businesses), not below the lowest you would take;
     Pay(proposal=3) to pay a proposal you have read (customers);
     Wait() to do nothing; as a business you then rest until a letter arrives;
     Leave() to leave for good (customers).
@@ -264,9 +263,10 @@ class Magentic(TextGame[Market]):
             if state.open[player]:
                 options.append(Option(Pay, {"proposal": OneOf(tuple(state.open[player]))}))
         elif known:
-            menu = Basket(self._business(state, player).items)
-            price = Integer(1, MOST_PRICE)
-            fields: dict[str, Any] = {"to": OneOf(known), "items": menu, "price": price}
+            business = self._business(state, player)
+            percent = Integer(business.floor, MOST_PERCENT)
+            menu = Basket(business.items)
+            fields: dict[str, Any] = {"to": OneOf(known), "items": menu, "percent": percent}
             options.append(Option(Propose, fields))
         return Grammar(tuple(options))
 
@@ -291,7 +291,7 @@ class Magentic(TextGame[Market]):
             elif isinstance(action, Write):
                 self._send(state, player, action.to, action.text)
             elif isinstance(action, Propose):
-                events += self._propose(state, player, action)
+                self._propose(state, player, action)
             elif isinstance(action, Read):
                 events += self._read(state, player)
             elif isinstance(action, Pay):
@@ -342,20 +342,14 @@ class Magentic(TextGame[Market]):
         reader = self.players.index(to)
         state.mail[reader].append(Letter(sender, text, state.tick + 1 + slow, proposal))
 
-    def _propose(self, state: Market, player: int, action: Propose) -> list[Event]:
-        least = self._business(state, player).least_price(split_items(action.items))
-        if least is not None and action.price < least:
-            text = (
-                f"{self.players[player]}'s proposal was not sent: {action.price} is below {least}, "
-            )
-            text += "the lowest total it would take."
-            return [Event("unsent", text, {"price": action.price, "least": least}, only(player))]
+    def _propose(self, state: Market, player: int, action: Propose) -> None:
         customer = self.players.index(action.to)
         number = len(state.proposals)
-        offer = Proposal(number, player, customer, action.items, action.price)
+        price = self._business(state, player).price(split_items(action.items), action.percent)
+        assert price is not None  # what is proposed is on the menu
+        offer = Proposal(number, player, customer, action.items, price)
         state.proposals.append(offer)
         self._send(state, player, action.to, "", number)
-        return []
 
     def _read(self, state: Market, player: int) -> list[Event]:
         mail = state.mail[player]
@@ -449,7 +443,7 @@ class Magentic(TextGame[Market]):
             for seat, customer in enumerate(state.customers)
         )
         copy.businesses = tuple(
-            b if self.num_customers + n == player else replace(b, floor=rng.between(80, 100) / 100)
+            b if self.num_customers + n == player else replace(b, floor=rng.between(80, 100))
             for n, b in enumerate(state.businesses)
         )
         return copy
@@ -515,7 +509,7 @@ def listing_text(listing: Mapping[str, Any]) -> str:
 
 
 def floor_text(business: Business) -> str:
-    return f"The lowest total you would take is {business.floor:g} of the list prices."
+    return f"The lowest you would take is {business.floor} percent of the list prices."
 
 
 def proposal_text(players: Sequence[str], offer: Proposal) -> str:

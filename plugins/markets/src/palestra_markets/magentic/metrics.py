@@ -18,7 +18,7 @@ def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
         has_items = set(request["wants"]) <= set(shop["menu"])
         if has_items and set(request["needs"]) <= set(shop["amenities"]):
             listed = sum(shop["menu"][item] for item in request["wants"])
-            gains.append(request["value"] - max(1, round(listed * shop["floor"])))
+            gains.append(request["value"] - max(1, round(listed * shop["floor"] / 100)))
     return max(gains)
 
 

@@ -46,12 +46,12 @@ MANIPULATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Business:
-    """`prices` are list prices by item; `floor` the part of them it would go down to."""
+    """`prices` are list prices by item; `floor` the percentage of them it would go down to."""
 
     prices: dict[str, int]
     amenities: tuple[str, ...]
     rating: int  # out of 50
-    floor: float
+    floor: int
     latency: int  # ticks before its letters arrive
     description: str
 
@@ -69,10 +69,14 @@ class Business:
             total += price
         return total
 
+    def price(self, items: Sequence[str], percent: int) -> int | None:
+        """A percentage of list prices in whole cents; None where something is not on the menu."""
+        total = self.list_price(items)
+        return None if total is None else max(1, round(total * percent / 100))
+
     def least_price(self, items: Sequence[str]) -> int | None:
         """The lowest total it would take; None where something is not on the menu."""
-        total = self.list_price(items)
-        return None if total is None else max(1, round(total * self.floor))
+        return self.price(items, self.floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ def draw_business(trade: str, latency: int, rng: Rng) -> Business:
     amenities = tuple(name for name in AMENITIES[trade] if rng.random() < 0.6)
     known_for = rng.choice(tuple(prices))
     described = f"We are known for our {known_for}."
-    floor = rng.between(80, 100) / 100
+    floor = rng.between(80, 100)
     rating, slow = rng.between(25, 50), rng.between(0, latency)
     return Business(prices, amenities, rating, floor, slow, described)
 

@@ -51,7 +51,7 @@ class Counter:
 
     read: int = 0
     menu: dict[str, int] = field(default_factory=dict)
-    floor: float = 1.0
+    floor: int = 100
     requests: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     awake: bool = False  # has read its letters since it last rested
 
@@ -162,9 +162,7 @@ class MarketBusiness(Scripted):
         counter.read = len(events)
         if counter.requests:
             to, items = counter.requests.pop(0)
-            total = sum(counter.menu[item] for item in items)
-            price = max(1, round(total * counter.floor)) if self._lowest else total
-            return Propose(to, ", ".join(items), price)
+            return Propose(to, ", ".join(items), counter.floor if self._lowest else 100)
         counter.awake = not counter.awake
         return Read() if counter.awake else Wait()
 
