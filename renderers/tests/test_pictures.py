@@ -80,7 +80,7 @@ def test_one_disc_more_is_a_different_picture() -> None:
 @pytest.mark.parametrize("env", FAMILIES.values())
 def test_frames_are_the_same_live_and_from_the_record(env: str) -> None:
     played = moments(env)
-    last = played[-1]
+    last = played[-1].fork()
     if not last.over:
         last.truncate()
         played.append(last.fork())
@@ -92,7 +92,7 @@ def test_frames_are_the_same_live_and_from_the_record(env: str) -> None:
     record = palestra.record_episode(last)
     recorded = list(record_frames(record))
     assert len(recorded) == len(record.steps) + 1
-    for one, other in zip(live[: len(record.steps)], recorded, strict=False):
+    for one, other in zip(live, recorded, strict=True):
         assert np.array_equal(one, other)
 
 
@@ -121,4 +121,5 @@ def test_every_environment_is_exported(
     assert path.stat().st_size > 1_000
     if mode == "gif":
         with Image.open(path) as image:
-            assert getattr(image, "n_frames", 1) == len(record.steps) + 1
+            # a frame that is like the one before it only lasts longer
+            assert 1 <= getattr(image, "n_frames", 1) <= len(record.steps) + 1
