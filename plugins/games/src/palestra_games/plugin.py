@@ -390,6 +390,17 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Light, Cai, Shen and Hu (2023), AvalonBench: Evaluating LLMs Playing the Game "
             "of Avalon",
         ),
+        EnvSpec(
+            "games/FairLeaders-v0",
+            "palestra_games.games.fair_leaders:FairLeaders",
+            players=(2, 3),
+            moves="sequential",
+            payoffs="general",
+            family="matrix",
+            tags=("iterated", "roles", "fairness"),
+            paper="Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning; "
+            "von Stackelberg (1934), Marktform und Gleichgewicht",
+        ),
     ]
 
 
@@ -523,6 +534,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Keeps those off a team in Avalon whom it knows as evil or who were on a failed one.",
             plays=("games/Avalon-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "stackelberg",
+            "palestra_games.games.fair_leaders_players:Stackelberg",
+            "scripted",
+            "Commits to the best move as a leader, answers best, and mediates fairly.",
+            plays=("games/FairLeaders-v0",),
             needs=("array",),
         ),
     ]

@@ -1,0 +1,49 @@
+"""A scripted player of the Stackelberg stages: commits best, answers best, mediates fairly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palestra import Agent, Decision, InvalidOption, Turn
+
+from palestra_games.games.fair_leaders import FOLLOW, MEDIATOR, FairLeaders
+
+
+class Stackelberg(Agent):
+    """Leads with the move whose best answer pays it most, and answers with what pays it most.
+
+    Of answers that pay the follower the same it expects the one that is worst for itself; of its
+    own moves that pay the same it plays the first. As the mediator it names the player with the
+    smaller total, of equals the one who has led less.
+    """
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> int:
+        game = turn.game
+        if not isinstance(game, FairLeaders):
+            raise InvalidOption(f"{self.name or 'stackelberg'} plays games/FairLeaders-v0")
+        seen = [float(x) for x in turn.observation]
+        n = game.num_actions
+        if turn.player == MEDIATOR:
+            totals, led = seen[8 + 2 * n : 10 + 2 * n], seen[10 + 2 * n : 12 + 2 * n]
+            return min(range(2), key=lambda seat: (totals[seat], led[seat]))
+        if seen[3 + FOLLOW]:
+            other = 1 - turn.player
+            led_with = seen[8 + other * n : 8 + (other + 1) * n].index(1.0)
+            return max(range(n), key=lambda move: paid(game, turn.player, move, led_with)[0])
+        return max(range(n), key=lambda move: commitment_value(game, turn.player, move))
+
+
+def commitment_value(game: FairLeaders, leader: int, move: int) -> float:
+    """What the leader is sure to be paid if the follower answers `move` with what pays him most."""
+    answers = [paid(game, leader, move, answer) for answer in range(game.num_actions)]
+    most = max(theirs for _, theirs in answers)
+    return min(own for own, theirs in answers if theirs == most)
+
+
+def paid(game: FairLeaders, player: int, move: int, other: int) -> tuple[float, float]:
+    """What `player` and the other are paid for their moves."""
+    both = game.pay(move, other) if player == 0 else game.pay(other, move)
+    return both[player], both[1 - player]
