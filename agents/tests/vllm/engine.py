@@ -16,7 +16,7 @@ from palestra_agents.llm import LLMAgent
 from palestra_agents.models.vllm import VLLMModel
 from tiny_model import make_tiny_model
 
-TURNS = int(os.environ.get("PALESTRA_VLLM_TURNS", "2000"))
+TURNS = int(os.environ.get("PALESTRA_VLLM_TURNS", "1000"))
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,10 @@ def test_a_constrained_model_never_makes_an_illegal_move(tiny: VLLMModel) -> Non
                 tiny,
                 palestra.game(spec.id).num_players,
                 "choice",
-                episodes=4,
+                episodes=2,
                 seed=1000 * rounds,
                 invalid="raise",
-                max_steps=8,
+                max_steps=4,
             )
             turns[spec.id] += sum(len(record.turns) for record in records)
             assert not any(sum(record.mistakes) for record in records), spec.id

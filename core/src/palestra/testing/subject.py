@@ -17,7 +17,7 @@ from palestra.registry import load_game
 from palestra.rng import Rng
 from palestra.specs import EnvSpec
 
-MAX_STEPS = 400
+MAX_STEPS = 150  # of an episode that a check looks at
 
 
 class Failed(AssertionError):
