@@ -23,8 +23,8 @@ TESTS = Path(__file__).parent / "vllm"
     reason="the CPU build of vLLM is for Linux on x86-64",
 )
 @pytest.mark.parametrize("part", ["engine", "embedded", "adapters", "server"])
+@pytest.mark.usefixtures("environment")
 def test_vllm_on_a_cpu(part: str) -> None:
-    install()
     run(
         f"{ENVIRONMENT}/bin/python",
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"),
@@ -37,11 +37,18 @@ def test_vllm_on_a_cpu(part: str) -> None:
     )
 
 
-def install() -> None:
-    """Make the environment, while other test processes wait for it."""
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> None:
+    """Make the environment once a test run, while the other test processes wait for it.
+
+    Once, because uv lays some packages anew each time: files would vanish under a running engine.
+    """
+    made = tmp_path_factory.getbasetemp().parent / f"vllm-{testrun_uid}"
     with (ROOT / "scripts" / "vllm_cpu.sh").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        run("scripts/vllm_cpu.sh", str(ENVIRONMENT))
+        if not made.exists():
+            run("scripts/vllm_cpu.sh", str(ENVIRONMENT))
+            made.touch()
 
 
 def run(*command: str) -> None:
