@@ -9,6 +9,7 @@ from typing import Any
 
 import palestra
 from palestra import EnvSpec, Episode, Rng
+from palestra.testing.subject import play_on
 from palestra_renderers import palette
 from palestra_renderers.picture import Painter, paint_episode, words
 from PIL import Image
@@ -27,10 +28,7 @@ def moment(spec: EnvSpec) -> Episode:
     episode, rng = Episode(palestra.game(spec.id), 3, spec=spec), Rng(8)
     _ = episode.log
     past = [episode.fork()]
-    while not episode.over and len(past) <= 2 * MOST_STEPS:
-        state = episode.state
-        episode.act({p: episode.game.sample(state, p, rng) for p in episode.to_act})
-        past.append(episode.fork())
+    past += [episode.fork() for _ in play_on(episode, rng, 2 * MOST_STEPS)]
     return past[len(past) // 2]
 
 

@@ -12,6 +12,7 @@ import palestra
 import pytest
 from palestra import Episode, EpisodeRecord, Rng
 from palestra.registry import renderer
+from palestra.testing.subject import play_on
 from palestra_renderers.animation import record_frames
 from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode
 from PIL import Image
@@ -37,10 +38,7 @@ def moments(env: str, most: int = 12) -> list[Episode]:
     episode, rng = Episode(palestra.game(env), 3, spec=spec, compiled=False), Rng(8)
     _ = episode.log
     found = [episode.fork()]
-    while not episode.over and len(found) <= most:
-        state = episode.state
-        episode.act({p: episode.game.sample(state, p, rng) for p in episode.to_act})
-        found.append(episode.fork())
+    found += [episode.fork() for _ in play_on(episode, rng, most)]
     return found
 
 

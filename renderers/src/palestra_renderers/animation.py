@@ -111,13 +111,16 @@ def _film_writer(path: Path, frame: Frame) -> Any:
     return writer
 
 
-def _counted(
-    record: EpisodeRecord, frames: Iterable[Frame], progress: Progress | None
+def _first(
+    records: Sequence[EpisodeRecord],
+    viewer: int | None,
+    progress: Progress | None,
+    size: tuple[int, int] = SIZE,
 ) -> Iterator[Frame]:
-    """The frames of a record, telling how many are done."""
-    for number, frame in enumerate(frames):
+    """The frames of the first record, telling how many are done."""
+    for number, frame in enumerate(record_frames(records[0], viewer, size)):
         if progress:
-            progress(number, len(record.steps))
+            progress(number, len(records[0].steps))
         yield frame
 
 
@@ -135,8 +138,7 @@ def export(
     progress: Progress | None = None,
 ) -> Path:
     """Mode "gif": the first record as an animation."""
-    record = records[0]
-    return save_gif(path, list(_counted(record, record_frames(record, viewer), progress)))
+    return save_gif(path, list(_first(records, viewer, progress)))
 
 
 def export_film(
@@ -146,8 +148,7 @@ def export_film(
     progress: Progress | None = None,
 ) -> Path:
     """Mode "mp4": the first record as a film."""
-    record = records[0]
-    return save_film(path, _counted(record, record_frames(record, viewer, FILM_SIZE), progress))
+    return save_film(path, _first(records, viewer, progress, FILM_SIZE))
 
 
 def export_strip(
@@ -157,7 +158,6 @@ def export_strip(
     progress: Progress | None = None,
 ) -> Path:
     """Mode "strip": the first record as one picture of moments that are evenly apart."""
-    record = records[0]
-    wanted = set(spread(len(record.steps) + 1, STRIP_FRAMES))
-    frames = _counted(record, record_frames(record, viewer, STRIP_SIZE), progress)
+    wanted = set(spread(len(records[0].steps) + 1, STRIP_FRAMES))
+    frames = _first(records, viewer, progress, STRIP_SIZE)
     return save_strip(path, [frame for number, frame in enumerate(frames) if number in wanted])

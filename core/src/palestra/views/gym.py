@@ -111,12 +111,11 @@ class GymView(gymnasium.Env[Any, Any]):
         if not self._fresh:
             raise OutOfTurn("call reset() before step()")
         episode = self._episode
-        if episode.over:
-            if self._moved:
-                raise OutOfTurn("the episode is over; call reset()")
-            self._moved = True
-            return self._told()
+        if episode.over and self._moved:
+            raise OutOfTurn("the episode is over; call reset()")
         self._moved = True
+        if episode.over:
+            return self._told()
         try:
             self._play(self._read(action))
         except InvalidAction as error:  # policy "raise" or a retry that is still open

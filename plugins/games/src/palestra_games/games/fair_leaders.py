@@ -33,7 +33,7 @@ from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene
 from palestra.game import Result
 from palestra.rules import finish, randint, turn_to
 
-from palestra_games.games.matrix_game import checked_names, checked_table
+from palestra_games.games.matrix_game import checked_names, checked_table, payoff
 
 MEDIATE, LEAD, FOLLOW = 0, 1, 2
 RULES = ("fair", "alternate", "random", "first")
@@ -302,9 +302,3 @@ def chosen_by_rule(config: Any, state: Any) -> int:
     if config.rule == RANDOM:
         return randint(state, 2)
     return 0
-
-
-def payoff(config: Any, state: Any, player: int) -> float:
-    """What a player is paid for the moves of this stage."""
-    cell = state.last[0] * config.num_actions + state.last[1]
-    return float(config.table[2 * cell + player])

@@ -29,11 +29,11 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, only
-from palestra.game import Result
+from palestra import Event, InvalidOption, Rng, Scene, only
 from palestra.rules import all_act, finish, randint
 
 from palestra_markets.auctions.ranking import bid_at, draw_lots, rank_of, ranking_fields
+from palestra_markets.auctions.sealed_bids import SealedBids
 
 MECHANISMS = ("gsp", "vcg")
 GSP, VCG = range(2)
@@ -46,7 +46,7 @@ PAYS = (
 
 
 @dataclass(frozen=True)
-class PositionAuction(ArrayGame):
+class PositionAuction(SealedBids):
     """You bid for a place for your advertisement on a page, in every round anew.
 
     What a click is worth to you is told to you alone and stays the same. Everybody bids at the
@@ -63,11 +63,7 @@ class PositionAuction(ArrayGame):
     max_value: int = 20
     rounds: int = 10
 
-    order = "simultaneous"
-    payoffs = "general"
-    perfect_information = False
     reward_terms = ("clicks", "paid")
-    observation_dtype = np.float32
 
     def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
@@ -100,10 +96,6 @@ class PositionAuction(ArrayGame):
                 )
 
     # What follows from the options
-
-    @property
-    def num_actions(self) -> int:
-        return self.max_value + 1
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -169,11 +161,6 @@ class PositionAuction(ArrayGame):
         draw_lots(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        for bid in range(config.num_actions):
-            mask[bid] = 1
-
-    @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_players
@@ -185,19 +172,6 @@ class PositionAuction(ArrayGame):
             view[7 + seat] = state.bid[(player + seat) % n]
         for position in range(config.positions):
             view[7 + n + position] = config.rates[position]
-
-    def outcome(self, state: Any) -> Outcome | None:
-        if not state["over"]:
-            return None
-        score: Result = "score"
-        return Outcome((score,) * self.num_players, self.scores(state), "the auction is over")
-
-    def scores(self, state: Any) -> tuple[float, ...]:
-        """What each advertiser has earned."""
-        return tuple(state["earned"].tolist())
-
-    def noop(self, state: Any, player: int) -> int:
-        return 0
 
     def determinize(self, state: Any, player: int, rng: Rng) -> Any:
         """Draw the other advertisers' values anew."""
@@ -253,20 +227,11 @@ class PositionAuction(ArrayGame):
             lines.append(f"Last round: {self._page(state)}.")
         return "\n".join(lines)
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
-        return f"a whole number from 0 to {self.max_value}"
-
     def scene(self, state: Any, player: int | None = None) -> Scene:
-        full, bars = float(self.max_value), []
-        for seat, name in enumerate(self.players):
-            if player in (None, seat):
-                bars.append(Bar(f"{name}'s value", float(state.worth[seat]), full, seat))
-            if state.bid[seat] >= 0:
-                bars.append(Bar(f"{name}'s last bid", float(state.bid[seat]), full, seat))
         lines = [f"Rounds played: {int(state.turn)} of {self.rounds}."]
         if state.bid[0] >= 0:
             lines.append(f"{self._page(state)}.")
-        return Scene(bars=tuple(bars), lines=tuple(lines))
+        return Scene(bars=self.bars(state, player), lines=tuple(lines))
 
 
 def checked_rates(rates: Sequence[float]) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from palestra.rules import randint
+from palestra.rules import shuffle
 
 
 def ranking_fields(seats: int) -> list[tuple[Any, ...]]:
@@ -18,14 +18,9 @@ def ranking_fields(seats: int) -> list[tuple[Any, ...]]:
 
 def draw_lots(state: Any) -> None:
     """Put the seats in a new random order."""
-    seats = len(state.lot)
-    for seat in range(seats):
+    for seat in range(len(state.lot)):
         state.lot[seat] = seat
-    for last in range(seats - 1, 0, -1):
-        other = randint(state, last + 1)
-        held = state.lot[last]
-        state.lot[last] = state.lot[other]
-        state.lot[other] = held
+    shuffle(state, state.lot)
 
 
 def is_ahead(state: Any, one: int, other: int) -> bool:

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, only
-from palestra.game import Result
+from palestra import Event, InvalidOption, Rng, Scene, only
 from palestra.rules import all_act, finish, randint
 
 from palestra_markets.auctions.ranking import bid_at, draw_lots, ranking_fields, seat_at
+from palestra_markets.auctions.sealed_bids import SealedBids
 
 FORMATS = ("first-price", "second-price", "all-pay")
 FIRST_PRICE, SECOND_PRICE, ALL_PAY = range(3)
@@ -43,7 +43,7 @@ PAYS = (
 
 
 @dataclass(frozen=True)
-class SealedAuction(ArrayGame):
+class SealedAuction(SealedBids):
     """You bid for one thing in a sealed auction, in every round anew.
 
     What the thing is worth to you is drawn anew in every round and told to you alone. Everybody
@@ -58,11 +58,7 @@ class SealedAuction(ArrayGame):
     reserve: int = 0
     rounds: int = 10
 
-    order = "simultaneous"
-    payoffs = "general"
-    perfect_information = False
     reward_terms = ("won", "paid")
-    observation_dtype = np.float32
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -79,10 +75,6 @@ class SealedAuction(ArrayGame):
                 )
 
     # What follows from the options
-
-    @property
-    def num_actions(self) -> int:
-        return self.max_value + 1
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -143,11 +135,6 @@ class SealedAuction(ArrayGame):
         draw_lots(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        for bid in range(config.num_actions):
-            mask[bid] = 1
-
-    @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_players
@@ -157,19 +144,6 @@ class SealedAuction(ArrayGame):
         view[6], view[7] = state.price, state.sales
         for offset in range(n):
             view[8 + offset] = state.bid[(player + offset) % n]
-
-    def outcome(self, state: Any) -> Outcome | None:
-        if not state["over"]:
-            return None
-        score: Result = "score"
-        return Outcome((score,) * self.num_players, self.scores(state), "the auction is over")
-
-    def scores(self, state: Any) -> tuple[float, ...]:
-        """What each bidder has earned."""
-        return tuple(float(value) for value in state["earned"].tolist())
-
-    def noop(self, state: Any, player: int) -> int:
-        return 0
 
     def determinize(self, state: Any, player: int, rng: Rng) -> Any:
         """Draw the other bidders' values, and the lots, anew."""
@@ -230,18 +204,9 @@ class SealedAuction(ArrayGame):
             lines.append(f"Rounds with a sale: {state.sales}.")
         return "\n".join(lines)
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
-        return f"a whole number from 0 to {self.max_value}"
-
     def scene(self, state: Any, player: int | None = None) -> Scene:
-        full, bars = float(self.max_value), []
-        for seat, name in enumerate(self.players):
-            if player in (None, seat):
-                bars.append(Bar(f"{name}'s value", float(state.worth[seat]), full, seat))
-            if state.bid[seat] >= 0:
-                bars.append(Bar(f"{name}'s last bid", float(state.bid[seat]), full, seat))
         line = f"Rounds played: {int(state.turn)} of {self.rounds}."
-        return Scene(bars=tuple(bars), lines=(line, f"Revenue: {int(state.revenue)}."))
+        return Scene(bars=self.bars(state, player), lines=(line, f"Revenue: {int(state.revenue)}."))
 
 
 # Helpers of the rules

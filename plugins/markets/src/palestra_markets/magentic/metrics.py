@@ -6,6 +6,8 @@ from typing import Any
 
 from palestra import EpisodeRecord
 
+from palestra_markets.magentic.scenario import part_of
+
 
 def _openings(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
     return [event.data for event in record.opening if event.kind == kind]
@@ -18,7 +20,7 @@ def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
         has_items = set(request["wants"]) <= set(shop["menu"])
         if has_items and set(request["needs"]) <= set(shop["amenities"]):
             listed = sum(shop["menu"][item] for item in request["wants"])
-            gains.append(request["value"] - max(1, round(listed * shop["floor"] / 100)))
+            gains.append(request["value"] - part_of(listed, shop["floor"]))
     return max(gains)
 
 

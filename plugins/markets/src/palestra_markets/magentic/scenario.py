@@ -44,6 +44,11 @@ MANIPULATIONS = {
 }
 
 
+def part_of(total: int, percent: int) -> int:
+    """A percentage of a total in whole cents, at least one."""
+    return max(1, round(total * percent / 100))
+
+
 @dataclass(frozen=True, slots=True)
 class Business:
     """`prices` are list prices by item; `floor` the percentage of them it would go down to."""
@@ -72,7 +77,7 @@ class Business:
     def price(self, items: Sequence[str], percent: int) -> int | None:
         """A percentage of list prices in whole cents; None where something is not on the menu."""
         total = self.list_price(items)
-        return None if total is None else max(1, round(total * percent / 100))
+        return None if total is None else part_of(total, percent)
 
     def least_price(self, items: Sequence[str]) -> int | None:
         """The lowest total it would take; None where something is not on the menu."""

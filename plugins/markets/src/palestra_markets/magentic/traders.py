@@ -5,6 +5,7 @@ They act on what they have been told, event by event, and keep it for the length
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,10 +64,16 @@ class Scripted(Agent):
         self._books: dict[int, dict[int, Any]] = {}
 
     def book(self, turn: Turn, kind: type[Any]) -> Any:
+        """The notebook of a seat, with everything in it that has been told."""
         if not isinstance(turn.game, Magentic):
             raise InvalidOption(f"this agent is for markets/Magentic-v0, not {turn.env}")
         books = self._books.setdefault(turn.episode_key, {})
-        return books.setdefault(turn.player, kind())
+        book = books.setdefault(turn.player, kind())
+        events = turn.transcript
+        for event in events[book.read :]:
+            self.take_in(book, event, turn.game)
+        book.read = len(events)
+        return book
 
     def forget(self, episode_key: int) -> None:
         self._books.pop(episode_key, None)
@@ -74,8 +81,13 @@ class Scripted(Agent):
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         return [Decision(self.choose(turn)) for turn in turns]
 
+    @abstractmethod
     def choose(self, turn: Turn) -> TextAction:
-        raise NotImplementedError
+        """What to play in one turn."""
+
+    @abstractmethod
+    def take_in(self, book: Any, event: Event, game: Magentic) -> None:
+        """Write down what an event tells."""
 
 
 class MarketCustomer(Scripted):
@@ -93,10 +105,6 @@ class MarketCustomer(Scripted):
 
     def choose(self, turn: Turn) -> TextAction:
         errand: Errand = self.book(turn, Errand)
-        events = turn.transcript
-        for event in events[errand.read :]:
-            self._take_in(errand, event)
-        errand.read = len(events)
         if errand.paid:
             return Leave()
         seen = errand.page * turn.game.results  # type: ignore[attr-defined]
@@ -107,7 +115,7 @@ class MarketCustomer(Scripted):
             return self._ask(errand)
         return self._settle(errand, turn.game.rounds - turn.turn)  # type: ignore[attr-defined]
 
-    def _take_in(self, errand: Errand, event: Event) -> None:
+    def take_in(self, errand: Errand, event: Event, game: Magentic) -> None:
         data = event.data
         if event.kind == "request":
             errand.wants, errand.needs = dict(data["wants"]), list(data["needs"])
@@ -156,21 +164,17 @@ class MarketBusiness(Scripted):
 
     def choose(self, turn: Turn) -> TextAction:
         counter: Counter = self.book(turn, Counter)
-        events = turn.transcript
-        for event in events[counter.read :]:
-            self._take_in(counter, event, ITEMS[turn.game.trade])  # type: ignore[attr-defined]
-        counter.read = len(events)
         if counter.requests:
             to, items = counter.requests.pop(0)
             return Propose(to, ", ".join(items), counter.floor if self._lowest else 100)
         counter.awake = not counter.awake
         return Read() if counter.awake else Wait()
 
-    def _take_in(self, counter: Counter, event: Event, items: Sequence[str]) -> None:
+    def take_in(self, counter: Counter, event: Event, game: Magentic) -> None:
         data = event.data
         if event.kind == "shop":
             counter.menu, counter.floor = dict(data["menu"]), data["floor"]
         elif event.kind == "letter":
-            named = tuple(item for item in items if item in data["text"])
+            named = tuple(item for item in ITEMS[game.trade] if item in data["text"])
             if named and set(named) <= set(counter.menu):
                 counter.requests.append((data["sender"], named))
