@@ -24,7 +24,7 @@ def test_every_agent_is_in_the_readme() -> None:
 
 
 def test_the_readme_names_nothing_that_is_not_there() -> None:
-    named = set(re.findall(r"`((?:games|grid|markets|text)/\w+-v\d+)`", README))
+    named = set(re.findall(r"`((?:games|grid|markets|text|web)/\w+-v\d+)`", README))
     assert named == {spec.id for spec in palestra.specs()}
 
 

@@ -1,0 +1,1 @@
+"""Web and GUI simulations for Palestra."""
