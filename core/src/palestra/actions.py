@@ -179,7 +179,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Everything one player may do now."""
+    """Everything one player may do now; a kind of action may come in several options."""
 
     options: tuple[Option, ...]
 
@@ -191,11 +191,14 @@ class Grammar:
 
     def problem(self, action: object) -> str | None:
         """Why an action is not legal now; None if it is."""
+        why: str | None = None
         for option in self.options:
             if type(action) is option.action:
-                return option.problem(action)
+                why = option.problem(action)
+                if why is None:
+                    return None
         name = type(action).__name__ if isinstance(action, TextAction) else repr(action)
-        return f"{name} is not possible now"
+        return why or f"{name} is not possible now"
 
     def sample(self, rng: Rng) -> TextAction:
         return rng.choice(self.options).sample(rng)

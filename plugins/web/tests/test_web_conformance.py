@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from palestra.testing import conformance
 
-test_conformance = conformance("palestra_web")
+VARIANTS = {"web/Shop-v0": {"profile": True, "window": 12, "distill": "inputs", "products": 2000}}
+
+test_conformance = conformance("palestra_web", variants=VARIANTS)

@@ -5,12 +5,43 @@ from __future__ import annotations
 from palestra.hooks import hookimpl
 from palestra.specs import AgentSpec, EnvSpec
 
+SHOP = "web/Shop-v0"
+
 
 @hookimpl
 def palestra_environments() -> list[EnvSpec]:
-    return []
+    return [
+        EnvSpec(
+            SHOP,
+            "palestra_web.shop.shop:Shop",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "search", "hidden-information"),
+            paper="Yao et al. (2022), WebShop: Towards Scalable Real-World Web Interaction with "
+            "Grounded Language Agents; Yang et al. (2024), Towards Unified Alignment Between "
+            "Agents, Humans, and Environment",
+            splits={"held-out": {"catalogue_seed": 1}, "profile": {"profile": True}},
+        ),
+    ]
 
 
 @hookimpl
 def palestra_agents() -> list[AgentSpec]:
-    return []
+    return [
+        AgentSpec(
+            "rule-shopper",
+            "palestra_web.shop.shoppers:RuleShopper",
+            "scripted",
+            "searches for the whole instruction and buys the first hit",
+            (SHOP,),
+        ),
+        AgentSpec(
+            "oracle-shopper",
+            "palestra_web.shop.shoppers:OracleShopper",
+            "solver",
+            "knows the catalogue and buys what fits the instruction",
+            (SHOP,),
+        ),
+    ]

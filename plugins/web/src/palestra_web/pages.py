@@ -1,0 +1,297 @@
+"""Pages as trees of roles and names, the way an accessibility tree shows them.
+
+A page is a value. What can be acted on (links, buttons, fields, options) is numbered from 1 in
+document order, and an agent names it by that number. The same tree is written as lines for a
+reader (here) and as HTML for a browser (`html.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
+
+ACTS = frozenset(
+    ("link", "button", "textbox", "checkbox", "radio", "combobox", "option")
+)  # what has a number
+FIELDS = frozenset(("textbox", "checkbox", "radio", "combobox"))  # what a form sends
+LONGEST_LINE = 400  # characters of a name that a reader is shown
+
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\s]+")
+
+
+class Element(msgspec.Struct, frozen=True):
+    """A node of a page: its ARIA role and its name, and what it does.
+
+    `to` is where a link leads and where a form is sent, by GET or, if `changes`, by POST. `field`
+    is what a field is called in the form, `value` its text at first or what a button, a checkbox
+    or a radio button sends, `chosen` whether it is ticked or picked at first. `level` is a
+    heading's. A textbox of several `lines` is a text area.
+    """
+
+    role: str
+    name: str = ""
+    children: tuple[Element, ...] = ()
+    to: str = ""
+    field: str = ""
+    value: str = ""
+    chosen: bool = False
+    changes: bool = False
+    level: int = 0
+    lines: int = 1
+
+    def typed(self, text: str) -> str:
+        """What the field holds when a text is put into it."""
+        if self.lines == 1:
+            return clean(text)
+        return "\n".join([clean(line) for line in text.replace("\r\n", "\n").split("\n")])
+
+
+def clean(text: str) -> str:
+    """Text as a browser shows it: runs of white space are one space, control characters go."""
+    return _UNSEEN.sub(" ", text).strip()
+
+
+def heading(name: str, level: int = 1) -> Element:
+    return Element("heading", clean(name), level=level)
+
+
+def paragraph(text: str) -> Element:
+    return Element("paragraph", clean(text))
+
+
+def image(name: str) -> Element:
+    return Element("img", clean(name))
+
+
+def link(name: str, to: str) -> Element:
+    return Element("link", clean(name), to=to)
+
+
+def form(to: str, *children: Element, changes: bool = False) -> Element:
+    """Fields and buttons that are sent together; `changes` says the site will not be the same."""
+    return Element("form", children=children, to=to, changes=changes)
+
+
+def button(name: str, field: str = "", value: str = "") -> Element:
+    return Element("button", clean(name), field=field, value=value)
+
+
+def action(name: str, to: str, **fields: str) -> Element:
+    """A button that is a form by itself and changes something: action("Drop", "/drop", id="3")."""
+    ((field, value),) = fields.items() if fields else (("", ""),)
+    return form(to, button(name, field, value), changes=True)
+
+
+def textbox(name: str, field: str, value: str = "", *, lines: int = 1) -> Element:
+    return Element("textbox", clean(name), field=field, value=value, lines=lines)
+
+
+def checkbox(name: str, field: str, value: str = "on", *, chosen: bool = False) -> Element:
+    return Element("checkbox", clean(name), field=field, value=value, chosen=chosen)
+
+
+def radio(name: str, field: str, value: str, *, chosen: bool = False) -> Element:
+    return Element("radio", clean(name), field=field, value=value, chosen=chosen)
+
+
+def combobox(name: str, field: str, options: Iterable[str], chosen: str = "") -> Element:
+    """One of several options; the first where none is `chosen`."""
+    names = [clean(option) for option in options]
+    picked = chosen if chosen in names else names[0]
+    children = tuple([Element("option", text, chosen=text == picked) for text in names])
+    return Element("combobox", clean(name), children, field=field, value=picked)
+
+
+def listing(*items: Element | tuple[Element, ...]) -> Element:
+    """A list; an item is one element or a tuple of several."""
+    rows = [item if isinstance(item, tuple) else (item,) for item in items]
+    return Element("list", children=tuple([Element("listitem", children=row) for row in rows]))
+
+
+def group(name: str, *children: Element) -> Element:
+    """A part of a page with a name of its own."""
+    return Element("region", clean(name), children)
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[str | Element]]) -> Element:
+    head = Element("row", children=tuple([Element("columnheader", clean(c)) for c in columns]))
+    return Element("table", children=(head, *(_row(cells) for cells in rows)))
+
+
+def _row(cells: Iterable[str | Element]) -> Element:
+    made = [
+        Element("cell", children=(cell,))
+        if isinstance(cell, Element)
+        else Element("cell", clean(cell))
+        for cell in cells
+    ]
+    return Element("row", children=tuple(made))
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of a page: an element at a depth, numbered if it can be acted on."""
+
+    depth: int
+    number: int
+    element: Element
+
+
+class Shown(NamedTuple):
+    """A line as it stands on the screen, in process or in a browser; `value` is a field's text."""
+
+    depth: int
+    number: int
+    role: str
+    name: str
+    value: str = ""
+    chosen: bool = False
+
+    @property
+    def text(self) -> str:
+        """The line for a reader."""
+        words = "  " * self.depth
+        if self.number:
+            words += f"[{self.number}] "
+        words += self.role
+        if self.name:
+            words += f" {shortened(self.name)!r}"
+        if self.role in ("textbox", "combobox"):
+            words += f" value={shortened(self.value)!r}"
+        return f"{words} (chosen)" if self.chosen else words
+
+
+def shortened(text: str) -> str:
+    """What is shown of a long text."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    return f"{text[:LONGEST_LINE]}… ({len(text) - LONGEST_LINE} more characters)"
+
+
+Drafts = Mapping[int, str]  # what has been put into fields, by their number; "" is not ticked
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Page:
+    """What is shown at an address: a title and a tree."""
+
+    url: str
+    title: str
+    body: tuple[Element, ...]
+
+    def __repr__(self) -> str:
+        return f"Page({self.digest.hex()})"
+
+    @cached_property
+    def digest(self) -> bytes:
+        return blake2b(msgspec.msgpack.encode((self.url, self.title, self.body))).digest()[:16]
+
+    @cached_property
+    def layout(self) -> Layout:
+        layout = Layout()
+        for element in self.body:
+            layout.add(element)
+        return layout
+
+    @cached_property
+    def rows(self) -> dict[object, Any]:
+        """What `features.py` has computed of this page."""
+        return {}
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The line of each numbered element."""
+        return [place for place, line in enumerate(self.layout.lines) if line.number]
+
+    @cached_property
+    def boxes(self) -> list[bool]:
+        """Whether each numbered element is a field for text."""
+        return [element.role == "textbox" for element in self.layout.numbered]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Every element in document order; forms, which have no name, are not lines."""
+        return self.layout.lines
+
+    @property
+    def numbered(self) -> list[Element]:
+        """What can be acted on: number n is at index n - 1."""
+        return self.layout.numbered
+
+    def element(self, number: int) -> Element:
+        return self.layout.numbered[number - 1]
+
+    def form_of(self, number: int) -> Element | None:
+        """The form that holds an element."""
+        index = self.layout.form_of[number - 1]
+        return self.layout.forms[index] if index >= 0 else None
+
+    def beside(self, number: int) -> Iterator[tuple[int, Element]]:
+        """The numbered elements of the same form, options not among them."""
+        forms = self.layout.form_of
+        for index, element in enumerate(self.layout.numbered):
+            if forms[index] == forms[number - 1] and element.role != "option":
+                yield index + 1, element
+
+    def text(self, drafts: Drafts, start: int = 0, stop: int | None = None) -> str:
+        """The lines for a reader, with what has been put into the fields."""
+        return "\n".join([line.text for line in self.shown(drafts, start, stop)])
+
+    def shown(self, drafts: Drafts, start: int = 0, stop: int | None = None) -> list[Shown]:
+        """The lines as they stand on the screen, with what has been put into the fields."""
+        return [self._shown(line, drafts) for line in self.lines[start:stop]]
+
+    def _shown(self, line: Line, drafts: Drafts) -> Shown:
+        depth, number, element = line.depth, line.number, line.element
+        role = element.role
+        value, chosen = "", False
+        if role in ("textbox", "combobox"):
+            value = drafts.get(number, element.value)
+        elif role in ("checkbox", "radio"):
+            chosen = bool(drafts[number]) if number in drafts else element.chosen
+        elif role == "option":
+            chosen = self.picked(number, drafts)
+        return Shown(depth, number, role, element.name, value, chosen)
+
+    def picked(self, number: int, drafts: Drafts) -> bool:
+        """Whether an option is the one its combobox holds now."""
+        holder = self.holder(number)
+        return self.element(number).name == drafts.get(holder, self.element(holder).value)
+
+    def holder(self, number: int) -> int:
+        """The number of the combobox that an option belongs to."""
+        while self.element(number).role != "combobox":
+            number -= 1
+        return number
+
+
+class Layout:
+    """A page's tree laid out in document order."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.numbered: list[Element] = []
+        self.forms: list[Element] = []
+        self.form_of: list[int] = []  # by number - 1: an index into forms, -1 outside any
+
+    def add(self, element: Element, depth: int = 0, form: int = -1) -> None:
+        if element.role == "form":
+            if form >= 0:
+                raise ValueError(f"a form to {element.to} stands inside another form")
+            form = len(self.forms)
+            self.forms.append(element)
+        else:
+            number = 0
+            if element.role in ACTS:
+                self.numbered.append(element)
+                self.form_of.append(form)
+                number = len(self.numbered)
+            self.lines.append(Line(depth, number, element))
+            depth += 1
+        for child in element.children:
+            self.add(child, depth, form)

@@ -1,0 +1,282 @@
+"""WebShop: find and buy what an instruction asks for, in a catalogue of ten thousand products.
+
+An instruction names a kind of product, one to three attributes, a value for each option the
+product comes in, and a price. Search, look at results (ten a page, fifty at most), open products
+and their details, pick options, and press Buy Now: the purchase is graded (see `reward.py`) and
+ends the errand. Products, goals and search (BM25) are made from seeds; nothing is downloaded.
+
+With a `profile` (UA²) the instruction leaves out one attribute, which the shopper always asked for
+before: his past orders are on the account page. Results are reranked for what he has bought, and
+every action costs seconds and money, as `costs` say.
+
+S. Yao et al., "WebShop: Towards Scalable Real-World Web Interaction with Grounded Language
+Agents", NeurIPS 2022; Z. Yang et al., "Towards Unified Alignment Between Agents, Humans, and
+Environment", ICML 2024. Known answers checked: the paper's reward worked out by hand, an oracle
+that always earns 1, and the rule-based shopper's success near the published 9.6 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from palestra import InvalidOption, Rng, Step
+
+from palestra_web.pages import (
+    Element,
+    Page,
+    button,
+    form,
+    group,
+    heading,
+    image,
+    link,
+    listing,
+    paragraph,
+    radio,
+    textbox,
+)
+from palestra_web.shop.catalogue import PER_PAGE, Catalogue, Product, catalogue
+from palestra_web.shop.reward import Goal, Grade, grade
+from palestra_web.website import Landing, NotFound, Web, Website, encoded
+
+PARTS = ("description", "features", "reviews")
+CAPS = tuple(range(1000, 100_000, 1000))  # round sums, in cents
+SECONDS = {"Click": 3.0, "Stop": 1.0}  # what an action takes; anything else 5
+FEE = 0.01  # money an action costs, in dollars
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """A shopper: the attribute he always wants, and past orders that all have it."""
+
+    wish: str
+    orders: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Errand:
+    """The site's data: what is wanted, by whom, and what was bought."""
+
+    goal: Goal
+    profile: Profile | None = None
+    bought: int = -1
+    picked: dict[str, str] = field(default_factory=dict)
+    grade: Grade | None = None
+
+
+@dataclass(frozen=True)
+class Shop(Website):
+    """You are shopping. Search for a product that fits the instruction, open it, pick its options
+    if it has any, and press Buy Now; you can buy one product only.
+    """
+
+    catalogue_seed: int = 0
+    products: int = 10_000
+    profile: bool = False
+    limit: int = 30
+
+    reward_terms = ("purchase",)
+    cost_terms = ("seconds", "money")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 100 <= self.products <= 1_000_000:
+            raise InvalidOption(f"products must be from 100 to 1000000, not {self.products}")
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        return catalogue(self.catalogue_seed, self.products)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    # The errand
+
+    def begin(self, rng: Rng) -> Errand:
+        product = rng.choice(self.catalogue.products)
+        attributes = list(product.attributes)
+        rng.shuffle(attributes)
+        wanted = tuple(attributes[: rng.between(1, min(3, len(attributes)))])
+        options = {name: rng.choice(values) for name, values in product.options.items()}
+        over = [cap for cap in CAPS if cap > product.price][:4]
+        goal = Goal(product, wanted, options, max(rng.choice(over), rng.choice(over)))
+        return Errand(goal, self._profile(rng, wanted[0]) if self.profile else None)
+
+    def _profile(self, rng: Rng, wish: str) -> Profile:
+        """Past orders of things that have what he always wants."""
+        have = self.catalogue.by_attribute[wish]
+        return Profile(wish, tuple(rng.choice(have) for _ in range(5)))
+
+    def task(self, data: Errand, seat: int) -> str:
+        goal = data.goal
+        named = goal.attributes[1:] if data.profile else goal.attributes
+        that = f" that is {', '.join(named)}" if named else ""
+        values = " and ".join(f"{name}: {value}" for name, value in goal.options.items())
+        like = ", as I always like them (see my account)" if data.profile else ""
+        of = f" with {values}" if values else ""
+        cap = f"{goal.cap / 100:.2f} dollars"
+        return f"Find me {goal.product.query}{that}{of}{like}, and price lower than {cap}."
+
+    def phrases(self, data: Errand, seat: int) -> tuple[str, ...]:
+        """The whole instruction, its kind, and its kind with the attributes."""
+        goal = data.goal
+        named = goal.attributes[1:] if data.profile else goal.attributes
+        query = goal.product.query
+        return (self.task(data, seat), query, " ".join((*named, query)))
+
+    def solved(self, data: Errand, seat: int) -> bool:
+        return data.grade is not None and data.grade.total == 1.0
+
+    # The pages
+
+    def open(self, data: Errand, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+        match path:
+            case [""]:
+                return Page("/", "Shop", (heading("Shop"), search_form(), *account(data)))
+            case ["search"]:
+                return self._results(data, query.get("q", ""), query.get("page", "1"))
+            case ["item", number]:
+                return self._item(self._product(number))
+            case ["item", number, part] if part in PARTS:
+                return details(self._product(number), part)
+            case ["account"] if data.profile:
+                return self._account(data.profile)
+            case ["thanks"] if data.bought >= 0:
+                bought = self.catalogue.products[data.bought]
+                said = paragraph(f"You have bought {bought.title}.")
+                return Page("/thanks", "Thank you", (heading("Thank you"), said))
+        raise NotFound
+
+    def _product(self, number: str) -> Product:
+        if number.isdecimal() and len(number) <= 7 and int(number) < self.products:
+            return self.catalogue.products[int(number)]
+        raise NotFound
+
+    def _results(self, data: Errand, query: str, number: str) -> Page:
+        found = self._ranked(data, query)
+        page = int(number) if number.isdecimal() and len(number) < 4 else 1
+        start = (page - 1) * PER_PAGE
+        shown = [self.catalogue.products[n] for n in found[start : start + PER_PAGE]]
+        turns = [
+            link(name, f"/search?{encoded([('q', query), ('page', str(other))])}")
+            for name, other in (("Previous", page - 1), ("Next", page + 1))
+            if other > 0 and (other - 1) * PER_PAGE < len(found)
+        ]
+        title = f"Results for {query}" if query else "Results"
+        body = (heading(title), search_form(query), paragraph(f"{len(found)} results"), *turns)
+        items = listing(*map(card, shown)) if shown else paragraph("Nothing was found.")
+        return Page("/search", title, (*body, items))
+
+    def _ranked(self, data: Errand, query: str) -> tuple[int, ...]:
+        """As the search ranks them; for a known shopper, brands he has bought come first."""
+        found = self.catalogue.search(query)
+        if data.profile is None:
+            return found
+        known = {self.catalogue.products[n].brand for n in data.profile.orders}
+        return tuple(sorted(found, key=lambda n: self.catalogue.products[n].brand not in known))
+
+    def _item(self, product: Product) -> Page:
+        picks = [
+            group(name, *(radio(value, name, value) for value in values))
+            for name, values in product.options.items()
+        ]
+        to = f"/item/{product.number}"
+        parts = [link(part.title(), f"{to}/{part}") for part in PARTS]
+        body = (
+            link("Back to search", "/"),
+            heading(product.title),
+            image(product.query),
+            paragraph(f"Price: ${product.price / 100:.2f}"),
+            paragraph(f"Rating: {product.rating} of 5"),
+            *parts,
+            form(f"/buy/{product.number}", *picks, button("Buy Now"), changes=True),
+        )
+        return Page(to, product.title, body)
+
+    def _account(self, profile: Profile) -> Page:
+        orders = [
+            (
+                paragraph(f"Order of article {p.number}: {p.title}"),
+                *(paragraph(text) for text in p.bullets),
+                paragraph(p.description),
+            )
+            for p in (self.catalogue.products[n] for n in profile.orders)
+        ]
+        body = (heading("My orders"), listing(*orders), link("Shop", "/"))
+        return Page("/account", "My orders", body)
+
+    # What is bought, and what acting costs
+
+    def send(
+        self, data: Errand, seat: int, path: Sequence[str], fields: Mapping[str, str]
+    ) -> Landing:
+        match path:
+            case ["buy", number]:
+                product = self._product(number)
+                data.bought = product.number
+                data.picked = {
+                    name: fields[name]
+                    for name, values in product.options.items()
+                    if fields.get(name) in values
+                }
+                data.grade = grade(product, data.goal, data.picked)
+                return Landing("/thanks", {"purchase": data.grade.total}, finished=True)
+        raise NotFound
+
+    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
+        done = super().step(state, actions)
+        if not self.profile:
+            return done
+        ((seat, action),) = actions.items()
+        spent = {"seconds": SECONDS.get(type(action).__name__, 5.0), "money": FEE}
+        return Step(done.rewards, {seat: spent}, done.events)
+
+    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+        """Another product that the same instruction could have been written for."""
+        other = self.clone(state)
+        goal = other.data.goal
+        numbers = self.catalogue.by_query[goal.product.query]
+        fitting = [p for p in (self.catalogue.products[n] for n in numbers) if fits(p, goal)]
+        other.data.goal = msgspec.structs.replace(goal, product=rng.choice(fitting))
+        return other
+
+
+def fits(product: Product, goal: Goal) -> bool:
+    """Whether a product is all that a goal asks for, and comes in nothing that it leaves open."""
+    return (
+        set(goal.attributes) <= set(product.attributes)
+        and product.price <= goal.cap
+        and set(product.options) == set(goal.options)
+        and all(value in product.options[name] for name, value in goal.options.items())
+    )
+
+
+def search_form(query: str = "") -> Element:
+    return form("/search", textbox("Search", "q", query), button("Search"))
+
+
+def account(data: Errand) -> tuple[Element, ...]:
+    return (link("My account", "/account"),) if data.profile else ()
+
+
+def card(product: Product) -> tuple[Element, ...]:
+    """A product among results."""
+    price = paragraph(f"${product.price / 100:.2f}")
+    return (link(product.title, f"/item/{product.number}"), price)
+
+
+def details(product: Product, part: str) -> Page:
+    to = f"/item/{product.number}"
+    body: list[Element] = [link("Back to product", to), heading(f"{product.title}: {part}")]
+    if part == "description":
+        body.append(paragraph(product.description))
+    elif part == "features":
+        body.append(listing(*(paragraph(text) for text in product.bullets)))
+    else:
+        reviews = [paragraph(f"{r.stars} of 5: {r.text}") for r in product.reviews]
+        body.append(listing(*reviews) if reviews else paragraph("No reviews yet."))
+    return Page(f"{to}/{part}", f"{product.title}: {part}", tuple(body))
