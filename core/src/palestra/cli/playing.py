@@ -22,8 +22,7 @@ from palestra.registry import load_game, registry, renderer
 from palestra.runner import stream
 from palestra.specs import EnvSpec
 
-RENDERS = ("terminal", "pygame", "none")
-MODES = {"terminal": "terminal", "pygame": "human"}
+MODES = {"pygame": "human"}  # what is typed for a mode of another name
 
 
 def play_command(
@@ -32,7 +31,9 @@ def play_command(
     episodes: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1,
     seed: Annotated[int, typer.Option(help="Episode i starts from seed + i.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for records and replays.")] = None,
-    render: Annotated[str, typer.Option(help="terminal, pygame or none.")] = "",
+    render: Annotated[
+        str, typer.Option(help="terminal, pygame, none, or a plugin's own, as browser.")
+    ] = "",
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
@@ -54,7 +55,10 @@ def play_command(
     watchers = []
     if mode != "none":
         viewer = _viewer(game, people)
-        watchers.append(Watcher(_artist(spec, mode), pause, viewer))
+        artist = _artist(spec, mode)
+        if hasattr(artist, "folder"):
+            artist.folder = folder / mode
+        watchers.append(Watcher(artist, pause, viewer))
     hooks += watchers
     meter = Meter(console, spec.id, episodes, shown=episodes > 1 and not people)
     tally = Tally(seated)
@@ -113,9 +117,10 @@ def _fresh_folder(spec: EnvSpec) -> Path:
 
 
 def _artist(spec: EnvSpec, mode: str) -> Any:
-    if mode not in MODES:
-        raise InvalidOption(f"--render {mode!r}; choose from: {', '.join(RENDERS)}")
-    return renderer(spec, MODES[mode])()
+    made = renderer(spec, MODES.get(mode, mode))
+    if not hasattr(made, "draw"):
+        raise InvalidOption(f"--render {mode!r} is made of records: play, then palestra replay")
+    return made()
 
 
 def _report(console: Console, tally: Tally) -> None:

@@ -1,33 +1,24 @@
 """The same pages in a real browser: Chromium through Playwright, one tab a seat.
 
 `Chromium` starts the system's browser; `BrowserTab` does an agent's actions in it and says what
-stands on the screen; `Mirror` follows an episode action by action and says where the two differ.
+stands on the screen.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
-from itertools import zip_longest
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from palestra import (
-    Divergence,
-    Episode,
-    InvalidOption,
-    MissingExtra,
-    PalestraError,
-    TextAction,
-    hookimpl,
-)
+from palestra import MissingExtra, PalestraError, TextAction
 
 from palestra_web.actions import Back, Click, Copy, Fill, Goto, Press, Scroll, Select
 from palestra_web.pages import Page, Shown
-from palestra_web.server import Served, Server
-from palestra_web.website import Tab, Website
+from palestra_web.website import Tab
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PLACE = "PALESTRA_CHROMIUM"
@@ -80,16 +71,6 @@ def in_process(tab: Tab) -> Screen:
     return Screen(tab.page.url, tab.page.title, tuple(tab.page.shown(tab.drafts)))
 
 
-def first_difference(expected: Screen, screen: Screen) -> tuple[str, object, object]:
-    """Where two screens differ, and how: what, in process, in the browser."""
-    for what in ("url", "title"):
-        one, other = getattr(expected, what), getattr(screen, what)
-        if one != other:
-            return f"the {what}", one, other
-    pairs = enumerate(zip_longest(expected.lines, screen.lines), start=1)
-    return next((f"line {n}", one, other) for n, (one, other) in pairs if one != other)
-
-
 class Chromium:
     """A running browser; close it, or use it in a `with`."""
 
@@ -99,20 +80,33 @@ class Chromium:
             raise BrowserGone(
                 f"no Chromium was found; run: {INSTALL}, or say in {PLACE} where it is"
             )
+        self._path, self._headless = path, headless
+        self.mark = f"--palestra={secrets.token_hex(8)}"  # found in the list of processes
         self._playwright = playwright().start()
+        self._browser = self._launch()
+
+    def _launch(self) -> Any:
         try:
-            self._browser = self._playwright.chromium.launch(
-                executable_path=path, headless=headless, args=ARGUMENTS
+            return self._playwright.chromium.launch(
+                executable_path=self._path, headless=self._headless, args=[*ARGUMENTS, self.mark]
             )
         except Exception as error:
             self._playwright.stop()
-            raise BrowserGone(f"{path} does not start: {error}") from error
+            raise BrowserGone(f"{self._path} does not start: {error}") from error
 
-    def open(self, entrance: str, *, video: Path | None = None) -> BrowserTab:
-        """A tab with a profile of its own, at a session's entrance; filmed into a folder."""
-        size: Any = {"width": 1024, "height": 768}
-        filmed = {"record_video_dir": str(video), "record_video_size": size} if video else {}
-        context = self._browser.new_context(viewport=size, **filmed)
+    def restart(self) -> None:
+        """Start the browser anew; its tabs are gone."""
+        if self._browser.is_connected():
+            self._browser.close()
+        self._browser = self._launch()
+
+    @property
+    def version(self) -> str:
+        return str(self._browser.version)
+
+    def open(self, entrance: str) -> BrowserTab:
+        """A tab with a profile of its own, at a session's entrance."""
+        context = self._browser.new_context(viewport={"width": 1024, "height": 768})
         page = context.new_page()
         page.set_default_timeout(20_000)
         tab = BrowserTab(page, entrance.split("/enter/")[0])
@@ -141,9 +135,23 @@ class BrowserTab:
 
     def look(self) -> Screen:
         """What stands on the screen, read from the browser's own document."""
-        seen = self.page.evaluate(_LOOK)
+        with self._there("a look"):
+            seen = self.page.evaluate(_LOOK)
         lines = tuple(Shown(*line) for line in seen["lines"])
         return Screen(seen["url"], seen["title"], lines)
+
+    def restore(self, tab: Tab) -> None:
+        """Come to where a tab in process is: its history, its page, what was typed."""
+        for url in (*tab.history, tab.page.url):
+            self.page.goto(f"{self.address}{url}")
+        for number, value in tab.drafts.items():
+            role = tab.page.element(number).role
+            if role == "textbox":
+                self._at(number).fill(value)
+            elif role == "combobox":
+                self._at(number).select_option(label=value)
+            elif role == "checkbox" or value:
+                self._at(number).set_checked(bool(value))
 
     def picture(self) -> bytes:
         """A PNG of what is in view."""
@@ -151,17 +159,23 @@ class BrowserTab:
         return data
 
     def close(self) -> None:
-        """Close the tab and its profile; a film of it is written now."""
+        """Close the tab and its profile."""
         if not self.page.is_closed():
             self.page.context.close()
 
     def do(self, action: TextAction, page: Page, phrases: Sequence[str] = ()) -> None:
         """Do an action on the page that the tab shows."""
-        try:
+        with self._there(repr(action)):
             self._do(action, page, phrases)
+
+    @contextmanager
+    def _there(self, what: str) -> Iterator[None]:
+        """Say it clearly where the browser is gone."""
+        try:
+            yield
         except Exception as error:
             if self.page.is_closed() or "closed" in str(error) or "crashed" in str(error):
-                raise BrowserGone(f"the browser was gone at {action!r}: {error}") from error
+                raise BrowserGone(f"the browser was gone at {what}: {error}") from error
             raise
 
     def _do(self, action: TextAction, page: Page, phrases: Sequence[str]) -> None:
@@ -207,83 +221,6 @@ class BrowserTab:
             return
         with self.page.expect_navigation():
             act()
-
-
-class Mirror:
-    """Follows the episodes of a run in a browser, one seat's tab each: pass it among `hooks`.
-
-    After every action what stands on the screen is compared with the tab in process, and the
-    site's data with that behind the browser; `Divergence` says where they differ. `pictures` is a
-    folder for a PNG of every step, `video` one for a film of every episode.
-    """
-
-    def __init__(
-        self,
-        browser: Chromium,
-        *,
-        seat: int = 0,
-        pictures: Path | None = None,
-        video: Path | None = None,
-    ) -> None:
-        self.seat, self.pictures, self.video = seat, pictures, video
-        self._browser, self._server = browser, Server()
-        self._tab: BrowserTab | None = None
-        self._episode = 0
-
-    def __enter__(self) -> Mirror:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the tab, which ends its film, and the server."""
-        if self._tab is not None:
-            self._tab.close()
-        self._server.close()
-
-    @hookimpl
-    def palestra_episode_started(self, episode: Episode) -> None:
-        game = episode.game
-        if not isinstance(game, Website):
-            raise InvalidOption(f"{type(game).__name__} is not a website: no browser can show it")
-        if self._tab is not None:
-            self._tab.close()
-        self._episode += 1
-        self._served = Served(game, game.clone(episode.state), self.seat)
-        entrance = self._server.enter(self._served)
-        self._tab = self._browser.open(entrance, video=self.video)
-        self._before: Page = episode.state.tabs[self.seat].page
-        self._compare(episode)
-
-    @hookimpl
-    def palestra_stepped(self, episode: Episode) -> None:
-        *_, last = episode.history()
-        for seat, action in last.actions.items():
-            if not isinstance(action, TextAction):  # it forfeited
-                return
-            if seat == self.seat:
-                phrases = self._served.game.phrases(self._served.state.data, seat)
-                assert self._tab is not None
-                self._tab.do(action, self._before, phrases)
-            else:
-                self._served.game.act(self._served.state, seat, action)
-        self._before = episode.state.tabs[self.seat].page
-        self._compare(episode)
-
-    def _compare(self, episode: Episode) -> None:
-        assert self._tab is not None
-        screen, expected = self._tab.look(), in_process(episode.state.tabs[self.seat])
-        if self.pictures is not None:
-            self.pictures.mkdir(parents=True, exist_ok=True)
-            name = f"episode-{self._episode}-step-{episode.turn:03}.png"
-            (self.pictures / name).write_bytes(self._tab.picture())
-        if screen != expected:
-            raise Divergence(episode.turn, *first_difference(expected, screen))
-        if self._served.state.data != episode.state.data:
-            raise Divergence(
-                episode.turn, "the site's data", episode.state.data, self._served.state.data
-            )
 
 
 _LOOK = files("palestra_web").joinpath("look.js").read_text("utf-8")

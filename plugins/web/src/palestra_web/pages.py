@@ -79,7 +79,7 @@ def form(to: str, *children: Element, changes: bool = False) -> Element:
 
 
 def button(name: str, field: str = "", value: str = "") -> Element:
-    return Element("button", clean(name), field=field, value=value)
+    return Element("button", clean(name), field=field, value=clean(value))
 
 
 def action(name: str, to: str, **fields: str) -> Element:
@@ -89,15 +89,16 @@ def action(name: str, to: str, **fields: str) -> Element:
 
 
 def textbox(name: str, field: str, value: str = "", *, lines: int = 1) -> Element:
-    return Element("textbox", clean(name), field=field, value=value, lines=lines)
+    box = Element("textbox", clean(name), field=field, lines=lines)
+    return msgspec.structs.replace(box, value=box.typed(value))
 
 
 def checkbox(name: str, field: str, value: str = "on", *, chosen: bool = False) -> Element:
-    return Element("checkbox", clean(name), field=field, value=value, chosen=chosen)
+    return Element("checkbox", clean(name), field=field, value=clean(value) or "on", chosen=chosen)
 
 
 def radio(name: str, field: str, value: str, *, chosen: bool = False) -> Element:
-    return Element("radio", clean(name), field=field, value=value, chosen=chosen)
+    return Element("radio", clean(name), field=field, value=clean(value) or "on", chosen=chosen)
 
 
 def combobox(name: str, field: str, options: Iterable[str], chosen: str = "") -> Element:
@@ -183,6 +184,9 @@ class Page:
     url: str
     title: str
     body: tuple[Element, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", clean(self.title))
 
     def __repr__(self) -> str:
         return f"Page({self.digest.hex()})"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, EnvSpec
+from palestra.specs import AgentSpec, EnvSpec, RendererSpec
 
 SHOP = "web/Shop-v0"
 
@@ -45,3 +47,15 @@ def palestra_agents() -> list[AgentSpec]:
             (SHOP,),
         ),
     ]
+
+
+@hookimpl
+def palestra_renderers() -> list[RendererSpec]:
+    return [RendererSpec("web", "browser", "palestra_web.mirror:Mirror")]
+
+
+@hookimpl
+def palestra_commands(app: Any) -> None:
+    from palestra_web.command import app as web
+
+    app.add_typer(web, name="web")

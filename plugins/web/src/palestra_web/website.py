@@ -54,7 +54,7 @@ from palestra_web.actions import (
     Stop,
     in_our_words,
 )
-from palestra_web.pages import FIELDS, Page, heading, link, paragraph
+from palestra_web.pages import FIELDS, Drafts, Page, heading, link, paragraph
 
 DISTILLATIONS = ("all", "text", "inputs")
 
@@ -274,25 +274,11 @@ class Website(TextGame[Web]):
         form = tab.page.form_of(pressed)
         if form is None:
             return {}
-        fields = self._fields(tab, pressed)
+        fields = sent_fields(tab.page, tab.drafts, pressed)
         if not form.changes:
             self.go(state, seat, f"{form.to}?{encoded(fields)}", sent=True)
             return {}
         return self.post(state, seat, form.to, dict(fields))
-
-    def _fields(self, tab: Tab, pressed: int) -> list[tuple[str, str]]:
-        sent = []
-        for number, element in tab.page.beside(pressed):
-            if element.role in FIELDS:
-                first = element.value
-                if element.role in ("checkbox", "radio"):
-                    first = element.value if element.chosen else ""
-                value = tab.drafts.get(number, first)
-                if value or element.role in ("textbox", "combobox"):
-                    sent.append((element.field, value))
-            elif number == pressed and element.field:
-                sent.append((element.field, element.value))
-        return sent
 
     def post(
         self, state: Web, seat: int, url: str, fields: Mapping[str, str]
@@ -465,6 +451,21 @@ def split(url: str) -> tuple[list[str], dict[str, str]]:
     """The parts of a path between its slashes, and the fields of its query."""
     path, _, query = url.partition("?")
     return path.strip("/").split("/"), dict(parse_qsl(query, True)) if query else {}
+
+
+def sent_fields(page: Page, drafts: Drafts, pressed: int) -> list[tuple[str, str]]:
+    """What a form sends when one of its buttons is pressed, in document order."""
+    sent = []
+    for number, element in page.beside(pressed):
+        if element.role in FIELDS:
+            ticks = element.role in ("checkbox", "radio")
+            first = "" if ticks and not element.chosen else element.value
+            value = drafts.get(number, first)
+            if value or not ticks:
+                sent.append((element.field, value))
+        elif number == pressed and element.field:
+            sent.append((element.field, element.value))
+    return sent
 
 
 def encoded(fields: Sequence[tuple[str, str]]) -> str:

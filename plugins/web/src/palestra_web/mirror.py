@@ -1,0 +1,171 @@
+"""A browser that follows an episode: the check that both executions agree, and a way to watch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from palestra import (
+    Divergence,
+    Episode,
+    InvalidOption,
+    MissingExtra,
+    OutOfTurn,
+    TextAction,
+    hookimpl,
+)
+
+from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, in_process
+from palestra_web.pages import Page
+from palestra_web.server import Served, Server
+from palestra_web.website import Website
+
+
+class Mirror:
+    """Does in a browser what a seat does in process: pass it among the `hooks` of a run.
+
+    Behind the browser is a copy of the state that only the browser changes. After every action
+    what stands on the screen is compared with the tab in process, and the site's data with that
+    behind the browser; `Divergence` says where they differ. A browser that is gone in mid-episode
+    is started anew, once an action, and brought to where the episode is.
+
+    `folder` is where a picture of every step is kept, and a film (MP4) of every episode.
+    """
+
+    def __init__(
+        self,
+        browser: Chromium | None = None,
+        *,
+        seat: int = 0,
+        folder: Path | None = None,
+    ) -> None:
+        self.seat, self.folder = seat, folder
+        self.names: tuple[str, ...] = ()
+        self._own = browser is None
+        self._browser = browser or Chromium(headless=not os.environ.get("DISPLAY"))
+        self._server = Server()
+        self._tab: BrowserTab | None = None
+        self._count = 0
+
+    def __enter__(self) -> Mirror:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the tab and the server, and finish the film."""
+        self._leave()
+        if self._own:
+            self._browser.close()
+        self._server.close()
+
+    def _leave(self) -> None:
+        if self._tab is None:
+            return
+        self._tab.close()
+        self._tab = None
+        if self.folder is not None:
+            film(self.folder, f"episode-{self._count}")
+
+    @hookimpl
+    def palestra_episode_started(self, episode: Episode) -> None:
+        self.start(episode)
+
+    @hookimpl
+    def palestra_stepped(self, episode: Episode) -> None:
+        self.follow(episode)
+
+    def draw(self, episode: Episode, viewer: int | None = None) -> None:
+        """What a renderer does: start at the first step, follow at every other."""
+        if episode.turn == 0:
+            self.seat = viewer or 0
+            self.start(episode)
+        else:
+            self.follow(episode)
+
+    def start(self, episode: Episode) -> None:
+        """Open the browser where an episode begins."""
+        if not isinstance(episode.game, Website):
+            name = type(episode.game).__name__
+            raise InvalidOption(f"{name} is not a website: no browser can show it")
+        self._leave()
+        self._count += 1
+        self._followed = 0
+        self._open(episode.game, episode)
+        self._compare(episode)
+
+    def picture(self) -> bytes:
+        """A PNG of what the browser shows."""
+        if self._tab is None:
+            raise OutOfTurn("nothing is shown yet; reset() first")
+        return self._tab.picture()
+
+    def _open(self, game: Website, episode: Episode) -> BrowserTab:
+        self._served = Served(game, game.clone(episode.state), self.seat)
+        self._tab = self._browser.open(self._server.enter(self._served))
+        self._before: Page = episode.state.tabs[self.seat].page
+        return self._tab
+
+    def follow(self, episode: Episode) -> None:
+        """Do what was done since the last time."""
+        news = list(episode.history())[self._followed :]
+        self._followed += len(news)
+        try:
+            for played in news:
+                self._do(played.actions)
+            self._compare(episode)
+        except BrowserGone:
+            self._browser.restart()
+            tab = self._open(self._served.game, episode)
+            tab.restore(episode.state.tabs[self.seat])
+            self._compare(episode)
+        self._before = episode.state.tabs[self.seat].page
+
+    def _do(self, actions: Any) -> None:
+        served = self._served
+        for seat, action in actions.items():
+            if not isinstance(action, TextAction):  # it forfeited
+                continue
+            if seat == self.seat and self._tab is not None:
+                phrases = served.game.phrases(served.state.data, seat)
+                self._tab.do(action, self._before, phrases)
+            else:
+                served.game.act(served.state, seat, action)
+
+    def _compare(self, episode: Episode) -> None:
+        assert self._tab is not None
+        screen, expected = self._tab.look(), in_process(episode.state.tabs[self.seat])
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            name = f"episode-{self._count}-{episode.turn:05}.png"
+            (self.folder / name).write_bytes(self._tab.picture())
+        if screen != expected:
+            raise Divergence(episode.turn, *first_difference(expected, screen))
+        ours, theirs = episode.state.data, self._served.state.data
+        if ours != theirs:
+            raise Divergence(episode.turn, "the site's data", ours, theirs)
+
+
+def film(folder: Path, name: str) -> None:
+    """Make `name`.mp4 of the pictures `name`-00000.png and on, two a second."""
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+    except ImportError as error:
+        raise MissingExtra("imageio-ffmpeg", "palestra-web[browser]") from error
+    command = [get_ffmpeg_exe(), "-y", "-loglevel", "error", "-framerate", "2"]
+    command += ["-i", str(folder / f"{name}-%05d.png"), "-pix_fmt", "yuv420p"]
+    subprocess.run([*command, str(folder / f"{name}.mp4")], check=True, stdin=subprocess.DEVNULL)
+
+
+def first_difference(expected: Screen, screen: Screen) -> tuple[str, object, object]:
+    """Where two screens differ, and how: what, in process, in the browser."""
+    for what in ("url", "title"):
+        one, other = getattr(expected, what), getattr(screen, what)
+        if one != other:
+            return f"the {what}", one, other
+    pairs = enumerate(zip_longest(expected.lines, screen.lines), start=1)
+    return next((f"line {n}", one, other) for n, (one, other) in pairs if one != other)
