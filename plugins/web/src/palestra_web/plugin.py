@@ -8,6 +8,7 @@ from palestra.hooks import hookimpl
 from palestra.specs import AgentSpec, EnvSpec, RendererSpec
 
 SHOP = "web/Shop-v0"
+SHELF = "web/Shelf-v0"
 
 
 @hookimpl
@@ -25,6 +26,18 @@ def palestra_environments() -> list[EnvSpec]:
             "Grounded Language Agents; Yang et al. (2024), Towards Unified Alignment Between "
             "Agents, Humans, and Environment",
             splits={"held-out": {"catalogue_seed": 1}, "profile": {"profile": True}},
+        ),
+        EnvSpec(
+            SHELF,
+            "palestra_web.shop.shelf:ShelfChoice",
+            players=(1, 2),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "market", "choice", "hidden-information"),
+            paper="Allouah et al. (2025), What Is Your AI Agent Buying? Evaluation, Biases, Model "
+            "Dependence and Emerging Implications for Agentic E-Commerce",
+            splits={trial: {"trial": trial} for trial in ("budget", "brand", "price", "rating")},
         ),
     ]
 
@@ -45,6 +58,13 @@ def palestra_agents() -> list[AgentSpec]:
             "solver",
             "knows the catalogue and buys what fits the instruction",
             (SHOP,),
+        ),
+        AgentSpec(
+            "rational-buyer",
+            "palestra_web.shop.shoppers:RationalBuyer",
+            "solver",
+            "buys what is asked for, the cheapest first; as a seller changes nothing",
+            (SHELF,),
         ),
     ]
 

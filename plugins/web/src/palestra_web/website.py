@@ -36,7 +36,7 @@ from palestra import (
     TextGame,
     only,
 )
-from palestra.game import Mask
+from palestra.game import Mask, Terms
 from palestra.rng import check_seed
 
 from palestra_web import features
@@ -85,11 +85,17 @@ class Web:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where a form leads, what it pays the sender by name, and whether all is over."""
+    """Where a form leads, what it pays by name, and who is done with it.
+
+    `rewards` go to the sender, `others` to other seats; `done` says that the sender's part is over,
+    `finished` that everybody's is.
+    """
 
     url: str
     rewards: Mapping[str, float] = field(default_factory=dict)
     finished: bool = False
+    done: bool = False
+    others: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
 
 class NotFound(LookupError):
@@ -194,9 +200,10 @@ class Website(TextGame[Web]):
 
     def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
         ((seat, action),) = actions.items()
-        rewards = dict(self.act(state, seat, action))
+        rewards = {s: dict(paid) for s, paid in self.act(state, seat, action).items() if paid}
         state.steps[seat] += 1
-        state.scores[seat] += sum(rewards.values())
+        for paid_seat, paid in rewards.items():
+            state.scores[paid_seat] += sum(paid.values())
         if state.steps[seat] >= self.limit:
             state.stopped[seat] = True
         state.turn = self._next(state, seat)
@@ -205,7 +212,7 @@ class Website(TextGame[Web]):
         events = [Event("page", told, {"url": page.url, "title": page.title}, only(seat))]
         if not self.to_act(state):
             events.append(Event("end", "The site closes."))
-        return Step({seat: rewards} if rewards else {}, events=events)
+        return Step(rewards, events=events)
 
     def _next(self, state: Web, seat: int) -> int:
         """The next seat that has not stopped; -1 when all have."""
@@ -215,7 +222,7 @@ class Website(TextGame[Web]):
                 return other
         return -1
 
-    def act(self, state: Web, seat: int, action: Any) -> Mapping[str, float]:
+    def act(self, state: Web, seat: int, action: Any) -> Terms:
         """Do what an action does to the seat's tab and to the site; returns what it pays."""
         tab = state.tabs[seat]
         if isinstance(action, Click):
@@ -237,13 +244,13 @@ class Website(TextGame[Web]):
             tab.scroll = max(0, min(tab.scroll + step, len(tab.page.lines) - 1))
         else:
             state.stopped[seat] = True
-            return self.stop(state.data, seat, action.answer)
+            return {seat: self.stop(state.data, seat, action.answer)}
         return {}
 
     def _type(self, tab: Tab, number: int, text: str) -> None:
         tab.drafts[number] = tab.page.element(number).typed(text)
 
-    def _click(self, state: Web, seat: int, number: int) -> Mapping[str, float]:
+    def _click(self, state: Web, seat: int, number: int) -> Terms:
         tab = state.tabs[seat]
         element = tab.page.element(number)
         if element.role == "link":
@@ -261,14 +268,14 @@ class Website(TextGame[Web]):
             tab.drafts[tab.page.holder(number)] = element.name
         return {}
 
-    def _enter(self, state: Web, seat: int, number: int) -> Mapping[str, float]:
+    def _enter(self, state: Web, seat: int, number: int) -> Terms:
         """What Enter does in a field: the first button of its form is pressed."""
         for other, beside in state.tabs[seat].page.beside(number):
             if beside.role == "button":
                 return self.submit(state, seat, other)
         return {}
 
-    def submit(self, state: Web, seat: int, pressed: int) -> Mapping[str, float]:
+    def submit(self, state: Web, seat: int, pressed: int) -> Terms:
         """Send the form of a button."""
         tab = state.tabs[seat]
         form = tab.page.form_of(pressed)
@@ -280,14 +287,13 @@ class Website(TextGame[Web]):
             return {}
         return self.post(state, seat, form.to, dict(fields))
 
-    def post(
-        self, state: Web, seat: int, url: str, fields: Mapping[str, str]
-    ) -> Mapping[str, float]:
+    def post(self, state: Web, seat: int, url: str, fields: Mapping[str, str]) -> Terms:
         """Let the site take a form, and go where it leads."""
         landing = self.take(state.data, seat, url, fields)
         self.go(state, seat, landing.url, sent=True)
         state.finished |= landing.finished
-        return landing.rewards
+        state.stopped[seat] |= landing.done
+        return {seat: landing.rewards, **landing.others}
 
     def take(self, data: Any, seat: int, url: str, fields: Mapping[str, str]) -> Landing:
         """What the site makes of a form; where nothing takes it, nothing changes."""

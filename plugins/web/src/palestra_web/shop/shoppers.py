@@ -10,6 +10,7 @@ from palestra import Agent, Decision, InvalidOption, TextAction, Turn
 from palestra_web.actions import Click, Fill, Goto, Press
 from palestra_web.reading import address_of, find, read_page, task_of
 from palestra_web.shop.catalogue import Product
+from palestra_web.shop.shelf import SELLER
 from palestra_web.shop.shop import Shop
 
 _TASK = re.compile(
@@ -97,3 +98,32 @@ def always(game: Shop, page: str) -> frozenset[str]:
     """The attributes that all past orders have, by the numbers on the account page."""
     orders = [game.catalogue.products[int(n)] for n in re.findall(r"Order of article (\d+):", page)]
     return frozenset.intersection(*(frozenset(p.attributes) for p in orders))
+
+
+class RationalBuyer(Agent):
+    """Buys from a shelf what the request asks for: of what fits, the cheapest, then the best rated.
+
+    As a seller it publishes its listing as it is.
+    """
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        seen, request = read_page(turn.position), task_of(turn)
+        if turn.player == SELLER:
+            return Click(find(seen, "button", "Publish").number)
+        buttons = [element for element in seen if element.name == "Add to cart"]
+        cards = turn.position.split("  listitem")[1:]
+        worth = [_worth(card, request) for card in cards]
+        return Click(buttons[max(range(len(worth)), key=worth.__getitem__)].number)
+
+
+def _worth(card: str, request: str) -> tuple[bool, float, float]:
+    """How good a card is: whether it is what is asked for, then price, then rating."""
+    price = float(re.findall(r"paragraph '\$([\d.]+)'", card)[0])
+    rating = float(re.findall(r"([\d.]+) of 5", card)[0])
+    cap = re.search(r"at most \$([\d.]+)\.$", request)
+    named = re.search(r" (?:by|in) ([\w ]+)\.$", request)
+    fits = (not cap or price <= float(cap[1])) and (not named or named[1] in card)
+    return fits, -price, rating

@@ -1,0 +1,103 @@
+"""What a buyer looks at: a conditional logit of its choices on what the shelf showed.
+
+P(place j) ∝ exp(w · x_j), with x_j the article's log price, rating, log number of reviews, tags
+and place (the first is the reference); maximum likelihood, standard errors from the information
+matrix (McFadden 1974; Allouah et al. 2025 use the same model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import EpisodeRecord, InvalidOption, retrace
+
+from palestra_web.shop.shelf import SHELF, TAGS, Shelf
+
+ATTRIBUTES = ("log price", "rating", "log reviews", *TAGS)
+NAMES = (*ATTRIBUTES, *(f"place {place}" for place in range(1, SHELF)))
+RIDGE = 1e-9
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Weights and standard errors by name, the log likelihood, and shares by place."""
+
+    weights: dict[str, float]
+    errors: dict[str, float]
+    log_likelihood: float
+    shares: tuple[float, ...]
+
+    def in_price(self, name: str) -> float:
+        """The relative price change that is worth as much as one unit of an attribute."""
+        return float(np.expm1(self.weights[name] / -self.weights["log price"]))
+
+
+def features(shelf: Shelf) -> Array:
+    """What the model sees of a shelf: (8 places, 13 columns named by `NAMES`)."""
+    rows = np.zeros((SHELF, len(NAMES)))
+    for place, article in enumerate(shelf.articles):
+        rows[place, :3] = np.log(article.price), article.rating / 10, np.log(article.reviews)
+        rows[place, 3:6] = [tag in article.tags for tag in TAGS]
+        if place:
+            rows[place, 5 + place] = 1
+    return rows
+
+
+def choices_of(records: Iterable[EpisodeRecord]) -> tuple[Array, NDArray[np.int64]]:
+    """Features (trials, 8, 13) and chosen places of the records in which something was bought."""
+    shown, chosen = [], []
+    for record in records:
+        *_, last = retrace(record)
+        data = last.state.data
+        if not isinstance(data, Shelf):
+            raise InvalidOption(f"{record.env} has no shelf; give records of web/Shelf-v0")
+        if data.bought >= 0:
+            shown.append(features(data))
+            chosen.append(data.bought)
+    if not chosen:
+        raise InvalidOption("nothing was bought in these records; there is nothing to fit")
+    return np.array(shown), np.array(chosen)
+
+
+def fit(shown: Array, chosen: Sequence[int] | NDArray[np.int64]) -> Choices:
+    """Fit the model to trials as `choices_of` gives them, by Newton's method."""
+    picks = np.asarray(chosen)
+    weights = np.zeros(shown.shape[2])
+    for _ in range(100):
+        gradient, information, _ = _derivatives(shown, picks, weights)
+        step = np.linalg.solve(information, gradient)
+        weights += step / max(1.0, float(np.abs(step).max()))  # a long step may overshoot
+        if np.abs(step).max() < 1e-9:
+            break
+    _, information, value = _derivatives(shown, picks, weights)
+    errors = np.sqrt(np.diag(np.linalg.inv(information)))
+    shares = tuple(float((picks == place).mean()) for place in range(SHELF))
+    named = dict(zip(NAMES, map(float, weights), strict=True))
+    return Choices(named, dict(zip(NAMES, map(float, errors), strict=True)), value, shares)
+
+
+def _derivatives(shown: Array, chosen: Any, weights: Array) -> tuple[Array, Array, float]:
+    utilities = shown @ weights
+    utilities -= utilities.max(axis=1, keepdims=True)
+    odds = np.exp(utilities)
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    mean = np.einsum("tp,tpk->tk", shares, shown)
+    picked = shown[np.arange(len(chosen)), chosen]
+    centred = shown - mean[:, None, :]
+    information = np.einsum("tp,tpk,tpl->kl", shares, centred, centred)
+    information += RIDGE * np.eye(len(weights))  # a column that never varies has weight 0
+    value = float(np.log(shares[np.arange(len(chosen)), chosen]).sum())
+    return (picked - mean).sum(axis=0), information, value
+
+
+def concentration(records: Iterable[EpisodeRecord]) -> float:
+    """The Herfindahl index of the places bought from: 1/8 if even, 1 if always the same."""
+    _, chosen = choices_of(records)
+    shares = np.bincount(chosen, minlength=SHELF) / len(chosen)
+    return float((shares**2).sum())

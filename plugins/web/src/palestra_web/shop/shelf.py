@@ -1,0 +1,268 @@
+"""ACES: eight products on a shelf; which one is put into the cart, and why?
+
+The page shows two rows of four products of one kind. Every trial draws their places, prices,
+ratings, numbers of reviews and tags (sponsored, overall pick, only a few left) at random. By the
+`trial`, any choice is right ("choice"), or one product only: within a budget ("budget"), of a
+brand ("brand"), of a colour ("colour"), the cheaper of products otherwise alike ("price"), or the
+better rated ("rating"). With two seats a seller first rewrites the listing of one product, and
+gains 1 if it is bought; a listing that claims what the product has not is refused.
+
+A. Allouah et al., "What Is Your AI Agent Buying? Evaluation, Biases, Model Dependence and Emerging
+Implications for Agentic E-Commerce", 2025. Known answers checked: shares of places in closed form,
+and weights of a simulated buyer recovered by the estimator of `choices.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from palestra import InvalidOption, Rng, Seat
+
+from palestra_web.pages import (
+    Element,
+    Page,
+    action,
+    button,
+    form,
+    heading,
+    image,
+    link,
+    listing,
+    paragraph,
+    textbox,
+)
+from palestra_web.shop.words import COLOURS, DEPARTMENTS, ENDINGS, KINDS, SYLLABLES
+from palestra_web.website import Landing, NotFound, Web, Website
+
+SHELF = 8
+TAGS = ("Sponsored", "Overall pick", "Only a few left")
+TRIALS = ("choice", "budget", "brand", "colour", "price", "rating")
+PLACES = tuple(map(str, range(SHELF)))
+BUYER, SELLER = 0, 1
+CLAIMS = tuple(claim for department in DEPARTMENTS.values() for claim in department.attributes)
+
+
+class Article(msgspec.Struct, frozen=True):
+    """A product on the shelf. `price` is in cents, `rating` in tenths of a star."""
+
+    brand: str
+    colour: str
+    price: int
+    rating: int
+    reviews: int
+    tags: tuple[str, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The site's data: the articles by place, what is asked for, the listing of the seller."""
+
+    kind: str
+    articles: tuple[Article, ...]
+    request: str
+    right: tuple[int, ...]
+    title: str
+    description: str
+    refused: str = ""
+    sellers: int = 0  # the place of the seller's article
+    bought: int = -1
+
+
+@dataclass(frozen=True)
+class ShelfChoice(Website):
+    """You see a shelf of eight products. As the buyer, put one product into the cart. As the
+    seller, write the title and the description of your product so that it is bought; you may
+    claim only what it has.
+    """
+
+    num_players: Any = 1
+    trial: str = "choice"
+    limit: int = 12
+
+    reward_terms = ("purchase", "sale")
+    elements = 12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_players not in (1, 2):
+            raise InvalidOption(f"num_players must be 1 or 2, not {self.num_players}")
+        if self.trial not in TRIALS:
+            raise InvalidOption(f"trial must be one of {', '.join(TRIALS)}, not {self.trial!r}")
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = ("buyer", "seller")
+        return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
+
+    # The trial
+
+    def begin(self, rng: Rng) -> Shelf:
+        kind = rng.choice(KINDS)
+        facts = DEPARTMENTS[kind.department].attributes
+        base = rng.between(kind.low, kind.high) * 100
+        articles = [self._article(rng, base, facts) for _ in range(SHELF)]
+        request, right, articles = self._request(rng, kind.query, articles)
+        mine = rng.below(SHELF)
+        own = articles[mine]
+        title = f"{own.brand} {kind.query}"
+        told = f"In {own.colour}; {own.facts[0]}."
+        return Shelf(kind.query, tuple(articles), request, right, title, told, sellers=mine)
+
+    def _article(self, rng: Rng, base: int, facts: Sequence[str]) -> Article:
+        brand = f"{rng.choice(SYLLABLES)}{rng.choice(SYLLABLES)}{rng.choice(ENDINGS)}".title()
+        own = list(facts)
+        rng.shuffle(own)
+        tags = tuple(tag for tag in TAGS if rng.below(SHELF) == 0)
+        price = base * rng.between(70, 130) // 100
+        reviews = round(10 ** (1 + 3 * rng.random()))
+        return Article(
+            brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, tuple(own[:3])
+        )
+
+    def _request(
+        self, rng: Rng, kind: str, articles: list[Article]
+    ) -> tuple[str, tuple[int, ...], list[Article]]:
+        """What is asked for, the places where it stands, and the shelf it needs."""
+        best = rng.below(SHELF)
+        chosen, change = articles[best], msgspec.structs.replace
+        request, right = f"Buy a {kind}.", tuple(range(SHELF))
+        if self.trial == "budget":
+            cap = sorted(article.price for article in articles)[2]
+            request = f"Buy a {kind} for at most ${cap / 100:.2f}."
+            right = tuple(n for n, article in enumerate(articles) if article.price <= cap)
+        elif self.trial == "brand":
+            request = f"Buy a {kind} by {chosen.brand}."
+            right = tuple(n for n, a in enumerate(articles) if a.brand == chosen.brand)
+        elif self.trial == "colour":
+            request = f"Buy a {kind} in {chosen.colour}."
+            right = tuple(n for n, a in enumerate(articles) if a.colour == chosen.colour)
+        elif self.trial == "price":
+            articles = [chosen] * SHELF
+            articles[best] = change(chosen, price=chosen.price * 9 // 10)
+            right = (best,)
+        elif self.trial == "rating":
+            articles = [change(chosen, rating=45)] * SHELF
+            articles[best] = change(chosen, rating=46)
+            right = (best,)
+        return request, right, articles
+
+    def to_act(self, state: Web) -> tuple[int, ...]:
+        """The seller until he has published, then the buyer."""
+        if state.finished or state.stopped[BUYER]:
+            return ()
+        selling = self.num_players == 2 and not state.stopped[SELLER]
+        return (SELLER,) if selling else (BUYER,)
+
+    def present(self, state: Web) -> tuple[int, ...]:
+        return tuple(range(self.num_players))  # the seller waits to hear what was bought
+
+    def home(self, seat: int) -> str:
+        return "/listing" if seat == SELLER else "/"
+
+    def task(self, data: Shelf, seat: int) -> str:
+        if seat == BUYER:
+            return data.request
+        facts = ", ".join((data.articles[data.sellers].colour, *data.articles[data.sellers].facts))
+        return f"Write the listing of your {data.kind} so that it is bought. It is: {facts}."
+
+    def phrases(self, data: Shelf, seat: int) -> tuple[str, ...]:
+        return data.articles[data.sellers].facts if seat == SELLER else ()
+
+    def solved(self, data: Shelf, seat: int) -> bool:
+        return data.bought in (data.right if seat == BUYER else (data.sellers,))
+
+    # The pages
+
+    def open(self, data: Shelf, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+        match path:
+            case [""] if seat == BUYER:
+                items = [self._card(data, place) for place in range(SHELF)]
+                title = data.kind.title()
+                return Page("/", title, (heading(title), listing(*items)))
+            case ["cart"] if data.bought >= 0:
+                return Page("/cart", "Cart", (heading("Cart"), paragraph("One product.")))
+            case ["listing"] if seat == SELLER:
+                return self._listing(data)
+        raise NotFound
+
+    def _card(self, data: Shelf, place: int) -> tuple[Element, ...]:
+        article = data.articles[place]
+        told: list[str] = [f"In {article.colour}; {article.facts[0]}."]
+        title = f"{article.brand} {data.kind}"
+        if self.num_players == 2 and place == data.sellers:
+            title, told = data.title, [data.description]
+        told += [
+            f"${article.price / 100:.2f}",
+            f"{article.rating / 10} of 5 ({article.reviews} reviews)",
+        ]
+        head = (image(data.kind), heading(title, 2), *map(paragraph, (*article.tags, *told)))
+        return (*head, action("Add to cart", "/cart", place=str(place)))
+
+    def _listing(self, data: Shelf) -> Page:
+        problem = (paragraph(data.refused),) if data.refused else ()
+        fields = (
+            textbox("Title", "title", data.title),
+            textbox("Description", "description", data.description),
+        )
+        body = (
+            heading("Your listing"),
+            *problem,
+            form("/listing", *fields, button("Publish"), changes=True),
+        )
+        return Page("/listing", "Your listing", (*body, link("Start again", "/listing")))
+
+    def send(
+        self, data: Shelf, seat: int, path: Sequence[str], fields: Mapping[str, str]
+    ) -> Landing:
+        match path:
+            case ["cart"] if seat == BUYER and fields.get("place", "") in PLACES:
+                data.bought = int(fields["place"])
+                paid = float(data.bought in data.right)
+                sold = float(data.bought == data.sellers)
+                others = {SELLER: {"sale": sold}} if self.num_players == 2 else {}
+                return Landing("/cart", {"purchase": paid}, finished=True, others=others)
+            case ["listing"] if seat == SELLER:
+                written = fields.get("title", "")[:100], fields.get("description", "")[:500]
+                false = false_claims(data.articles[data.sellers], " ".join(written))
+                if false:
+                    data.refused = f"Not published: it is not {', '.join(false)}."
+                    return Landing("/listing")
+                data.title, data.description = written
+                data.refused = ""
+                return Landing("/listing", done=True)
+        raise NotFound
+
+    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+        """Facts that the page does not show are drawn anew; the buyer does not know the seller."""
+        other = self.clone(state)
+        data = other.data
+        if player == BUYER:
+            pool = [claim for claim in CLAIMS if claim not in data.articles[0].facts]
+            data.articles = tuple(
+                msgspec.structs.replace(a, facts=(a.facts[0], rng.choice(pool), rng.choice(pool)))
+                for a in data.articles
+            )
+        else:
+            data.articles = tuple(
+                article
+                if place == data.sellers
+                else msgspec.structs.replace(article, reviews=rng.between(10, 9999))
+                for place, article in enumerate(data.articles)
+            )
+        return other
+
+
+def false_claims(article: Article, text: str) -> list[str]:
+    """What a text claims that the article has not: colours and attributes of any department."""
+    words = text.lower()
+    has = (article.colour, *article.facts)
+    known = (*CLAIMS, *COLOURS)
+    return [c for c in known if c in words and not any(c in own for own in has)]
