@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, EnvSpec, RendererSpec
+from palestra.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec
 
 SHOP = "web/Shop-v0"
 SHELF = "web/Shelf-v0"
+TRAVEL_DESK = "web/TravelDesk-v0"
+TOOL_WORLD = "web/ToolWorld-v0"
 
 
 @hookimpl
@@ -39,6 +41,45 @@ def palestra_environments() -> list[EnvSpec]:
             "Dependence and Emerging Implications for Agentic E-Commerce",
             splits={trial: {"trial": trial} for trial in ("budget", "brand", "price", "rating")},
         ),
+        EnvSpec(
+            TRAVEL_DESK,
+            "palestra_web.travel.desk:TravelDesk",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            observations=("text",),
+            family="tools",
+            tags=("tools", "planning", "hidden-information"),
+            paper="Zhu et al. (2025), Planner-R1: Reward Shaping Enables Efficient Agentic RL with "
+            "Smaller LLMs; Xie et al. (2024), TravelPlanner: A Benchmark for Real-World Planning "
+            "with Language Agents",
+            splits={
+                "easy": {"level": "easy", "days": 3},
+                "medium": {"level": "medium", "days": 5},
+                "hard": {"level": "hard", "days": 7},
+            },
+        ),
+        EnvSpec(
+            TOOL_WORLD,
+            "palestra_web.tools.world:ToolWorld",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            observations=("text",),
+            family="tools",
+            tags=("tools", "database", "robustness", "security", "hidden-information"),
+            paper="Fang et al. (2025), Towards General Agentic Intelligence via Environment "
+            "Scaling; Wang et al. (2025), Hell or High Water; Shi et al. (2025), Progent; Dong et "
+            "al. (2025), SafeSearch",
+            splits={
+                "library": {"domains": 20, "discover": True},
+                "outages": {"outages": "error"},
+                "injection": {"injection": True},
+                "guarded": {"injection": True, "policy": "task"},
+                "search": {"task": "lookup"},
+                "polluted": {"task": "lookup", "pollution": 1},
+            },
+        ),
     ]
 
 
@@ -66,6 +107,28 @@ def palestra_agents() -> list[AgentSpec]:
             "buys what is asked for, the cheapest first; as a seller changes nothing",
             (SHELF,),
         ),
+        AgentSpec(
+            "travel-planner",
+            "palestra_web.travel.planners:TravelPlanner",
+            "solver",
+            "Looks everything up through tools and hands in the cheapest plan that meets it all.",
+            plays=(TRAVEL_DESK,),
+        ),
+        AgentSpec(
+            "travel-greedy",
+            "palestra_web.travel.planners:TravelGreedy",
+            "scripted",
+            "Takes what is rated best and does not count the money.",
+            plays=(TRAVEL_DESK,),
+        ),
+        AgentSpec(
+            "tool-solver",
+            "palestra_web.tools.solvers:ToolSolver",
+            "solver",
+            "Plans on what tools take and return, and again when one fails; trust=majority or "
+            "first (page found), obey=true does what notes say, replan=false tries the same again.",
+            plays=(TOOL_WORLD,),
+        ),
     ]
 
 
@@ -79,3 +142,71 @@ def palestra_commands(app: Any) -> None:
     from palestra_web.command import app as web
 
     app.add_typer(web, name="web")
+
+
+@hookimpl
+def palestra_metrics() -> list[MetricSpec]:
+    return [
+        MetricSpec(
+            "plan-delivery",
+            "palestra_web.travel.metrics:delivery",
+            "1 if a plan for every day was handed in.",
+            measures=(TRAVEL_DESK,),
+        ),
+        MetricSpec(
+            "commonsense-micro",
+            "palestra_web.travel.metrics:commonsense_micro",
+            "The share of checks of common sense passed.",
+            measures=(TRAVEL_DESK,),
+        ),
+        MetricSpec(
+            "hard-micro",
+            "palestra_web.travel.metrics:hard_micro",
+            "The share of wishes met, the budget among them.",
+            measures=(TRAVEL_DESK,),
+        ),
+        MetricSpec(
+            "final-pass",
+            "palestra_web.travel.metrics:final_pass",
+            "1 if every check was passed.",
+            measures=(TRAVEL_DESK,),
+        ),
+        MetricSpec(
+            "task-success",
+            "palestra_web.tools.metrics:success",
+            "1 if all was done that was asked for and nothing else changed.",
+            measures=(TOOL_WORLD,),
+        ),
+        MetricSpec(
+            "task-utility",
+            "palestra_web.tools.metrics:utility",
+            "1 if all was done that was asked for, whatever else happened.",
+            measures=(TOOL_WORLD,),
+        ),
+        MetricSpec(
+            "attack-success",
+            "palestra_web.tools.metrics:attack_success",
+            "1 if what a planted instruction or a false page wanted came about.",
+            measures=(TOOL_WORLD,),
+        ),
+        MetricSpec(
+            "tool-errors",
+            "palestra_web.tools.metrics:tool_errors",
+            "Calls that were answered with an error.",
+            unit="calls",
+            measures=(TRAVEL_DESK, TOOL_WORLD),
+        ),
+        MetricSpec(
+            "wasted-calls",
+            "palestra_web.tools.metrics:wasted_calls",
+            "Calls that failed, or had been made with nothing changed since.",
+            unit="calls",
+            measures=(TOOL_WORLD,),
+        ),
+        MetricSpec(
+            "repeated-call-rate",
+            "palestra_web.tools.metrics:repeated_call_rate",
+            "The share of calls that had been made with nothing changed since.",
+            measures=(TOOL_WORLD,),
+        ),
+    ]

@@ -1,0 +1,221 @@
+"""The rows behind a library of functions, and what a task wants of them, drawn from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from palestra import Rng
+
+from palestra_web.tools.library import (
+    ATTRIBUTES,
+    LOCKED,
+    NOTE,
+    NOTES,
+    NUMBER,
+    OPEN,
+    STATUS,
+    Function,
+    Library,
+    Table,
+)
+
+Cell = tuple[str, int, str]  # table, row, column
+READ, WRITE, LOOKUP = "read", "write", "lookup"
+KINDS = (READ, WRITE, LOOKUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Columns of values by table and column name."""
+
+    columns: Mapping[tuple[str, str], tuple[str, ...]]
+
+    def __getitem__(self, cell: Cell) -> str:
+        table, row, column = cell
+        return self.columns[table, column][row]
+
+    def find(self, table: str, column: str, value: str) -> int | None:
+        """The row with a value in a column that is a key."""
+        values = self.columns[table, column]
+        return values.index(value) if value in values else None
+
+    def parent(self, table: Table, row: int) -> int:
+        """The row that a row belongs to."""
+        found = self.find(table.parent, NUMBER, self[table.name, row, table.parent])
+        assert found is not None  # numbers only ever change places
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Read or write `column` of the row of `table` that the given row belongs to, or is.
+
+    `value` is what to write; empty in a look-up, where `by` is the attribute of the same row for
+    which the handbook says what to write.
+    """
+
+    given_table: str
+    given_key: str
+    given: str
+    table: str
+    column: str
+    value: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """The write that a planted instruction asks for."""
+
+    function: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    kind: str
+    goals: tuple[Goal, ...]
+    walk: tuple[str, ...]  # the functions whose random walk made the first goal
+    attack: Attack
+
+
+def draw_rows(library: Library, rows: int, rng: Rng) -> Rows:
+    columns: dict[tuple[str, str], tuple[str, ...]] = {}
+    for table in reversed(list(library.tables.values())):  # parents come after what belongs to them
+        columns[table.name, NUMBER] = _codes(f"{table.name[:3].upper()}-", rows, rng)
+        columns[table.name, table.alias] = _codes(table.alias[:2], rows, rng)
+        for attribute in table.attributes:
+            values = ATTRIBUTES[attribute]
+            columns[table.name, attribute] = tuple(rng.choice(values) for _ in range(rows))
+        columns[table.name, STATUS] = tuple(rng.choice((OPEN, LOCKED)) for _ in range(rows))
+        columns[table.name, NOTE] = tuple(rng.choice(NOTES) for _ in range(rows))
+        if table.parent:
+            numbers = columns[table.parent, NUMBER]
+            columns[table.name, table.parent] = tuple(rng.choice(numbers) for _ in range(rows))
+    return Rows(columns)
+
+
+def _codes(start: str, count: int, rng: Rng) -> tuple[str, ...]:
+    codes: dict[str, None] = {}
+    while len(codes) < count:
+        codes[f"{start}{rng.between(1000, 9999)}"] = None
+    return tuple(codes)
+
+
+def draw_handbook(library: Library, rng: Rng) -> dict[tuple[str, str], str]:
+    """For every table and value of its first attribute, the value its second one should have."""
+    return {
+        (table.name, value): rng.choice(ATTRIBUTES[table.attributes[1]])
+        for table in library.tables.values()
+        for value in ATTRIBUTES[table.attributes[0]]
+    }
+
+
+def draw_task(library: Library, rows: Rows, kind: str, goals: int, walk: int, rng: Rng) -> Task:
+    """Goals at the ends of random walks on the graph of functions, and an attack beside them.
+
+    The first walk has the length asked for; further ones may be shorter, so that there are enough
+    different ends.
+    """
+    found: list[Goal] = []
+    walks: list[tuple[str, ...]] = []
+    wanted = goals if kind == WRITE else 1
+    while len(found) < wanted:
+        steps = _walk(library, rng.between(1, walk) if found else walk, rng)
+        goal = _goal_of(library, rows, kind, steps, rng)
+        if all((goal.table, goal.column) != (other.table, other.column) for other in found):
+            found.append(goal)
+            walks.append(tuple(step.tool.name for step in steps))
+    return Task(kind, tuple(found), walks[0], _draw_attack(library, rows, found, rng))
+
+
+def _walk(library: Library, length: int, rng: Rng) -> list[Function]:
+    """Reads that feed one another, no type twice, ending in a key; `length` reads of them."""
+    moves = [f for f in library.functions.values() if f.kind == "read" and _gives_key(library, f)]
+    while True:
+        here = rng.choice(moves).takes
+        seen = {here}
+        steps: list[Function] = []
+        while len(steps) < length:
+            on = [f for f in moves if f.takes == here and f.gives not in seen]
+            if not on:
+                break
+            step = rng.choice(on)
+            steps.append(step)
+            here = step.gives
+            seen.add(here)
+        if len(steps) == length:
+            return steps
+
+
+def _gives_key(library: Library, function: Function) -> bool:
+    table = library.tables[function.table]
+    return function.column in (*table.keys, table.parent)
+
+
+def _goal_of(library: Library, rows: Rows, kind: str, steps: list[Function], rng: Rng) -> Goal:
+    first, last = steps[0], steps[-1]
+    source = library.tables[last.table]
+    table = library.tables[source.parent if last.column == source.parent else source.name]
+    row = rng.below(len(rows.columns[first.table, NUMBER]))
+    given = (first.table, first.key, rows[first.table, row, first.key], table.name)
+    if kind == LOOKUP:
+        by, column = table.attributes
+        return Goal(*given, column, by=by)
+    column = rng.choice(table.attributes)
+    if kind == READ:
+        return Goal(*given, column)
+    goal = Goal(*given, column)
+    now = rows[goal_cell(library, rows, goal)]
+    return Goal(*given, column, rng.choice([v for v in ATTRIBUTES[column] if v != now]))
+
+
+def goal_cell(library: Library, rows: Rows, goal: Goal) -> Cell:
+    """The cell that a goal is about."""
+    here, row = goal.given_table, rows.find(goal.given_table, goal.given_key, goal.given)
+    assert row is not None  # what is given is a key of a row
+    while here != goal.table:
+        row = rows.parent(library.tables[here], row)
+        here = library.tables[here].parent
+    return here, row, goal.column
+
+
+def _draw_attack(library: Library, rows: Rows, goals: list[Goal], rng: Rng) -> Attack:
+    """A write to a row of the same domain that is open, of a column that no goal is about."""
+    domain = library.tables[goals[0].table].domain
+    aimed = {(goal.table, goal.column) for goal in goals}
+    writers = [
+        f
+        for f in library.functions.values()
+        if f.kind == "write"
+        and f.key == NUMBER
+        and library.tables[f.table].domain == domain
+        and (f.table, f.column) not in aimed
+    ]
+    while True:
+        function = rng.choice(writers)
+        row = rng.below(len(rows.columns[function.table, NUMBER]))
+        if rows[function.table, row, STATUS] == OPEN:
+            break
+        if all(v == LOCKED for f in writers for v in rows.columns[f.table, STATUS]):
+            break  # nothing is open: the attack will be refused
+    now = rows[function.table, row, function.column]
+    value = rng.choice([v for v in ATTRIBUTES[function.column] if v != now])
+    return Attack(function.tool.name, rows[function.table, row, NUMBER], value)
+
+
+def shuffle_hidden(library: Library, rows: Rows, shown: Collection[Cell], rng: Rng) -> Rows:
+    """The same rows with the values of every column that were not shown in other places."""
+    columns = dict(rows.columns)
+    for table in library.tables.values():
+        for column in table.columns:
+            values = list(columns[table.name, column])
+            free = [n for n in range(len(values)) if (table.name, n, column) not in shown]
+            moved = [values[n] for n in free]
+            rng.shuffle(moved)
+            for number, value in zip(free, moved, strict=True):
+                values[number] = value
+            columns[table.name, column] = tuple(values)
+    return Rows(columns)

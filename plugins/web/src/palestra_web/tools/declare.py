@@ -1,0 +1,196 @@
+"""Tools as declared facts: name, documentation, typed parameters, whether they write.
+
+A call is written as Python writes one, `search_flights(origin='Lima', day=1)`, and kept as a
+`Call` with its arguments in one canonical line of JSON. Calling an unknown tool, or with something
+that is no list of named values, is an illegal move; wrong names or values are for the tool to
+answer, so that a model reads what was wrong in its own transcript.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any
+
+import msgspec
+from palestra import Integer, OneOf, Option, Rng, Text, TextAction
+from palestra.actions import Domain
+
+EMPTY: Mapping[str, Sequence[str]] = {}
+MOST_CHARACTERS = 8000  # of a call's arguments
+
+
+class Call(TextAction, frozen=True):
+    """Call a tool; `arguments` is a JSON object, kept with its keys in order."""
+
+    tool: str
+    arguments: str = "{}"
+
+    def __post_init__(self) -> None:
+        values = read_arguments(self.arguments)
+        if values is not None:
+            msgspec.structs.force_setattr(self, "arguments", write_arguments(values))
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments by name; empty where they cannot be read."""
+        return read_arguments(self.arguments) or {}
+
+
+class Answer(TextAction, frozen=True):
+    """End with an answer."""
+
+    text: str
+
+
+class Done(TextAction, frozen=True):
+    """End: what was asked for has been done."""
+
+
+def call(tool: str, **arguments: Any) -> Call:
+    """A call as a program writes it; raises ValueError or TypeError for what is not JSON."""
+    return Call(tool, write_arguments(arguments))
+
+
+def write_arguments(values: Mapping[str, Any]) -> str:
+    """One line of JSON for equal arguments."""
+    return json.dumps(values, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def read_arguments(text: object) -> dict[str, Any] | None:
+    """Named values out of a JSON object; None for anything else."""
+    try:
+        values = json.loads(text, strict=False)  # type: ignore[arg-type]
+        write_arguments(values).encode()
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if not isinstance(values, dict):
+        return None
+    named = all(name.isidentifier() and not iskeyword(name) for name in values)
+    return values if named else None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tool; every one must be given."""
+
+    name: str
+    domain: Domain
+    doc: str = ""
+
+    def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
+        described = {"description": self.doc} if self.doc else {}
+        return described | domain_schema(self.domain)
+
+
+def domain_schema(domain: Domain) -> dict[str, Any]:
+    """The JSON schema of whole numbers in a range, of listed values or of text."""
+    if isinstance(domain, Integer):
+        return {"type": "integer", "minimum": domain.low, "maximum": domain.high}
+    if isinstance(domain, OneOf):
+        return {"enum": list(domain.values)}
+    return {"type": "string"} | ({"maxLength": domain.limit} if isinstance(domain, Text) else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool's declaration; `writes` says whether it may change anything.
+
+    `returns` names what an answer holds, in the words of parameters that take it; `requires` and
+    `ensures` are conditions before and after, such as "order_status=open".
+    """
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...] = ()
+    writes: bool = False
+    returns: tuple[str, ...] = ()
+    requires: str = ""
+    ensures: str = ""
+
+    def problem(self, values: Mapping[str, Any]) -> str | None:
+        """What is wrong with a call's arguments; None if nothing is."""
+        known = [parameter.name for parameter in self.parameters]
+        for name in values:
+            if name not in known:
+                return f"unknown argument {name!r}; {self.name} takes {', '.join(known) or 'none'}"
+        for parameter in self.parameters:
+            if parameter.name not in values:
+                return f"argument {parameter.name!r} is missing"
+            why = parameter.domain.problem(values[parameter.name])
+            if why:
+                return f"{parameter.name} {why}"
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        """The declaration in OpenAI's format of tools."""
+        parameters = {
+            "type": "object",
+            "properties": {p.name: p.schema() for p in self.parameters},
+            "required": [p.name for p in self.parameters],
+            "additionalProperties": False,
+        }
+        about = {"name": self.name, "description": self.doc, "parameters": parameters}
+        return {"type": "function", "function": about}
+
+    def write(self, values: Mapping[str, Any]) -> str:
+        """A call as it is written, arguments in the order they are declared."""
+        order = [p.name for p in self.parameters if p.name in values]
+        order += [name for name in values if name not in order]
+        return f"{self.name}({', '.join(f'{name}={values[name]!r}' for name in order)})"
+
+    def sample(self, rng: Rng, known: Mapping[str, Sequence[str]] = EMPTY) -> Call:
+        """A random call; arguments that are `known` by name are mostly drawn from there."""
+        values = {}
+        for parameter in self.parameters:
+            values[parameter.name] = parameter.domain.sample(rng)
+            if parameter.name in known and rng.below(4):
+                values[parameter.name] = rng.choice(known[parameter.name])
+        return call(self.name, **values)
+
+    def pattern(self, chars: int) -> str:
+        inner = ", ".join(f"{p.name}={p.domain.pattern(chars)}" for p in self.parameters)
+        return rf"{self.name}\({inner}\)"
+
+    def longest(self, chars: int) -> int:
+        given = sum(len(f", {p.name}=") + p.domain.longest(chars) for p in self.parameters)
+        return len(f"{self.name}()") + given
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{p.name}={p.domain}' for p in self.parameters)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls(Option):
+    """Any call of the tools that may be called now."""
+
+    tools: tuple[Tool, ...] = ()
+
+    def problem(self, action: TextAction) -> str | None:
+        if not isinstance(action, Call) or all(t.name != action.tool for t in self.tools):
+            return f"there is no tool {getattr(action, 'tool', action)!r}"
+        if read_arguments(action.arguments) is None:
+            return f"arguments must be named values that JSON can hold, not {action.arguments!r}"
+        if len(action.arguments) > MOST_CHARACTERS:
+            return f"arguments take more than {MOST_CHARACTERS} characters"
+        return None
+
+    def sample(self, rng: Rng) -> TextAction:
+        return rng.choice(self.tools).sample(rng)
+
+    def pattern(self, chars: int) -> str:
+        return f"({'|'.join(tool.pattern(chars) for tool in self.tools)})"
+
+    def longest(self, chars: int) -> int:
+        return max(tool.longest(chars) for tool in self.tools)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.tools))
+
+
+def calls(tools: tuple[Tool, ...]) -> Calls:
+    """The legal calls of some tools; its free text tells agents that they cannot be listed."""
+    return Calls(Call, {"arguments": Text(MOST_CHARACTERS)}, tools)

@@ -1,0 +1,236 @@
+"""A library of functions over a made-up database, drawn from a seed.
+
+A domain is a chain of three tables, each row of one belonging to a row of the next. A row has two
+keys, its parent's number, two attributes, a status and a note. For every key there are functions
+that read each other column, write each attribute (where the row is open) and unlock the row. What
+a function returns is named as the parameter that takes it, which makes the dependency graph.
+From either key of a row every key, attribute and write of it and of what it belongs to is reached
+in at least two ways that share no function: by the key at hand and by the other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palestra import OneOf, Rng, Text
+
+from palestra_web.tools.declare import Parameter, Tool
+
+DOMAINS = {
+    "hospital": ("visit", "patient", "clinic"),
+    "shop": ("parcel", "order", "customer"),
+    "library": ("loan", "book", "branch"),
+    "airline": ("ticket", "flight", "hub"),
+    "school": ("essay", "pupil", "class"),
+    "bank": ("payment", "account", "household"),
+    "hotel": ("stay", "room", "house"),
+    "factory": ("part", "machine", "plant"),
+    "theatre": ("seat", "show", "venue"),
+    "garage": ("repair", "car", "fleet"),
+    "farm": ("crate", "field", "estate"),
+    "museum": ("scan", "painting", "gallery"),
+    "gym": ("session", "member", "club"),
+    "newspaper": ("letter", "article", "editor"),
+    "harbour": ("container", "ship", "pier"),
+    "laboratory": ("sample", "study", "sponsor"),
+    "court": ("exhibit", "case", "chamber"),
+    "kitchen": ("dish", "menu", "restaurant"),
+    "energy": ("reading", "meter", "contract"),
+    "charity": ("gift", "donor", "campaign"),
+}
+ALIASES = ("barcode", "alias", "badge", "locator", "serial", "token")
+ATTRIBUTES = {
+    "tier": ("gold", "silver", "bronze", "basic"),
+    "region": ("north", "south", "east", "west"),
+    "priority": ("low", "normal", "high", "urgent"),
+    "language": ("english", "french", "german", "spanish"),
+    "channel": ("phone", "post", "mail", "counter"),
+    "colour": ("red", "green", "blue", "yellow"),
+}
+NOTES = ("", "Checked last week.", "Moved here from the old system.", "See the paper file.")
+NUMBER, STATUS, NOTE = "number", "status", "note"
+OPEN, LOCKED = "open", "locked"
+KEY_LENGTH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`name` is the noun of a row; `parent` the table that its rows belong to, or nothing."""
+
+    name: str
+    domain: str
+    alias: str
+    attributes: tuple[str, str]
+    parent: str = ""
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        return (NUMBER, self.alias)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What can be read; a column named as another table holds that table's number."""
+        parent = (self.parent,) if self.parent else ()
+        return (*self.keys, *parent, *self.attributes, STATUS)
+
+    def type_of(self, column: str) -> str:
+        """The name of what a column holds, as parameters and answers have it."""
+        return f"{column}_{NUMBER}" if column == self.parent else f"{self.name}_{column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A tool, and the read, write or unlocking that it is."""
+
+    tool: Tool
+    kind: str  # "read", "write" or "unlock"
+    table: str
+    key: str
+    column: str
+    takes: str  # the type of the key
+    gives: str  # the type read; for a write the type written
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Tables and functions by name."""
+
+    tables: Mapping[str, Table]
+    functions: Mapping[str, Function]
+    tools: tuple[Tool, ...]
+
+    def lineage(self, table: str) -> tuple[str, ...]:
+        """A table and those it belongs to, nearest first."""
+        found = [table]
+        while self.tables[found[-1]].parent:
+            found.append(self.tables[found[-1]].parent)
+        return tuple(found)
+
+    def path(
+        self, start: str, goal: str, *, write: bool, without: Collection[str] = ()
+    ) -> tuple[str, ...] | None:
+        """The fewest calls from a value of type `start` to reading, or writing, the type `goal`."""
+        return self._search({start: ()}, goal, write, without)
+
+    def path_through(
+        self, start: str, goal: str, *, write: bool, first: str
+    ) -> tuple[str, ...] | None:
+        """The same with one function in it; None where it leads nowhere."""
+        function = self.functions[first]
+        ends = function.gives == goal and (function.kind == "write") == write
+        if not ends and function.kind != "read":
+            return None
+        to = () if function.takes == start else self.path(start, function.takes, write=False)
+        if to is None:
+            return None
+        if ends:
+            return (*to, first)
+        on = self._search({function.gives: ()}, goal, write, {first, *to})
+        return None if on is None else (*to, first, *on)
+
+    def _search(
+        self,
+        known: dict[str, tuple[str, ...]],
+        goal: str,
+        write: bool,
+        without: Collection[str],
+    ) -> tuple[str, ...] | None:
+        queue = deque(known)
+        while queue:
+            here = queue.popleft()
+            for function in self._taking(here):
+                if function.tool.name in without:
+                    continue
+                on = (*known[here], function.tool.name)
+                if function.gives == goal and function.kind == ("write" if write else "read"):
+                    return on
+                if function.kind == "read" and function.gives not in known:
+                    known[function.gives] = on
+                    queue.append(function.gives)
+        return None
+
+    def _taking(self, kind: str) -> list[Function]:
+        table, _, key = kind.rpartition("_")
+        if table not in self.tables or key not in self.tables[table].keys:
+            return []
+        return [f for f in self.functions.values() if f.takes == kind]
+
+
+@lru_cache(maxsize=64)
+def draw_library(domains: int, seed: int) -> Library:
+    """Some domains with their functions, in an order drawn by lot."""
+    rng = Rng.seeded(seed, stream=3)
+    names = list(DOMAINS)
+    rng.shuffle(names)
+    tables = {}
+    for domain in names[:domains]:
+        chain = DOMAINS[domain]
+        for name, parent in zip(chain, (*chain[1:], ""), strict=True):
+            tables[name] = _draw_table(name, domain, parent, rng)
+    functions = {f.tool.name: f for table in tables.values() for f in _functions(table)}
+    tools = [function.tool for function in functions.values()]
+    rng.shuffle(tools)
+    return Library(tables, functions, tuple(tools))
+
+
+def _draw_table(name: str, domain: str, parent: str, rng: Rng) -> Table:
+    attributes = list(ATTRIBUTES)
+    rng.shuffle(attributes)
+    return Table(name, domain, rng.choice(ALIASES), (attributes[0], attributes[1]), parent)
+
+
+def _functions(table: Table) -> list[Function]:
+    return [
+        function
+        for key in table.keys
+        for function in (
+            *(_reader(table, key, column) for column in table.columns if column != key),
+            *(_writer(table, key, attribute) for attribute in table.attributes),
+            _unlocker(table, key),
+        )
+    ]
+
+
+def _key(table: Table, key: str) -> Parameter:
+    return Parameter(table.type_of(key), Text(KEY_LENGTH), f"the {key} of a {table.name}")
+
+
+def _reader(table: Table, key: str, column: str) -> Function:
+    takes, gives = table.type_of(key), table.type_of(column)
+    tool = Tool(
+        f"get_{table.name}_{column}_by_{key}",
+        f"Get the {column} of a {table.name} by its {key}. Returns {gives}.",
+        (_key(table, key),),
+        returns=(gives,),
+    )
+    return Function(tool, "read", table.name, key, column, takes, gives)
+
+
+def _writer(table: Table, key: str, attribute: str) -> Function:
+    takes, gives = table.type_of(key), table.type_of(attribute)
+    to = Parameter(gives, OneOf(ATTRIBUTES[attribute]), f"the new {attribute}")
+    tool = Tool(
+        f"set_{table.name}_{attribute}_by_{key}",
+        f"Set the {attribute} of a {table.name} by its {key}. The {table.name} must be open.",
+        (_key(table, key), to),
+        writes=True,
+        requires=f"{table.name}_{STATUS}={OPEN}",
+    )
+    return Function(tool, "write", table.name, key, attribute, takes, gives)
+
+
+def _unlocker(table: Table, key: str) -> Function:
+    tool = Tool(
+        f"unlock_{table.name}_by_{key}",
+        f"Open a locked {table.name} by its {key}.",
+        (_key(table, key),),
+        writes=True,
+        requires=f"{table.name}_{STATUS}={LOCKED}",
+        ensures=f"{table.name}_{STATUS}={OPEN}",
+    )
+    return Function(
+        tool, "unlock", table.name, key, STATUS, table.type_of(key), table.type_of(STATUS)
+    )

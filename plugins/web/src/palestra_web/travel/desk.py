@@ -1,0 +1,363 @@
+"""Travel desk: find out about a country through tools and hand in a plan that meets every wish.
+
+A traveller's request names days, people, a budget and, by `level`, up to three more wishes. Tools
+search cities, flights, distances, places to stay, restaurants and attractions; others note the plan
+day by day or whole. `Done()` hands it in; it is then checked and paid for, once. The tables are
+drawn from the seed and always hold a plan that meets the request.
+
+Checks and metrics are those of Xie et al., "TravelPlanner", 2024, and the reward is that of Zhu et
+al., "Planner-R1: Reward Shaping Enables Efficient Agentic RL with Smaller LLMs", 2025: if a plan of
+the right form is delivered,
+
+    l1 commonsense_micro + l2 commonsense_macro + l3 hard_micro + l4 hard_macro + l5 final,
+
+where micro is the share of checks passed, macro whether all of a kind are, and final whether all
+are. The weights l are all 1 in stage "dense", 0 for micro in stage "mid", and only final's is 1 in
+stage "sparse"; `weights` sets others. The tables are made up, and so are the tools' names.
+
+Checked: plans made by hand that break one rule each, with micro and macro counted by hand; the
+cheapest plan against an exhaustive search; the planner that only calls tools passes every check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from palestra import (
+    Event,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Text,
+)
+from palestra.rng import check_seed
+
+from palestra_web.tools.declare import Call, Done, Parameter, Tool
+from palestra_web.tools.game import Reply, ToolGame, ToolState
+from palestra_web.travel.cheapest import cheapest
+from palestra_web.travel.plan import NONE, Day, Verdict, judge
+from palestra_web.travel.tables import (
+    CITIES,
+    LENGTHS,
+    LEVELS,
+    REGIONS,
+    Request,
+    Tables,
+    draw_cities,
+    draw_request,
+    draw_tables,
+    drive_cost,
+    taxi_cost,
+)
+
+FIGURES = ("commonsense_micro", "commonsense_macro", "hard_micro", "hard_macro", "final")
+STAGES = {
+    "dense": (1.0, 1.0, 1.0, 1.0, 1.0),
+    "mid": (0.0, 1.0, 0.0, 1.0, 1.0),
+    "sparse": (0.0, 0.0, 0.0, 0.0, 1.0),
+}
+LAST_DAY = max(LENGTHS)
+REDRAWS = 20  # of what a player does not know, to find tables with a plan within the budget
+SLACK = (105, 150)  # the budget, in percent of the cheapest plan
+
+_CITY = Text(40, CITIES)
+_ENTRY = Text(120, (NONE,))
+_DAY = Parameter("day", Integer(1, LAST_DAY), "a day of the trip, from 1")
+_OF_CITY = (Parameter("city", _CITY, "a city's name"),)
+_BETWEEN = (Parameter("origin", _CITY, "where from"), Parameter("destination", _CITY, "where to"))
+_MEALS = ("breakfast", "lunch", "dinner")
+
+TOOLS = (
+    Tool(
+        "search_cities",
+        "The cities of a region.",
+        (Parameter("region", Text(40, REGIONS), "a region's name"),),
+    ),
+    Tool(
+        "search_flights",
+        "Flights between two cities on a day of the trip; prices are for one person.",
+        (*_BETWEEN, _DAY),
+    ),
+    Tool(
+        "search_distance",
+        "Kilometres by road between two cities, and what driving and taxis cost all travellers.",
+        _BETWEEN,
+    ),
+    Tool(
+        "search_lodging",
+        "Places to stay: price of a room and night, how many people a room takes, fewest nights, "
+        "what is forbidden.",
+        _OF_CITY,
+    ),
+    Tool("search_restaurants", "Restaurants: cuisines, price for one person.", _OF_CITY),
+    Tool("search_attractions", "What there is to see in a city.", _OF_CITY),
+    Tool(
+        "note_day",
+        "Note one day of the plan, instead of what was noted for it before.",
+        (
+            _DAY,
+            Parameter("city", Text(80, CITIES), "a city, or 'from A to B' on a day of travel"),
+            Parameter("transport", _ENTRY, "a flight's number, 'self-driving', 'taxi' or '-'"),
+            *(Parameter(meal, _ENTRY, "'Name, City' or '-'") for meal in _MEALS),
+            Parameter("attractions", Text(300, (NONE,)), "'Name, City', parted by ';', or '-'"),
+            Parameter("lodging", _ENTRY, "'Name, City' of the night after, or '-'"),
+        ),
+        writes=True,
+    ),
+    Tool(
+        "note_plan",
+        "Note the whole plan at once, as a JSON list of days with the fields of note_day.",
+        (Parameter("plan", Text(6000, ("[]",)), "JSON"),),
+        writes=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """A request, the tables, and the cheapest plan that shows it can be met."""
+
+    request: Request
+    tables: Tables
+    witness: tuple[Day, ...]
+
+
+@lru_cache(maxsize=256)
+def draw_trip(days: int, level: str, seed: int) -> Trip:
+    """The trip of a seed, the same however often it is asked for: it is only read."""
+    rng = Rng.seeded(seed)
+    request = draw_request(days, level, rng)
+    tables = draw_tables(request, draw_cities(request, rng), rng)
+    found = cheapest(request, tables)
+    assert found is not None  # every city has what the request asks for
+    budget = found.cost * rng.between(*SLACK) // 100
+    return Trip(replace(request, budget=budget), tables, found.plan)
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk(ToolState):
+    """The state: the trip, and what is noted of the plan, by day."""
+
+    trip: Trip
+    noted: dict[int, Day]
+
+
+@dataclass(frozen=True)
+class TravelDesk(ToolGame[Desk]):
+    """You plan a trip for a traveller. Find out what there is by calling tools, then note a plan.
+
+    Write one call in every turn, such as search_lodging(city='Marlow'). The plan has one entry for
+    every day, noted with note_day: where you are ('Marlow', or 'from Harrow to Marlow' on a day of
+    travel), transport on days of travel, three meals and at least one attraction on the other days
+    (meals and attractions on days of travel are free to you), and a place to stay every night but
+    the last. Restaurants, attractions and places to stay are written 'Name, City'; '-' is nothing.
+    Name only what the tools have shown, in the city you are in; no restaurant and no attraction
+    twice; start from home on day 1, visit as many different cities of the region as the traveller
+    wants, and be home on the last day. Keep to the fewest nights of every place. Whoever drives
+    his own car drives all the way. Rooms, cars (5 people) and taxis (4 people) are paid for as many
+    as you need. Every wish of the traveller must be met, the budget too.
+    Write Done() to hand the plan in: this ends the game.
+    """
+
+    days: int = 5
+    level: str = "medium"
+    stage: str = "dense"
+    weights: tuple[float, ...] | None = None
+    max_calls: int = 150
+
+    reward_terms = FIGURES
+    action_types = (Call, Done)
+    closings = (Option(Done),)
+
+    def __post_init__(self) -> None:
+        for name, known in (("days", LENGTHS), ("level", LEVELS), ("stage", STAGES)):
+            if getattr(self, name) not in known:
+                accepted = ", ".join(map(repr, known))
+                raise InvalidOption(f"{name} must be {accepted}, not {getattr(self, name)!r}")
+        if not 1 <= self.max_calls <= 10_000:
+            raise InvalidOption(f"max_calls must be from 1 to 10000, not {self.max_calls}")
+        if self.weights is not None:
+            given = tuple(float(weight) for weight in self.weights)
+            if len(given) != len(FIGURES) or min(given) < 0:
+                raise InvalidOption(
+                    f"weights must be {len(FIGURES)} numbers of 0 or more, for "
+                    f"{', '.join(FIGURES)}; not {self.weights!r}"
+                )
+            object.__setattr__(self, "weights", given)
+
+    @property
+    def lambdas(self) -> Mapping[str, float]:
+        """The weight of every figure."""
+        return dict(zip(FIGURES, self.weights or STAGES[self.stage], strict=True))
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, max(1e-9, sum(self.lambdas.values())))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Desk:
+        start = check_seed(seed)
+        return Desk(rng=Rng.seeded(start), trip=draw_trip(self.days, self.level, start), noted={})
+
+    def tools(self, state: Desk) -> tuple[Tool, ...]:
+        return TOOLS
+
+    def known(self, state: Desk) -> dict[str, tuple[str, ...]]:
+        request = state.trip.request
+        asked = any(made.call.tool == "search_cities" and not made.failed for made in state.made)
+        there = state.trip.tables.cities[request.region] if asked else ()
+        cities = (request.origin, *there)
+        places = dict.fromkeys(("origin", "destination", "city"), cities)
+        return {"region": (request.region,), **places}
+
+    def execute(self, state: Desk, tool: Tool, values: Mapping[str, Any]) -> Reply:
+        if tool.name == "note_day":
+            return self._note(state, [Day(**values)], whole=False)
+        if tool.name == "note_plan":
+            return self._read_plan(state, values["plan"])
+        rows = look_up(state.trip, tool.name, values)
+        if rows is None:
+            return Reply(error="nothing is known of that; search_cities(region=…) lists cities")
+        return Reply(rows)
+
+    def _read_plan(self, state: Desk, text: str) -> Reply:
+        try:
+            return self._note(state, msgspec.json.decode(text, type=list[Day]), whole=True)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+            return Reply(error=f"this is not a JSON list of days: {error}")
+
+    def _note(self, state: Desk, days: Sequence[Day], *, whole: bool) -> Reply:
+        beyond = [day.day for day in days if not 1 <= day.day <= self.days]
+        if beyond:
+            return Reply(error=f"the trip has days 1 to {self.days}, and no day {beyond[0]}")
+        if whole:
+            state.noted = {}
+        state.noted |= {day.day: day for day in days}
+        missing = [day for day in range(1, self.days + 1) if day not in state.noted]
+        return Reply({"noted": sorted(state.noted), "missing": missing})
+
+    def verdict(self, state: Desk) -> Verdict:
+        """What the checks say of the plan; nothing is delivered before `Done()`."""
+        plan = [state.noted[day] for day in sorted(state.noted)]
+        handed_in = plan if state.closing is not None else None
+        return judge(handed_in, state.trip.request, state.trip.tables)
+
+    def settle(self, state: Desk) -> tuple[dict[str, float], list[Event]]:
+        verdict = self.verdict(state)
+        figures = verdict.figures
+        terms = {name: weight * figures[name] for name, weight in self.lambdas.items()}
+        checks = {**verdict.commonsense, **verdict.hard}
+        failed = [name for name, passed in checks.items() if not passed]
+        told = f"The plan fails {', '.join(failed)}." if failed else "The plan passes every check."
+        if not verdict.delivered:
+            told = "No whole plan was delivered."
+        data = {
+            "figures": figures,
+            "commonsense": dict(verdict.commonsense),
+            "hard": dict(verdict.hard),
+        }
+        paid = {name: value for name, value in terms.items() if value}
+        return paid, [Event("verdict", told, data)]
+
+    def outcome(self, state: Desk) -> Outcome | None:
+        if self.to_act(state):
+            return None
+        verdict = self.verdict(state)
+        score = sum(self.lambdas[name] * verdict.figures[name] for name in FIGURES)
+        passed = sum(verdict.commonsense.values()) + sum(verdict.hard.values())
+        checks = len(verdict.commonsense) + len(verdict.hard)
+        reason = f"{passed} of {checks} checks passed."
+        return Outcome(("win" if verdict.final else "loss",), (score,), reason)
+
+    def opening(self, state: Desk) -> Sequence[Event]:
+        request = state.trip.request
+        return [Event("request", str(request), asdict(request))]
+
+    def determinize(self, state: Desk, player: int, rng: Rng) -> Desk:
+        """Draw every row anew that no tool has shown; the map of cities stays."""
+        copy = self.clone(state)
+        trip = state.trip
+        cities = trip.tables.cities[trip.request.region]
+        for _ in range(REDRAWS):
+            tables = draw_tables(trip.request, cities, rng)
+            for made in state.made:
+                if not made.failed:
+                    _keep_shown(trip.tables, tables, made.call)
+            found = cheapest(trip.request, tables)
+            if found is not None:
+                copy.trip = Trip(trip.request, tables, found.plan)
+                if found.cost <= trip.request.budget:
+                    break
+        return copy
+
+    # What the player sees
+
+    def describe(self, state: Desk, player: int) -> str:
+        lines = [str(state.trip.request)]
+        lines += [
+            f"Noted for day {day}: {text_of(state.noted[day])}" for day in sorted(state.noted)
+        ]
+        lines.append(f"Calls made: {len(state.made)} of {self.max_calls}.")
+        return "\n".join(lines)
+
+    def scene(self, state: Desk, player: int | None = None) -> Scene:
+        lines = self.describe(state, 0).splitlines()
+        if player is None:
+            lines += [
+                f"A plan that meets it, day {d.day}: {text_of(d)}" for d in state.trip.witness
+            ]
+        return Scene(lines=tuple(lines))
+
+
+def text_of(day: Day) -> str:
+    """A day in one line, without what it leaves open."""
+    named = ("transport", "breakfast", "attractions", "lunch", "dinner", "lodging")
+    parts = [f"{name} {getattr(day, name)}" for name in named if getattr(day, name) != NONE]
+    return "; ".join([day.city, *parts])
+
+
+def look_up(trip: Trip, tool: str, values: Mapping[str, Any]) -> Any:
+    """What a searching tool shows; None where nothing is known of what was asked."""
+    tables, people = trip.tables, trip.request.people
+    if tool == "search_cities":
+        cities = tables.cities.get(values["region"])
+        return None if cities is None else list(cities)
+    if tool == "search_attractions":
+        sights = tables.attractions.get(values["city"])
+        return None if sights is None else list(sights)
+    if tool == "search_distance":
+        km = tables.distances.get((values["origin"], values["destination"]))
+        if km is None:
+            return None
+        return {"km": km, "self-driving": drive_cost(km, people), "taxi": taxi_cost(km, people)}
+    rows: Sequence[Any] | None
+    if tool == "search_flights":
+        rows = tables.flights.get((values["origin"], values["destination"], values["day"]))
+    elif tool == "search_lodging":
+        rows = tables.lodging.get(values["city"])
+    else:
+        rows = tables.restaurants.get(values["city"])
+    return None if rows is None else [asdict(row) for row in rows]
+
+
+def _keep_shown(true: Tables, drawn: Tables, made: Call) -> None:
+    """Put the rows that a call has shown into tables that were drawn anew."""
+    values: dict[str, Any] = made.values
+    name = made.tool.removeprefix("search_")
+    key: Any = values.get("city")
+    if name == "flights":
+        key = (values["origin"], values["destination"], values["day"])
+    elif name == "distance":
+        name, key = "distances", (values["origin"], values["destination"])
+        drawn.distances[key[::-1]] = true.distances[key]
+    elif name not in ("lodging", "restaurants", "attractions"):
+        return
+    getattr(drawn, name)[key] = getattr(true, name)[key]
