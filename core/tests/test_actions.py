@@ -103,6 +103,15 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         assert read(text) in GRAMMAR
 
 
+def test_equal_actions_are_written_alike() -> None:
+    """Also where a string equals a default and is another object, as one from a record is."""
+    again = Bid(3, "".join(["cl", "ubs"]))
+    assert again == Bid(3)
+    assert repr(again) == repr(Bid(3)) == "Bid(amount=3)"
+    assert repr(Bid(3, "hearts")) == "Bid(amount=3, suit='hearts')"
+    assert repr(Fold()) == "Fold()"
+
+
 def test_an_action_of_another_kind_is_not_possible_now() -> None:
     only_fold = Grammar((Option(Fold),))
     assert only_fold.problem(Bid(1)) == "Bid is not possible now"

@@ -121,6 +121,72 @@ def test_sustainable_harvesters_survive_at_any_size(players: int) -> None:
     assert list(record.returns) == [12.0 * (50 // players)] * players
 
 
+@pytest.mark.parametrize(
+    ("scenario", "resource", "unit"),
+    [
+        ("fishery", "lake", "tons"),
+        ("pasture", "pasture", "hectares"),
+        ("pollution", "river", "percent"),
+    ],
+)
+def test_scenarios_are_the_same_rules_in_other_words(
+    scenario: str, resource: str, unit: str
+) -> None:
+    agents = ["harvester:policy=fixed,amount=12"] * 5
+    (plain,) = palestra.play("text/Commons-v0", agents=agents)
+    (record,) = palestra.play("text/Commons-v0", agents=agents, scenario=scenario)
+    assert record.returns == plain.returns
+    episode = Episode(Commons(scenario=scenario, universalise=True), 0)
+    told = episode.game.rules(0) + episode.prompt(0) + record.outcome.reason
+    assert resource in told
+    assert unit in told
+    others = {"lake", "pasture", "river", "fish", "flock", "pallet"} - {resource}
+    words = {"fishery": "fish", "pasture": "flock", "pollution": "pallet"}
+    assert not any(word in told.lower() for word in others - {words[scenario]})
+
+
+def stocks(taken: list[list[int]], *, capacity: int = 100, collapse: int = 5) -> list[int]:
+    """The stock before every harvest, by the recursion s' = min(capacity, 2 (s - taken))."""
+    found = [capacity]
+    for amounts in taken:
+        left = found[-1] - sum(amounts)
+        if left < collapse:
+            break
+        found.append(min(capacity, 2 * left))
+    return found
+
+
+@pytest.mark.parametrize(("joins", "greed"), [(3, 60), (3, 20), (1, 11), (6, 2)])
+def test_a_newcomer_joins_late_and_the_stock_follows_the_recursion(joins: int, greed: int) -> None:
+    agents = ["harvester:policy=fixed,amount=12"] * 4 + [f"harvester:policy=fixed,amount={greed}"]
+    (record,) = palestra.play("text/Commons-v0", agents=agents, newcomer=joins)
+    taken = [[12] * 4 + [greed * (number >= joins)] for number in range(12)]
+    expected = stocks(taken)
+    seen = [event.data["stock"] for event in record.events if event.kind in ("stock", "regrowth")]
+    assert seen == expected[: len(seen)]
+    caught = [event.data["caught"] for event in record.events if event.kind == "catch"]
+    assert len(caught) == min(len(expected), 12)
+    assert all(catch[4] == 0 for catch in caught[:joins])
+    assert sum(event.kind == "newcomer" for event in record.events) == 1
+
+
+def test_who_is_still_to_come_is_not_asked() -> None:
+    episode = Episode(Commons(num_players=3, newcomer=1, utterances=4), 0)
+    assert episode.to_act == (0, 1)
+    episode.act({0: Harvest(1), 1: Harvest(1)})
+    speakers = set()
+    while len(episode.to_act) == 1:
+        speakers.add(episode.to_act[0])
+        episode.act({episode.to_act[0]: Pass()})
+    assert speakers == {0, 1}
+    assert episode.to_act == (0, 1, 2)
+
+
+def test_sustainable_harvesters_make_room_for_a_newcomer() -> None:
+    (record,) = palestra.play("text/Commons-v0", agents=["harvester"] * 5, newcomer=4)
+    assert list(record.returns) == [4 * 12 + 8 * 10] * 4 + [8 * 10]
+
+
 def test_gini_of_known_distributions() -> None:
     assert gini([1, 1, 1, 1]) == pytest.approx(0)
     assert gini([0, 0, 0, 1]) == pytest.approx(3 / 4)
@@ -134,6 +200,8 @@ def test_gini_of_known_distributions() -> None:
         ({"num_players": 1}, "num_players"),
         ({"allocation": "fair"}, "pro-rata"),
         ({"rounds": 0}, "rounds"),
+        ({"scenario": "mine"}, "fishery, pasture, pollution"),
+        ({"newcomer": 12}, "newcomer"),
     ],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, object], word: str) -> None:

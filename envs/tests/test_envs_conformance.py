@@ -6,6 +6,12 @@ test_conformance = conformance(
     "palestra_envs",
     variants={
         "grid/Foraging-v0": {"sight": 2, "num_players": 3},
-        "text/Commons-v0": {"num_players": 3, "allocation": "pro-rata", "universalise": True},
+        "text/Commons-v0": {
+            "num_players": 3,
+            "allocation": "pro-rata",
+            "universalise": True,
+            "scenario": "pasture",
+            "newcomer": 2,
+        },
     },
 )

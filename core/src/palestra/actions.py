@@ -19,8 +19,23 @@ from palestra.errors import InvalidAction
 from palestra.rng import Rng
 
 
-class TextAction(msgspec.Struct, frozen=True, tag=True, repr_omit_defaults=True):
+class TextAction(msgspec.Struct, frozen=True, tag=True):
     """Base of every typed action; subclasses list their fields."""
+
+    def __repr__(self) -> str:
+        """The call that makes it, without fields that equal their defaults.
+
+        msgspec's own form leaves out a default string only if it is the very same object, which it
+        is not in a replay, so that equal actions would be written differently.
+        """
+        names, defaults = self.__struct_fields__, self.__struct_defaults__
+        required = len(names) - len(defaults)
+        shown = []
+        for place, name in enumerate(names):
+            value = getattr(self, name)
+            if place < required or value != defaults[place - required]:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,11 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("commons", "social-dilemma", "messages"),
             paper="Piatti et al. (2024), Cooperate or Collapse: Emergence of Sustainable "
             "Cooperation in a Society of LLM Agents",
+            splits={
+                "pasture": {"scenario": "pasture"},
+                "pollution": {"scenario": "pollution"},
+                "newcomer": {"newcomer": 3},
+            },
         ),
         EnvSpec(
             "text/CollaborationMaze-v0",

@@ -1,12 +1,16 @@
-"""A shared fishery: harvest in secret, then talk, and the lake regrows what was left.
+"""A shared resource: harvest in secret, then talk, and what was left regrows.
 
-In every round all players name, at once and sealed, how much they catch. Catches are dealt out
-(at random, or in proportion, if more was asked for than there is), everybody learns who caught
-what, and the players talk in turn. Then the stock that was left doubles, up to the lake's
-capacity. When fewer than `collapse` tons are left after a harvest the lake is dead and the game
-ends. After Piatti et al., "Cooperate or Collapse: Emergence of Sustainable Cooperation in a
-Society of LLM Agents" (GovSim), 2024. If five players catch 10 of 100 each in every round, all
-twelve rounds are played and everybody has 120.
+In every round all players name, at once and sealed, how much they take. What they take is dealt
+out (at random, or in proportion, if more was asked for than there is), everybody learns who took
+what, and the players talk in turn. Then the stock that was left doubles, up to the capacity. When
+less than `collapse` is left after a harvest the resource is dead and the game ends. After Piatti
+et al., "Cooperate or Collapse: Emergence of Sustainable Cooperation in a Society of LLM Agents"
+(GovSim), 2024, with its three scenarios, which are the same rules in other words: fish of a lake,
+grass of a pasture, and the clean water that a river has left. With `newcomer` the last player joins
+after so many rounds, and is neither asked nor paid before.
+
+If five players take 10 of 100 each in every round, all twelve rounds are played and everybody has
+120. Whatever is taken, the stock s follows s' = min(capacity, 2 (s - sum of what is taken)).
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -42,8 +46,41 @@ EVERYBODY = "everybody"
 ALLOCATIONS = ("random", "pro-rata")
 
 
+class Scenario(NamedTuple):
+    """The words of a scenario; `intro` is the first paragraph of its rules."""
+
+    resource: str
+    unit: str
+    takes: str
+    taken: str
+    intro: str
+
+
+SCENARIOS = {
+    "fishery": Scenario(
+        "lake", "tons", "catches", "Caught", "You fish a lake. An amount is a catch in tons."
+    ),
+    "pasture": Scenario(
+        "pasture",
+        "hectares of grass",
+        "grazes",
+        "Grazed",
+        "You are a herdsman. An amount is a number of flocks, each of which eats one hectare of "
+        "grass of the common pasture.",
+    ),
+    "pollution": Scenario(
+        "river",
+        "percent of clean water",
+        "pollutes",
+        "Polluted",
+        "You own a factory on a river. An amount is a number of pallets you produce, each of which "
+        "pollutes one percent of the river.",
+    ),
+}
+
+
 class Harvest(TextAction, frozen=True):
-    """Catch this many tons."""
+    """Take this much: tons of fish, flocks that graze, pallets that pollute."""
 
     amount: int
 
@@ -69,7 +106,7 @@ LINES = (
 
 @dataclass(slots=True)
 class Lake:
-    """The state: what swims, who has caught what, and whose turn it is to speak."""
+    """The state: what is left, who has taken what, and whose turn it is to speak."""
 
     rng: Rng
     stock: int
@@ -83,13 +120,13 @@ class Lake:
 
 @dataclass(frozen=True)
 class Commons(TextGame[Lake]):
-    """You fish a lake together with others. What is left after a harvest doubles, up to a limit.
+    """You and others live on something that regrows: what is left doubles, up to a limit.
 
-    Each round everybody secretly names a catch: write Harvest(amount=10). Then all catches are
-    told and the players talk in turn: write Say(text='Let us all take less.') to everybody, or
-    Say(text='Can I trust you?', to='player_2') to one player only, or Pass() to say nothing.
-    If too little is left after a harvest the lake dies and the game is over. You are paid one
-    point for every ton you catch.
+    Each round everybody secretly names an amount to take: write Harvest(amount=10). Then all
+    amounts are told and the players talk in turn: write Say(text='Let us all take less.') to
+    everybody, or Say(text='Can I trust you?', to='player_2') to one player only, or Pass() to say
+    nothing. If too little is left after a harvest it dies and the game is over. You are paid one
+    point for every unit you take.
     """
 
     num_players: int = 5
@@ -101,6 +138,8 @@ class Commons(TextGame[Lake]):
     allocation: str = "random"
     universalise: bool = False
     message_limit: int = 300
+    scenario: str = "fishery"
+    newcomer: int = 0
 
     order = "phased"
     payoffs = "general"
@@ -117,6 +156,19 @@ class Commons(TextGame[Lake]):
             )
         if min(self.rounds, self.capacity, self.utterances) < 1 or self.collapse < 0:
             raise InvalidOption("rounds, capacity and utterances must be positive, collapse >= 0")
+        if self.scenario not in SCENARIOS:
+            raise InvalidOption(
+                f"scenario must be one of {', '.join(SCENARIOS)}, not {self.scenario!r}"
+            )
+        if not 0 <= self.newcomer < self.rounds:
+            raise InvalidOption(
+                f"newcomer must be 0, for none, or the number of rounds before the last player "
+                f"joins, less than {self.rounds}; not {self.newcomer}"
+            )
+
+    @property
+    def words(self) -> Scenario:
+        return SCENARIOS[self.scenario]
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -135,9 +187,15 @@ class Commons(TextGame[Lake]):
     def to_act(self, state: Lake) -> tuple[int, ...]:
         if state.ended:
             return ()
+        members = self.members(state)
         if state.talking:
-            return ((state.round + state.spoken) % self.num_players,)
-        return tuple(range(self.num_players))
+            return ((state.round + state.spoken) % members,)
+        return tuple(range(members))
+
+    def members(self, state: Lake) -> int:
+        """How many take part now: all but a newcomer who is still to come."""
+        waiting = self.newcomer and state.round < self.newcomer + state.talking
+        return self.num_players - bool(waiting)
 
     def legal(self, state: Lake, player: int) -> Grammar:
         if not state.talking:
@@ -148,7 +206,7 @@ class Commons(TextGame[Lake]):
         if state.talking:
             events = self._speak(state, actions)
             return Step(events=events)
-        asked = [actions[player].amount for player in range(self.num_players)]
+        asked = [actions[p].amount if p in actions else 0 for p in range(self.num_players)]
         got = self.allocate(asked, state.stock, state.rng)
         state.stock -= sum(got)
         state.last = got
@@ -157,7 +215,8 @@ class Commons(TextGame[Lake]):
         events = [self._report(state, got)]
         if state.stock < self.collapse:
             state.ended = "collapsed"
-            events.append(Event("end", f"Only {state.stock} tons are left: the lake is dead."))
+            left = f"Only {state.stock} {self.words.unit} are left"
+            events.append(Event("end", f"{left}: the {self.words.resource} is dead."))
         elif self.talk:
             state.talking, state.spoken = True, 0
         else:
@@ -183,7 +242,7 @@ class Commons(TextGame[Lake]):
 
     def _report(self, state: Lake, got: Sequence[int]) -> Event:
         told = ", ".join(f"{name} {n}" for name, n in zip(self.players, got, strict=True))
-        text = f"Round {state.round}: {told}; {state.stock} tons left."
+        text = f"Round {state.round}: {told}; {state.stock} {self.words.unit} left."
         return Event("catch", text, {"caught": list(got), "left": state.stock})
 
     def _speak(self, state: Lake, actions: Mapping[int, Any]) -> list[Event]:
@@ -208,44 +267,59 @@ class Commons(TextGame[Lake]):
     def _regrow(self, state: Lake) -> list[Event]:
         if state.round >= self.rounds:
             state.ended = "survived"
-            return [Event("end", f"The lake lived through all {self.rounds} rounds.")]
+            text = f"The {self.words.resource} lived through all {self.rounds} rounds."
+            return [Event("end", text)]
         state.stock = min(self.capacity, 2 * state.stock)
-        text = f"The lake regrows to {state.stock} tons."
-        return [Event("regrowth", text, {"stock": state.stock})]
+        text = f"The {self.words.resource} regrows to {state.stock} {self.words.unit}."
+        events = [Event("regrowth", text, {"stock": state.stock})]
+        if self.newcomer and state.round == self.newcomer:
+            text = f"{self.players[-1]} joins."
+            events.append(Event("newcomer", text, {"player": self.num_players - 1}))
+        return events
 
     def outcome(self, state: Lake) -> Outcome | None:
         if not state.ended:
             return None
         scores = tuple(float(n) for n in state.caught)
-        reason = f"The lake {state.ended} in round {state.round} of {self.rounds}."
+        reason = f"The {self.words.resource} {state.ended} in round {state.round} of {self.rounds}."
         score: Result = "score"
         return Outcome((score,) * self.num_players, scores, reason)
 
     def opening(self, state: Lake) -> Sequence[Event]:
-        return [Event("stock", f"The lake holds {state.stock} tons.", {"stock": state.stock})]
+        text = f"The {self.words.resource} holds {state.stock} {self.words.unit}."
+        return [Event("stock", text, {"stock": state.stock})]
 
     def noop(self, state: Lake, player: int) -> TextAction:
         return Pass() if state.talking else Harvest(0)
 
-    def sustainable(self, stock: int) -> int:
-        """The most each player can catch so that the lake regrows to what it was."""
-        return stock // 2 // self.num_players
+    def sustainable(self, stock: int, members: int | None = None) -> int:
+        """The most each of so many players, by default all, can take and all regrows."""
+        return stock // 2 // (members or self.num_players)
 
     # What a player sees
 
+    def rules(self, player: int) -> str:
+        lines = [super().rules(player), self.words.intro]
+        if self.newcomer:
+            lines.append(f"{self.players[-1]} joins after {self.newcomer} rounds.")
+        return "\n".join(lines)
+
     def describe(self, state: Lake, player: int) -> str:
+        words = self.words
         lines = [
             f"You are {self.players[player]}. {self._phase(state)} of {self.rounds}.",
-            f"The lake holds {state.stock} tons of at most {self.capacity}; below "
+            f"The {words.resource} holds {state.stock} {words.unit} of at most "
+            f"{self.capacity}; below "
             f"{self.collapse} after a harvest it dies.",
-            f"Caught so far: {self._named(state.caught)}.",
+            f"{words.taken} so far: {self._named(state.caught)}.",
         ]
         if state.last:
             lines.append(f"Last harvest: {self._named(state.last)}.")
         if self.universalise and not state.talking and not state.ended:
-            share = self.sustainable(state.stock)
+            share = self.sustainable(state.stock, self.members(state))
             lines.append(
-                f"If everybody catches more than {share} tons, the lake shrinks every round."
+                f"If everybody {words.takes} more than {share} {words.unit}, the "
+                f"{words.resource} shrinks every round."
             )
         if state.talking:
             lines.append(f"Words spoken in this talk: {state.spoken} of {self.utterances}.")
@@ -286,7 +360,7 @@ class Commons(TextGame[Lake]):
         return mask
 
     def scene(self, state: Lake, player: int | None = None) -> Scene:
-        bars = [Bar("lake", float(state.stock), float(self.capacity), 6)]
+        bars = [Bar(self.words.resource, float(state.stock), float(self.capacity), 6)]
         full = float(max(self.capacity, *state.caught))
         bars += [
             Bar(n, float(c), full, s)

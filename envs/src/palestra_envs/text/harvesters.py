@@ -34,11 +34,12 @@ class Harvester(Agent):
         game = turn.game
         if not isinstance(game, Commons):
             raise InvalidOption(f"the harvester plays text/Commons-v0, not {turn.env}")
-        stock, _, talking, *_ = np.asarray(turn.observation).tolist()
+        stock, played, talking, *_ = np.asarray(turn.observation).tolist()
+        members = game.num_players - (played < game.newcomer)
         if talking:
             return Pass()
         if self._policy == "sustainable":
-            return Harvest(game.sustainable(stock))
+            return Harvest(game.sustainable(stock, members))
         if self._policy == "greedy":
-            return Harvest(-(-stock // game.num_players))
+            return Harvest(-(-stock // members))
         return Harvest(min(self._amount, game.capacity))

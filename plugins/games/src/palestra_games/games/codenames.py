@@ -1,0 +1,429 @@
+"""Codenames: two spymasters lead their teams to words by clues of one word and a number.
+
+The rules are those of Vlaada Chvátil's game, 2015. Of 25 words on the table nine belong to the team
+that begins, eight to the other, seven to bystanders and one to the assassin; only the spymasters
+see which. In turn a spymaster gives a clue, and his operative touches words: at least one, and at
+most one more than the number of the clue, without limit if it is 0. A word of the own team lets
+him go on; any other ends the turn; the assassin's loses the game at once. A team wins when all its
+words are covered, whoever covered the last. A clue is invalid if it is a form of a word that is not
+covered, or if one begins or ends with the other: the turn ends, and a word of the other team is
+covered, drawn by lot where the rulebook lets that team's spymaster choose. The words, and the
+associations by which the scripted players play, are our own.
+
+Known answers checked: the counts of the key and the rulebook's turns, and for operatives who touch
+words at random, one a turn or until they miss, how often the team that begins wins, by an exact
+recursion over the words left.
+
+The array view is an int16 vector of 81 numbers:
+
+    phase, whose turn, own team     0 clue, 1 guess, 2 over; 0 red, 1 blue
+    clue, its number, guesses       the clue's place among the hints from 1 on, 0 for none and for
+                                    other words; -1 for the number before it is given
+    words                           25 numbers, by alphabet
+    owners                          0 not known to this player, 1 red, 2 blue, 3 a bystander's,
+                                    4 the assassin's
+    covered                         25 times 0 or 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Agent,
+    Decision,
+    Event,
+    Grammar,
+    Grid,
+    Integer,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Piece,
+    Result,
+    Rng,
+    Scene,
+    Seat,
+    Step,
+    TextAction,
+    TextGame,
+    Turn,
+    only,
+)
+
+from palestra_games.associations import Table, Word, checked_table, related, words_of
+
+RED, BLUE, BYSTANDER, ASSASSIN = range(4)
+OWNERS = ("red", "blue", "bystander", "assassin")
+TEAMS = ("red", "blue")
+TABLE = 25  # words on the table
+FIRST, SECOND, BYSTANDERS = 9, 8, 7
+NOBODY = -1
+CLUE, GUESS, OVER = range(3)
+MOST = 9  # the largest number of a clue
+MENU_NUMBERS = (1, 2, 3, 4)
+LETTERS = 24
+SPYMASTERS = (0, 2)
+COLOURS = (3, 0, -1, 6)  # in a scene, by owner
+
+
+class Clue(TextAction, frozen=True):
+    """Give your operative one word, and say how many words on the table it means."""
+
+    word: str
+    number: int
+
+
+class Guess(TextAction, frozen=True):
+    """Touch a word on the table."""
+
+    word: str
+
+
+class Stop(TextAction, frozen=True):
+    """Touch no more words in this turn."""
+
+
+@dataclass(slots=True)
+class Board:
+    """The state: words by number, whose they are, which are covered, and the turn."""
+
+    rng: Rng
+    words: tuple[int, ...]
+    key: tuple[int, ...]
+    team: int
+    covered: tuple[bool, ...] = (False,) * TABLE
+    clues: tuple[tuple[int, str, int], ...] = ()  # team, word and number
+    guessing: bool = False
+    guesses: int = 0
+    winner: int = NOBODY
+    reason: str = ""
+
+    def left(self, owner: int) -> list[int]:
+        """Places of an owner's words that are not covered."""
+        return [p for p, whose in enumerate(self.key) if whose == owner and not self.covered[p]]
+
+
+@dataclass(frozen=True)
+class Codenames(TextGame[Board]):
+    """You play Codenames. player_0 and player_1 are the red team, player_2 and player_3 the blue.
+
+    There are 25 words on the table. Nine are of the team that begins, eight of the other team,
+    seven of bystanders and one of the assassin. player_0 and player_2 are the spymasters, who know
+    which are whose. player_1 and player_3 are their operatives, who do not.
+    In turn a spymaster writes a clue, one word and how many words on the table it means, such as
+    Clue(word='ocean', number=2). His operative then touches words: Guess(word='whale'). A word of
+    his own team lets him touch another one, up to one more than the number of the clue, or as many
+    as he likes if the number is 0. After the first he may also write Stop(). A word of the other
+    team or of a bystander ends the turn. Whoever touches the assassin loses at once. The team whose
+    words are all covered wins.
+    A clue must not be a form of a word that is not covered yet, nor begin or end with one, nor may
+    such a word begin or end with the clue, if the part has four letters or more. Otherwise the turn
+    ends and one of the other team's words is covered.
+    """
+
+    associations: Table = ()
+
+    order = "sequential"
+    payoffs = "zero-sum"
+    num_players = 4
+    perfect_information = False
+    deterministic = False
+    reward_terms = ("win",)
+    action_types = (Clue, Guess, Stop)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "associations", checked_table(self.associations, TABLE))
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = ("spymaster", "operative") * 2
+        return tuple(Seat(self.players[s], role, s // 2) for s, role in enumerate(roles))
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """The clues the scripted players know, and the array view names by number."""
+        return tuple(hint for hint, _ in self.associations)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        return words_of(self.associations)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Every hint with 1 to 4, then every word, then Stop()."""
+        clues = (Clue(hint, number) for hint in self.hints for number in MENU_NUMBERS)
+        return (*clues, *map(Guess, self.vocabulary), Stop())
+
+    def names(self, state: Board, places: Sequence[int]) -> tuple[str, ...]:
+        """The words at these places of the table."""
+        return tuple(self.vocabulary[state.words[place]] for place in places)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Board:
+        rng = Rng.seeded(seed)
+        words = list(range(len(self.vocabulary)))
+        for place in range(TABLE):  # as much of a shuffle as is needed
+            other = rng.between(place, len(words) - 1)
+            words[place], words[other] = words[other], words[place]
+        team = rng.below(2)
+        key = [team] * FIRST + [1 - team] * SECOND + [BYSTANDER] * BYSTANDERS + [ASSASSIN]
+        rng.shuffle(key)
+        return Board(rng, tuple(words[:TABLE]), tuple(key), team)
+
+    def to_act(self, state: Board) -> tuple[int, ...]:
+        return () if state.winner != NOBODY else (2 * state.team + state.guessing,)
+
+    def legal(self, state: Board, player: int) -> Grammar:
+        if not state.guessing:
+            return clue_grammar(self.hints)
+        open_places = [place for place in range(TABLE) if not state.covered[place]]
+        return guess_grammar(self.names(state, open_places), state.guesses > 0)
+
+    def step(self, state: Board, actions: Mapping[int, Any]) -> Step:
+        ((player, action),) = actions.items()
+        if isinstance(action, Clue):
+            events = self._hear(state, action)
+        elif isinstance(action, Guess):
+            events = self._touch(state, self.vocabulary.index(action.word), player)
+        else:
+            events = [Event("stop", f"{self.players[player]} stops.", {"player": player})]
+            self._pass(state)
+        if state.winner == NOBODY:
+            return Step(events=events)
+        events.append(Event("reveal", f"{state.reason} {self._shown(state)}", {"key": state.key}))
+        paid = {s: {"win": 1.0 if s // 2 == state.winner else -1.0} for s in range(4)}
+        return Step(paid, events=events)
+
+    def _hear(self, state: Board, clue: Clue) -> list[Event]:
+        team, word = state.team, clue.word.lower()
+        state.clues += ((team, word, clue.number),)
+        data = {"team": team, "word": word, "number": clue.number}
+        text = f"The {TEAMS[team]} spymaster says: {word}, {clue.number}."
+        events = [Event("clue", text, data)]
+        open_places = [place for place in range(TABLE) if not state.covered[place]]
+        near = [name for name in self.names(state, open_places) if related(word, name)]
+        if not near:
+            state.guessing, state.guesses = True, 0
+            return events
+        place = state.rng.choice(state.left(1 - team))
+        text = f"The clue is invalid because of {near[0]}: the turn ends."
+        events += [Event("invalid", text, {"word": near[0]}), self._cover(state, place)]
+        if state.winner == NOBODY:
+            self._pass(state)
+        return events
+
+    def _touch(self, state: Board, word: int, player: int) -> list[Event]:
+        place = state.words.index(word)
+        text = f"{self.players[player]} touches {self.vocabulary[word]}."
+        events = [Event("touch", text, {"player": player, "place": place})]
+        state.guesses += 1
+        events.append(self._cover(state, place))
+        number = state.clues[-1][2]
+        used_up = number > 0 and state.guesses > number
+        if state.winner == NOBODY and (state.key[place] != state.team or used_up):
+            self._pass(state)
+        return events
+
+    def _cover(self, state: Board, place: int) -> Event:
+        """Show whose a word is, and see whether somebody has won."""
+        owner = state.key[place]
+        state.covered = (*state.covered[:place], True, *state.covered[place + 1 :])
+        if owner == ASSASSIN:
+            state.winner = 1 - state.team
+            state.reason = f"The {TEAMS[state.team]} team met the assassin."
+        elif owner < BYSTANDER and not state.left(owner):
+            state.winner = owner
+            state.reason = f"All words of the {TEAMS[owner]} team are covered."
+        (name,) = self.names(state, [place])
+        text = f"{name}: {OWNERS[owner]}."
+        return Event("reveal", text, {"place": place, "owner": OWNERS[owner]})
+
+    def _pass(self, state: Board) -> None:
+        state.team, state.guessing, state.guesses = 1 - state.team, False, 0
+
+    def outcome(self, state: Board) -> Outcome | None:
+        if state.winner == NOBODY:
+            return None
+        won = [seat // 2 == state.winner for seat in range(4)]
+        results: tuple[Result, ...] = tuple("win" if w else "loss" for w in won)
+        return Outcome(results, tuple(1.0 if w else -1.0 for w in won), state.reason)
+
+    def opening(self, state: Board) -> Sequence[Event]:
+        words = ", ".join(self.names(state, range(TABLE)))
+        text = f"On the table: {words}. The {TEAMS[state.team]} team begins."
+        told = [Event("table", text, {"words": state.words, "team": state.team})]
+        key = {"key": state.key}
+        return [*told, Event("key", self._shown(state), key, only(*SPYMASTERS))]
+
+    def _shown(self, state: Board) -> str:
+        whose = [
+            (name, [p for p in range(TABLE) if state.key[p] == o]) for o, name in enumerate(OWNERS)
+        ]
+        return " ".join(f"{name}: {', '.join(self.names(state, at))}." for name, at in whose)
+
+    def determinize(self, state: Board, player: int, rng: Rng) -> Board:
+        """For operatives, deal the owners of the words that are not covered anew."""
+        copy = self.clone(state)
+        if player in SPYMASTERS or state.winner != NOBODY:
+            return copy
+        places = [place for place in range(TABLE) if not state.covered[place]]
+        owners = [state.key[place] for place in places]
+        rng.shuffle(owners)
+        drawn = dict(zip(places, owners, strict=True))
+        copy.key = tuple(drawn.get(place, owner) for place, owner in enumerate(state.key))
+        return copy
+
+    # What a player sees
+
+    def describe(self, state: Board, player: int) -> str:
+        team, role = TEAMS[player // 2], self.seats[player].role
+        lines = [f"You are {self.players[player]}, the {team} {role}."]
+        if state.winner != NOBODY:
+            return "\n".join([*lines, state.reason, self._shown(state)])
+        doing = "touch words" if state.guessing else "give a clue"
+        lines.append(f"It is for the {TEAMS[state.team]} team to {doing}.")
+        if player in SPYMASTERS:
+            for owner, name in enumerate(OWNERS):
+                words = ", ".join(self.names(state, state.left(owner))) or "none"
+                lines.append(f"Not covered, {name}: {words}.")
+        else:
+            places = [place for place in range(TABLE) if not state.covered[place]]
+            lines.append(f"Not covered: {', '.join(self.names(state, places))}.")
+            left = [f"{name} {len(state.left(owner))}" for owner, name in enumerate(TEAMS)]
+            lines.append(f"Words left: {', '.join(left)}.")
+        for owner, name in enumerate(OWNERS):
+            places = [p for p in range(TABLE) if state.covered[p] and state.key[p] == owner]
+            if places:
+                lines.append(f"Covered, {name}: {', '.join(self.names(state, places))}.")
+        if state.clues:
+            told = "; ".join(f"{TEAMS[t]} {word} {number}" for t, word, number in state.clues)
+            lines.append(f"Clues so far: {told}.")
+        if state.guessing:
+            lines.append(f"Touched by this clue: {state.guesses}.")
+        return "\n".join(lines)
+
+    def action_mask(self, state: Board, player: int) -> NDArray[np.int8]:
+        mask = np.ones(len(self.menu), np.int8)
+        if player not in self.to_act(state):
+            return mask
+        clues = len(self.hints) * len(MENU_NUMBERS)
+        mask[:clues] = not state.guessing
+        mask[clues:] = 0
+        if state.guessing:
+            open_words = [w for w, c in zip(state.words, state.covered, strict=True) if not c]
+            mask[clues + np.array(open_words)] = 1
+            mask[-1] = state.guesses > 0
+        return mask
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        top = max(len(self.vocabulary), len(self.hints), TABLE)
+        return spaces.Box(-1, top, (6 + 3 * TABLE,), np.int16)
+
+    def observe(self, state: Board, player: int) -> NDArray[np.int16]:
+        """See the module's docstring for the layout."""
+        over = state.winner != NOBODY
+        phase = OVER if over else GUESS if state.guessing else CLUE
+        _, word, number = state.clues[-1] if state.guessing else (0, "", -1)
+        hint = 1 + self.hints.index(word) if word in self.hints else 0
+        knows = over or player in SPYMASTERS
+        owners = [1 + o if knows or c else 0 for o, c in zip(state.key, state.covered, strict=True)]
+        head = (phase, state.team, player // 2, hint, number, state.guesses)
+        return np.array([*head, *state.words, *owners, *state.covered], np.int16)
+
+    def scene(self, state: Board, player: int | None = None) -> Scene:
+        knows = player is None or player in SPYMASTERS or state.winner != NOBODY
+        pieces = []
+        for place, name in enumerate(self.names(state, range(TABLE))):
+            covered, owner = state.covered[place], state.key[place]
+            label = f"{name}: {OWNERS[owner]}" if knows or covered else name
+            colour = COLOURS[owner] if knows or covered else -1
+            pieces.append(Piece("" if covered else name[:2], colour, "card", label))
+        rows = tuple(tuple(pieces[row : row + 5]) for row in range(0, TABLE, 5))
+        shaded = frozenset(divmod(p, 5) for p in range(TABLE) if state.covered[p])
+        left = ", ".join(f"{team} {len(state.left(t))}" for t, team in enumerate(TEAMS))
+        clue = [f"clue: {state.clues[-1][1]} {state.clues[-1][2]}"] if state.guessing else []
+        return Scene(grid=Grid(rows, shaded=shaded), lines=(f"words left: {left}", *clue))
+
+
+@lru_cache(maxsize=16)
+def clue_grammar(hints: tuple[str, ...]) -> Grammar:
+    return Grammar((Option(Clue, {"word": Word(LETTERS, hints), "number": Integer(0, MOST)}),))
+
+
+@lru_cache(maxsize=1024)
+def guess_grammar(words: tuple[str, ...], may_stop: bool) -> Grammar:
+    touch = Option(Guess, {"word": OneOf(words)})
+    return Grammar((touch, Option(Stop)) if may_stop else (touch,))
+
+
+class WordAssociate(Agent):
+    """Plays both roles of Codenames by the table of associations.
+
+    As the spymaster it gives the hint that fits most of its words before the first word of anybody
+    else, in the order of the table; if none does, the one whose first words do least harm. As the
+    operative it touches the words that the clue fits, in that order, as many as the clue says.
+    """
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        game = turn.game
+        if not isinstance(game, Codenames):
+            raise InvalidOption(f"the word-associate plays games/Codenames-v0, not {turn.env}")
+        seen = np.asarray(turn.observation).tolist()
+        table = seen[6:]
+        words = [game.vocabulary[number] for number in table[:TABLE]]
+        owners = {
+            word: owner - 1
+            for word, owner, covered in zip(
+                words, table[TABLE : 2 * TABLE], table[2 * TABLE :], strict=True
+            )
+            if not covered
+        }
+        if seen[0] == CLUE:
+            return best_clue(game.associations, owners, seen[2])
+        return self._touch(dict(game.associations), game.hints, seen, owners)
+
+    def _touch(
+        self,
+        fits: Mapping[str, Sequence[str]],
+        hints: Sequence[str],
+        seen: Sequence[int],
+        owners: Any,
+    ) -> TextAction:
+        hint, number, guesses = seen[3:6]
+        if guesses and guesses >= number:
+            return Stop()
+        meant = [word for word in fits[hints[hint - 1]] if word in owners] if hint else []
+        if guesses and not meant:
+            return Stop()
+        return Guess((meant or list(owners))[0])
+
+
+def best_clue(table: Table, owners: Mapping[str, int], team: int) -> Clue:
+    """A spymaster's clue, given whose every word is that is not covered."""
+    best, chosen = (-100, 0), Clue(table[0][0], 1)
+    for hint, words in table:
+        meant = [owners[word] for word in words if word in owners]
+        if team not in meant or any(related(hint, word) for word in owners):
+            continue
+        sure = next((n for n, owner in enumerate(meant) if owner != team), len(meant))
+        harm = {BYSTANDER: 1, 1 - team: 2, ASSASSIN: 50}
+        worth = (sure or -harm[meant[0]], len(meant))
+        if worth > best:
+            best, chosen = worth, Clue(hint, max(1, min(sure, MOST)))
+    return chosen
