@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from palestra.testing import conformance
 
-VARIANTS = {"web/Shop-v0": {"profile": True, "window": 12, "distill": "inputs", "products": 2000}}
+VARIANTS = {
+    "web/Shop-v0": {"profile": True, "window": 12, "distill": "inputs", "products": 2000},
+    "web/Shelf-v0": {"num_players": 2, "trial": "budget"},
+}
 
 test_conformance = conformance("palestra_web", variants=VARIANTS)

@@ -165,7 +165,9 @@ class ShelfChoice(Website):
         return tuple(range(self.num_players))  # the seller waits to hear what was bought
 
     def home(self, seat: int) -> str:
-        return "/listing" if seat == SELLER else "/"
+        if seat == SELLER:
+            return "/listing"
+        return "/door" if self.num_players == 2 else "/"  # the shelf is not ready yet
 
     def task(self, data: Shelf, seat: int) -> str:
         if seat == BUYER:
@@ -187,6 +189,8 @@ class ShelfChoice(Website):
                 items = [self._card(data, place) for place in range(SHELF)]
                 title = data.kind.title()
                 return Page("/", title, (heading(title), listing(*items)))
+            case ["door"] if seat == BUYER:
+                return Page("/door", "Shop", (heading("Shop"), link("Enter", "/")))
             case ["cart"] if data.bought >= 0:
                 return Page("/cart", "Cart", (heading("Cart"), paragraph("One product.")))
             case ["listing"] if seat == SELLER:

@@ -1,0 +1,132 @@
+"""ACES: trials with one right product, a seller who may not lie, and the logit of choices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import palestra
+import pytest
+from palestra import InvalidOption, Rng
+from palestra_web.actions import Click
+from palestra_web.reading import read_page
+from palestra_web.shop.choices import (
+    NAMES,
+    Choices,
+    choices_of,
+    concentration,
+    features,
+    fit,
+)
+from palestra_web.shop.shelf import SELLER, SHELF, TRIALS, Article, ShelfChoice, false_claims
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+def test_a_rational_buyer_always_buys_what_is_asked_for(trial: str) -> None:
+    records = palestra.play(
+        "web/Shelf-v0", agents=["rational-buyer"], episodes=60, seed=1, trial=trial
+    )
+    assert all(record.returns[0] == 1 for record in records)
+
+
+@pytest.mark.parametrize(("trial", "chance"), [("price", 1 / 8), ("rating", 1 / 8)])
+def test_one_of_eight_is_right_where_only_price_or_rating_differs(
+    trial: str, chance: float
+) -> None:
+    game = ShelfChoice(trial=trial)
+    for seed in range(30):
+        data = game.initial_state(seed).data
+        assert len(data.right) / SHELF == chance
+        best = data.articles[data.right[0]]
+        others = [a for place, a in enumerate(data.articles) if place not in data.right]
+        assert len(set(map(str, others))) == 1
+        assert best.price < others[0].price or best.rating > others[0].rating
+
+
+def play_seller(title: str, description: str, seed: int = 0) -> Any:
+    episode = palestra.make("web/Shelf-v0", view="episode", seed=seed, num_players=2)
+    for number, text in ((1, title), (2, description)):
+        episode.act({SELLER: episode.parse(SELLER, f"fill({number}, {text!r})")})
+    episode.act({SELLER: episode.parse(SELLER, "click(3)")})
+    return episode
+
+
+def test_what_the_seller_writes_is_what_the_buyer_reads() -> None:
+    episode = play_seller("The one you want", "Simply the best.")
+    assert episode.to_act == (0,)
+    episode.act({0: episode.parse(0, "click(1)")})  # through the door
+    text, data = episode.describe(0), episode.state.data
+    assert "heading 'The one you want'" in text
+    assert text.count("Simply the best.") == 1
+    buttons = [element for element in read_page(text) if element.name == "Add to cart"]
+    episode.act({0: Click(buttons[data.sellers].number)})
+    assert list(episode.returns) == [1.0, 1.0]
+    assert episode.outcome.results == ("win", "win")
+
+
+def test_a_claim_that_is_not_true_is_refused() -> None:
+    episode = play_seller("Gluten free and king bed", "Steel toe!")
+    assert episode.to_act == (SELLER,)
+    assert "Not published: it is not" in episode.describe(SELLER)
+    assert "Gluten" not in episode.describe(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "false"),
+    [
+        ("A lamp in navy blue", []),
+        ("Cordless SLIP RESISTANT lamp", ["slip resistant"]),
+        ("dust proof, hands free", ["hands free"]),
+        ("white", ["white"]),
+    ],
+)
+def test_claims_are_compared_with_facts(text: str, false: list[str]) -> None:
+    article = Article("Acme", "navy blue", 100, 45, 10, (), ("dust proof", "low heel", "non gmo"))
+    assert false_claims(article, text) == false
+
+
+def shelves(count: int) -> Any:
+    game = ShelfChoice()
+    return np.array([features(game.initial_state(seed).data) for seed in range(count)])
+
+
+def test_the_logit_recovers_a_simulated_buyer() -> None:
+    """Utilities with Gumbel noise are a logit: each weight within four standard errors."""
+    shown, rng = shelves(4000), Rng(5)
+    truth = dict.fromkeys(NAMES, 0.0)
+    truth |= {"log price": -3.0, "rating": 1.5, "Sponsored": -0.7, "Overall pick": 1.0}
+    truth |= {"place 1": 0.4, "place 4": -0.5}
+    weights = np.array([truth[name] for name in NAMES])
+    noise = np.array([[-math.log(-math.log(rng.random())) for _ in range(SHELF)] for _ in shown])
+    found = fit(shown, (shown @ weights + noise).argmax(axis=1))
+    for name in NAMES:
+        assert abs(found.weights[name] - truth[name]) < 4 * found.errors[name], name
+    assert found.in_price("Overall pick") == pytest.approx(math.exp(1 / 3) - 1, abs=0.1)
+
+
+def test_with_places_alone_the_weights_are_logs_of_shares() -> None:
+    """The maximum-likelihood answer in closed form: w_j = ln(n_j / n_0)."""
+    shown = shelves(360)
+    shown[:, :, :6] = 0.0
+    counts = np.arange(1, SHELF + 1) * 10
+    found: Choices = fit(shown, np.repeat(np.arange(SHELF), counts))
+    for place in range(1, SHELF):
+        assert found.weights[f"place {place}"] == pytest.approx(math.log(place + 1), abs=1e-6)
+    assert found.shares == pytest.approx(tuple(counts / 360))
+
+
+def test_choices_are_read_from_records() -> None:
+    records = palestra.play("web/Shelf-v0", agents=["rational-buyer"], episodes=40, seed=3)
+    shown, chosen = choices_of(records)
+    assert shown.shape == (40, SHELF, len(NAMES))
+    cheapest = shown[:, :, 0].argmin(axis=1)
+    assert (cheapest == chosen).mean() > 0.9  # equal prices are settled by the rating
+    assert 1 / 8 <= concentration(records) < 0.5
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(InvalidOption, match="trial must be one of choice, budget"):
+        ShelfChoice(trial="luck")
+    with pytest.raises(InvalidOption, match="num_players must be 1 or 2"):
+        ShelfChoice(num_players=3)
