@@ -38,7 +38,7 @@ def alpha_rank_mass(
     chain = fixation / (size - 1)
     np.fill_diagonal(chain, 0.0)
     np.fill_diagonal(chain, 1 - chain.sum(1))
-    return _stationary(chain)
+    return stationary(chain)
 
 
 def _limit(table: Floats) -> Floats:
@@ -65,12 +65,11 @@ def _fixation(table: Floats, alpha: float, population: int) -> Floats:
     return chance
 
 
-def _stationary(chain: Floats) -> Floats:
-    """The left eigenvector of eigenvalue 1 of an irreducible chain, by least squares."""
-    size = len(chain)
-    equations = np.vstack([chain.T - np.eye(size), np.ones(size)])
-    target = np.append(np.zeros(size), 1.0)
-    mass = np.clip(np.linalg.lstsq(equations, target, rcond=None)[0], 0.0, None)
+def stationary(chain: Floats) -> Floats:
+    """The left eigenvector of eigenvalue 1 of an irreducible chain."""
+    equations = chain.T - np.eye(len(chain))
+    equations[-1] = 1.0  # each of them follows from the others, so that one makes room for the sum
+    mass = np.clip(np.linalg.solve(equations, np.eye(len(chain))[-1]), 0.0, None)
     shares: Floats = mass / mass.sum()
     return shares
 
