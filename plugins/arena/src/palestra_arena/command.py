@@ -131,6 +131,10 @@ def results_command(
     ] = "bradley-terry",
     env: Annotated[str, typer.Option(help="Only this environment.")] = "",
     confidence: Annotated[float | None, typer.Option(help="Of intervals, as in 0.95.")] = None,
+    costs: Annotated[bool, typer.Option(help="What every agent spent, and cost-of-pass.")] = False,
+    pass_score: Annotated[
+        float | None, typer.Option(help="A return that counts as success; else a win does.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write a row a seat.")] = None,
 ) -> None:
@@ -143,8 +147,9 @@ def results_command(
         settings = opened.settings()
         level = confidence or (settings.confidence if settings else 0.95)
         board = _print_leaderboard(console, opened, rating, level, env)
+        spent = _print_costs(console, opened, pass_score, level, env) if costs else None
         if html is not None:
-            write_page(board, settings, html)
+            write_page(board, settings, html, spent)
             console.print(f"page    {html}", soft_wrap=True, highlight=False)
         if parquet is not None:
             write_parquet(opened.results(), parquet)
@@ -165,3 +170,20 @@ def _print_leaderboard(
     if board.unrated:
         console.print(board.unrated, markup=False, highlight=False, soft_wrap=True)
     return board
+
+
+def _print_costs(
+    console: Console, store: Store, score: float | None, confidence: float, env: str
+) -> Any:
+    from palestra_arena.cost import at_least, attempts_from, currency_of, spendings, won
+    from palestra_arena.report import costs_table, make_costs
+
+    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
+    attempts = attempts_from(wanted, won if score is None else at_least(score))
+    currency = currency_of(attempts)
+    found = make_costs(spendings(attempts, currency, confidence=confidence), currency)
+    console.print(costs_table(found, console))
+    console.print(
+        f"cost-of-pass in {found.unit}; * nobody is both better and cheaper", highlight=False
+    )
+    return found

@@ -1,14 +1,18 @@
 """Results for readers: a table, a page, a Parquet file."""
 
+from palestra_arena.report.costs import Costs, costs_table, make_costs
 from palestra_arena.report.html import write_page
 from palestra_arena.report.leaderboard import Leaderboard, Row, make_leaderboard
 from palestra_arena.report.parquet import write_parquet
 from palestra_arena.report.table import leaderboard_table
 
 __all__ = [
+    "Costs",
     "Leaderboard",
     "Row",
+    "costs_table",
     "leaderboard_table",
+    "make_costs",
     "make_leaderboard",
     "write_page",
     "write_parquet",

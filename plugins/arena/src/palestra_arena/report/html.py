@@ -11,6 +11,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from palestra import __version__
 
+from palestra_arena.report.costs import COLUMNS, Costs, cost_cells
 from palestra_arena.report.leaderboard import Leaderboard, Row
 from palestra_arena.report.table import cells_of, columns
 from palestra_arena.settings import Settings
@@ -28,7 +29,12 @@ class Whisker:
     high: float
 
 
-def write_page(board: Leaderboard, settings: Settings | None, path: str | Path) -> Path:
+def write_page(
+    board: Leaderboard,
+    settings: Settings | None,
+    path: str | Path,
+    costs: Costs | None = None,
+) -> Path:
     """Write the page; names are escaped, and the file is replaced whole or not at all."""
     environment = Environment(
         loader=PackageLoader("palestra_arena.report", "templates"),
@@ -37,7 +43,7 @@ def write_page(board: Leaderboard, settings: Settings | None, path: str | Path) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("leaderboard.html").render(page_data(board, settings))
+    page = environment.get_template("leaderboard.html").render(page_data(board, settings, costs))
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.part")
@@ -46,7 +52,9 @@ def write_page(board: Leaderboard, settings: Settings | None, path: str | Path) 
     return target
 
 
-def page_data(board: Leaderboard, settings: Settings | None) -> dict[str, Any]:
+def page_data(
+    board: Leaderboard, settings: Settings | None, costs: Costs | None = None
+) -> dict[str, Any]:
     """What the template shows."""
     names = columns(board)
     agents = [row.agent for row in board.rows]
@@ -60,6 +68,9 @@ def page_data(board: Leaderboard, settings: Settings | None) -> dict[str, Any]:
         "ticks": ticks(board),
         "axis": board.system if any(row.rating for row in board.rows) else "score",
         "cross": [[_cell(board, one, two) for two in agents] for one in agents],
+        "costs": costs,
+        "cost_columns": COLUMNS,
+        "cost_rows": [(row.agent, cost_cells(row)) for row in costs.rows] if costs else [],
         "settings": shown,
         "version": __version__,
     }

@@ -39,6 +39,9 @@ def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
+ALIKE = 1e-12  # a spread, against the values, that is rounding and no spread
+
+
 def bootstrap(
     values: ArrayLike,
     statistic: Callable[..., Any] = np.mean,
@@ -59,7 +62,7 @@ def bootstrap(
     estimate = float(statistic(sample, axis=0))
     if len(sample) == 1:
         return Interval(estimate, math.nan, math.nan)
-    if np.ptp(sample) == 0:
+    if np.ptp(sample) <= ALIKE * np.abs(sample).max():
         return Interval(estimate, estimate, estimate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)

@@ -1,0 +1,153 @@
+"""What every agent spent, and what that bought: one row an agent.
+
+Cost-of-pass is the expected cost of one success: cost an attempt divided by the share of attempts
+that succeed (Erol et al. 2025, arXiv:2504.13359; used by Efficient Agents, arXiv:2508.02694). It
+is infinite for an agent that never succeeds, and the frontier is the cheapest agent's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import ArrayLike
+from palestra import EpisodeRecord, InvalidOption, Usage
+
+from palestra_arena.result import GameResult
+from palestra_arena.statistics import Interval, wilson
+
+Currency = Literal["cost", "tokens", "seconds"]
+Passed = Callable[[str, float], bool]  # from a seat's result and its score
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One agent in one game; attempts of one block (the seats of one seed) share their chance."""
+
+    agent: str
+    passed: bool
+    usage: Usage
+    block: object
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What an agent's attempts took together, how many succeeded, and what a success costs.
+
+    `accuracy` counts independent blocks, as everywhere in the arena.
+    """
+
+    agent: str
+    attempts: int
+    accuracy: Interval
+    usage: Usage
+    each: float
+    cost_of_pass: Interval
+
+
+def won(result: str, score: float) -> bool:
+    return result == "win"
+
+
+def at_least(score: float) -> Passed:
+    """Success where games are not won but paid: a return of at least `score`."""
+    return lambda _, paid: paid >= score
+
+
+def attempts_from(
+    games: Iterable[GameResult | EpisodeRecord], passed: Passed = won
+) -> list[Attempt]:
+    """The attempts of a tournament's results, or of records; void games are left out."""
+    found = []
+    for game in games:
+        if isinstance(game, EpisodeRecord):
+            found += _from_record(game, passed)
+        elif game.status != "void":
+            match = game.match
+            block = match.environment.label, match.seed, match.round, tuple(sorted(match.agents))
+            found += [
+                Attempt(agent, passed(game.results[seat], game.scores[seat]), spent, block)
+                for seat, (agent, spent) in enumerate(zip(match.agents, game.usage, strict=True))
+            ]
+    return found
+
+
+def _from_record(record: EpisodeRecord, passed: Passed) -> list[Attempt]:
+    if record.outcome is None:
+        return []
+    spent = [Usage()] * len(record.players)
+    for turn in record.turns:
+        spent[turn.player] += turn.usage
+    block = record.env, str(record.options), record.seed, tuple(sorted(record.agents))
+    return [
+        Attempt(agent, passed(record.outcome.results[seat], record.returns[seat]), usage, block)
+        for seat, (agent, usage) in enumerate(zip(record.agents, spent, strict=True))
+    ]
+
+
+def currency_of(attempts: Iterable[Attempt]) -> Currency:
+    """Money where anybody paid any, else tokens, else seconds."""
+    total = sum((attempt.usage for attempt in attempts), Usage())
+    return "cost" if total.cost else "tokens" if total.tokens else "seconds"
+
+
+def spendings(
+    attempts: Iterable[Attempt], currency: Currency | None = None, *, confidence: float = 0.95
+) -> list[Spending]:
+    """A row an agent, the lowest cost-of-pass first."""
+    listed = list(attempts)
+    if not listed:
+        raise InvalidOption("no game here counts, so there is nothing to account for")
+    unit = currency or currency_of(listed)
+    by_agent: dict[str, list[Attempt]] = {}
+    for attempt in listed:
+        by_agent.setdefault(attempt.agent, []).append(attempt)
+    rows = [_row(agent, made, unit, confidence) for agent, made in by_agent.items()]
+    return sorted(rows, key=lambda r: (r.cost_of_pass.value, -r.accuracy.value, r.agent))
+
+
+def _row(agent: str, made: list[Attempt], unit: Currency, confidence: float) -> Spending:
+    blocks: dict[object, list[tuple[float, float]]] = {}
+    for attempt in made:
+        spent = float(getattr(attempt.usage, unit))
+        blocks.setdefault(attempt.block, []).append((spent, float(attempt.passed)))
+    means = np.array([np.mean(block, axis=0) for block in blocks.values()])
+    total = sum((attempt.usage for attempt in made), Usage())
+    return Spending(
+        agent=agent,
+        attempts=len(made),
+        accuracy=wilson(float(means[:, 1].sum()), len(means), confidence),
+        usage=total,
+        each=float(getattr(total, unit)) / len(made),
+        cost_of_pass=cost_of_pass(means[:, 0], means[:, 1], confidence=confidence),
+    )
+
+
+def cost_of_pass(
+    costs: ArrayLike, passed: ArrayLike, *, confidence: float = 0.95, seed: int = 0
+) -> Interval:
+    """Mean cost over mean success, with a percentile bootstrap interval over attempts.
+
+    Resamples without a success cost infinitely much, so that the upper end may be infinite.
+    """
+    spent, good = np.asarray(costs, dtype=float), np.asarray(passed, dtype=float)
+    if spent.shape != good.shape or spent.ndim != 1 or not len(spent):
+        raise InvalidOption("costs and passed must be two lists of one length, at least 1")
+    if (spent < 0).any() or (good < 0).any() or (good > 1).any():
+        raise InvalidOption("costs must be 0 or more, and passed from 0 to 1")
+    weights = default_rng(seed).multinomial(
+        len(spent), np.full(len(spent), 1 / len(spent)), size=RESAMPLES
+    )
+    bought = weights @ good
+    drawn = np.full(RESAMPLES, math.inf)
+    np.divide(weights @ spent, bought, out=drawn, where=bought > 0)
+    drawn.sort()
+    tail = (1 - confidence) / 2
+    low, high = (drawn[round(q * (RESAMPLES - 1))] for q in (tail, 1 - tail))
+    value = spent.sum() / good.sum() if good.any() else math.inf
+    return Interval(float(value), float(low), float(high))

@@ -1,0 +1,80 @@
+"""What agents cost, as a table: success, spending, cost-of-pass, and who is on the front."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from palestra_arena.cost import Spending, pareto_front
+from palestra_arena.cost.spending import Currency
+from palestra_arena.report.table import spread
+from palestra_arena.statistics import Interval
+
+COLUMNS = ("attempts", "success", "tokens in", "out", "cached", "money", "seconds", "cost-of-pass")
+NAMES = {"cost": "money", "tokens": "tokens", "seconds": "seconds"}
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Rows from the lowest cost-of-pass on, what they are counted in, and the Pareto front."""
+
+    rows: tuple[Spending, ...]
+    currency: Currency
+    front: frozenset[str]
+
+    @property
+    def unit(self) -> str:
+        return NAMES[self.currency]
+
+
+def make_costs(rows: list[Spending], currency: Currency) -> Costs:
+    points = {row.agent: (row.each, row.accuracy.value) for row in rows}
+    return Costs(tuple(rows), currency, frozenset(pareto_front(points)))
+
+
+def cost_cells(row: Spending) -> list[str]:
+    """One agent's `COLUMNS` as text."""
+    used = row.usage
+    return [
+        f"{row.attempts:,}",
+        spread(row.accuracy, 2),
+        f"{used.tokens_in:,}",
+        f"{used.tokens_out:,}",
+        f"{used.tokens_cached:,}",
+        f"{used.cost:.4f}",
+        f"{used.seconds:.3g}",
+        _price(row.cost_of_pass),
+    ]
+
+
+def _price(cost: Interval) -> str:
+    value, low, high = ("∞" if math.isinf(x) else f"{x:.3g}" for x in cost)
+    return f"{value} [{low},\N{NO-BREAK SPACE}{high}]"
+
+
+def costs_table(costs: Costs, console: Console) -> Table:
+    """Agents with a star on the front, and as many columns as the console is wide."""
+    names = list(COLUMNS)
+    for dropped in ("", "cached", "out", "attempts", "seconds"):
+        names = [name for name in names if name != dropped]
+        table = _table(costs, names)
+        if Measurement.get(console, console.options, table).maximum < console.width:
+            break
+    return table
+
+
+def _table(costs: Costs, names: list[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("agent", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right")
+    for row in costs.rows:
+        mark = " *" if row.agent in costs.front else ""
+        cells = dict(zip(COLUMNS, cost_cells(row), strict=True))
+        table.add_row(Text(row.agent + mark), *(Text(cells[name]) for name in names))
+    return table
