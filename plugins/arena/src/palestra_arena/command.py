@@ -36,6 +36,7 @@ def tournament_command(
     ] = "",
     seed: Annotated[int | None, typer.Option(help="The first seed.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; 0 plays in this one.")] = None,
+    engine: Annotated[str, typer.Option(help="local, or ray: workers are then Ray actors.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Wall time of a game.")] = None,
 ) -> None:
     """Play agents against each other; a store that is not complete is gone on with."""
@@ -46,9 +47,12 @@ def tournament_command(
         "schedule": schedule or None,
         "seed": seed,
         "workers": workers,
+        "engine": engine or None,
         "game_seconds": game_seconds,
     }
-    chosen = _settings(settings, store, {name: v for name, v in typed.items() if v})
+    chosen = _settings(
+        settings, store, {name: v for name, v in typed.items() if v not in (None, [])}
+    )
     console = Console()
     if _play(chosen, store, console):
         from palestra_arena.store import Store

@@ -12,11 +12,11 @@ import os
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any
 
 from palestra import InvalidOption
@@ -63,19 +63,88 @@ class InlineEngine:
         self._referee.close()
 
 
-@dataclass(eq=False)
-class Worker:
-    """A process, the pipe to it, the clock it shares, and what it is playing."""
+class Lost(Exception):
+    """A worker is gone; `again` says that its game may be played once more."""
 
-    process: BaseProcess
-    pipe: Connection
-    clock: Any
+    def __init__(self, why: str, *, again: bool) -> None:
+        super().__init__(why)
+        self.why, self.again = why, again
+
+
+class Worker(ABC):
+    """Plays one task after the other somewhere else, and may be lost over it."""
+
     task: Task | None = None
+
+    @abstractmethod
+    def send(self, task: Task) -> None:
+        """Begin a task; a worker that is gone says so when it is heard."""
+
+    @abstractmethod
+    def hear(self) -> list[Played]:
+        """What the task came to, for a worker that stirs; raises `Lost`."""
+
+    @abstractmethod
+    def overdue(self, limit: float) -> bool:
+        """Whether a game takes longer than `limit` seconds."""
+
+    @abstractmethod
+    def asked(self) -> int:
+        """The seat that is thinking, also of a worker that is gone; -1 for none."""
+
+    @abstractmethod
+    def dismiss(self, *, kill: bool) -> None:
+        """Let an idle worker close its agents, or end it at once."""
+
+
+@dataclass(eq=False)
+class ProcessWorker(Worker):
+    """A process of this machine, the pipe to it, and the clock it shares."""
+
+    settings: Settings
+    factories: Factories
+
+    def __post_init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, there = context.Pipe()
+        self._clock = context.RawArray("d", [0.0, -1.0])
+        self._process = context.Process(
+            target=serve, args=(there, self._clock, self.settings, self.factories), daemon=True
+        )
+        self._process.start()
+        there.close()
+
+    def send(self, task: Task) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send(task)
+
+    def hear(self) -> list[Played]:
+        try:
+            played: list[Played] = self.pipe.recv()
+        except (EOFError, OSError):
+            self._process.join(GRACE)
+            code = self._process.exitcode
+            why = f"the process was lost (exit code {code})"
+            raise Lost(why, again=code is None or code < 0) from None
+        return played
+
+    def overdue(self, limit: float) -> bool:
+        started = self._clock[STARTED]
+        return bool(started and time.monotonic() - started > limit)
+
+    def asked(self) -> int:
+        return int(self._clock[ASKED])
+
+    def dismiss(self, *, kill: bool) -> None:
+        if kill:
+            self._process.kill()
+        self.pipe.close()
+        self._process.join(GRACE)
 
 
 @dataclass(eq=False)
 class PoolEngine:
-    """Plays in `settings.workers` processes; results come in the order they are finished."""
+    """Plays in `settings.workers` workers; results come in the order they are finished."""
 
     settings: Settings
     factories: Factories
@@ -86,82 +155,64 @@ class PoolEngine:
         queue = deque(tasks)
         while queue or any(worker.task for worker in self._workers):
             self._hand_out(queue)
-            for worker in self._stirring():
-                yield from self._hear(worker, queue)
+            yield from self._listen(queue)
+
+    def hire(self) -> Worker:
+        """One more worker."""
+        return ProcessWorker(self.settings, self.factories)
+
+    def stirring(self, busy: list[Worker], timeout: float | None) -> list[Worker]:
+        """Workers that have something to say, the dead among them; empty after `timeout`."""
+        pipes = {worker.pipe: worker for worker in busy if isinstance(worker, ProcessWorker)}
+        ready = wait(list(pipes), timeout=timeout)
+        return [pipes[pipe] for pipe in ready if isinstance(pipe, Connection)]
 
     def _hand_out(self, queue: deque[Task]) -> None:
         idle = [worker for worker in self._workers if worker.task is None]
         while queue and (idle or len(self._workers) < self.settings.workers):
-            worker = idle.pop() if idle else self._hire()
-            task = queue.popleft()
-            worker.task = task
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                worker.pipe.send(task)  # if it is gone, its pipe says so when it is read
+            if not idle:
+                idle.append(self.hire())
+                self._workers += idle
+            worker = idle.pop()
+            worker.task = queue.popleft()
+            worker.send(worker.task)
 
-    def _hire(self) -> Worker:
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe()
-        clock = context.RawArray("d", [0.0, -1.0])
-        process = context.Process(
-            target=serve, args=(there, clock, self.settings, self.factories), daemon=True
-        )
-        process.start()
-        there.close()
-        worker = Worker(process, here, clock)
-        self._workers.append(worker)
-        return worker
+    def _listen(self, queue: deque[Task]) -> Iterator[Played]:
+        """What workers have finished; those that are gone or overdue are replaced."""
+        limit = self.settings.game_seconds
+        busy = [worker for worker in self._workers if worker.task]
+        heard = self.stirring(busy, POLL if limit else None)
+        for worker in heard:
+            try:
+                yield from worker.hear()
+                worker.task = None
+            except Lost as lost:
+                yield from self._lose(worker, queue, lost)
+        if limit and not heard:
+            for worker in busy:
+                if worker.overdue(limit + GRACE):
+                    late = Lost(f"the game took more than {limit:g} seconds", again=False)
+                    yield from self._lose(worker, queue, late)
 
-    def _stirring(self) -> list[Worker]:
-        """Workers with something to say, the dead and the overdue among them."""
-        busy = {worker.pipe: worker for worker in self._workers if worker.task}
-        ready = wait(list(busy), timeout=POLL if self.settings.game_seconds else None)
-        heard = [busy[pipe] for pipe in ready if isinstance(pipe, Connection)]
-        return heard or [worker for worker in busy.values() if self._overdue(worker)]
-
-    def _overdue(self, worker: Worker) -> bool:
-        started, limit = worker.clock[STARTED], self.settings.game_seconds
-        return bool(limit and started and time.monotonic() - started > limit + GRACE)
-
-    def _hear(self, worker: Worker, queue: deque[Task]) -> list[Played]:
-        """What a worker has finished; one that is lost is replaced."""
-        try:
-            if not worker.pipe.poll():
-                why = f"the game took more than {self.settings.game_seconds:g} seconds"
-                return self._lose(worker, queue, why, again=False)
-            played: list[Played] = worker.pipe.recv()
-        except (EOFError, OSError):
-            worker.process.join(GRACE)
-            code = worker.process.exitcode
-            why = f"the process was lost (exit code {code})"
-            return self._lose(worker, queue, why, again=code is None or code < 0)
-        worker.task = None
-        return played
-
-    def _lose(self, worker: Worker, queue: deque[Task], why: str, *, again: bool) -> list[Played]:
+    def _lose(self, worker: Worker, queue: deque[Task], lost: Lost) -> list[Played]:
         """Settle or repeat what a lost worker was playing; many games are taken apart first."""
-        task, seat = worker.task or (), int(worker.clock[ASKED])
-        worker.process.kill()
-        self._dismiss(worker)
+        task, seat = worker.task or (), worker.asked()
+        self._workers.remove(worker)
+        worker.dismiss(kill=True)
         if len(task) > 1:
             queue.extendleft((match,) for match in reversed(task))
             return []
         self._lost[task] = self._lost.get(task, 0) + 1
-        if again and self._lost[task] < LOSSES:
+        if lost.again and self._lost[task] < LOSSES:
             queue.appendleft(task)
             return []
-        return [Referee(self.settings).abandoned(task[0], seat, why)]
-
-    def _dismiss(self, worker: Worker) -> None:
-        self._workers.remove(worker)
-        worker.pipe.close()
-        worker.process.join(GRACE)
+        return [Referee(self.settings).abandoned(task[0], seat, lost.why)]
 
     def close(self) -> None:
         """Let idle workers close their agents; end those that play."""
-        for worker in list(self._workers):
-            if worker.task is not None:
-                worker.process.kill()
-            self._dismiss(worker)
+        for worker in self._workers:
+            worker.dismiss(kill=worker.task is not None)
+        self._workers.clear()
 
 
 Engine = InlineEngine | PoolEngine
@@ -169,6 +220,10 @@ Engine = InlineEngine | PoolEngine
 
 def open_engine(settings: Settings, factories: Factories) -> Engine:
     """The engine the settings ask for."""
+    if settings.engine == "ray":
+        from palestra_arena.ray_engine import RayEngine
+
+        return RayEngine(settings, factories)
     if settings.workers == 0:
         return InlineEngine(settings, factories)
     return PoolEngine(settings, factories)

@@ -13,6 +13,7 @@ from palestra import InvalidOption
 from palestra.episode import parse_policy
 
 Seating = Literal["rotate", "permute", "fixed"]
+ENGINES = ("local", "ray")
 SEED_LIMIT = 2**62  # what an SQLite integer holds, with room for later rounds
 
 
@@ -119,7 +120,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     listed). `together` games of a line-up are played side by side, so that a language model
     answers them in one call; agents that draw random numbers repeat exactly only with 1.
     `game_seconds` is the wall time a game may take, after which the seat that was asked forfeits.
-    `workers` are processes; 0 plays in this one.
+    `workers` are processes; 0 plays in this one. `engine` "ray" plays in as many Ray actors.
     """
 
     environments: tuple[Environment, ...]
@@ -133,6 +134,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     game_seconds: float | None = None
     together: int = 1
     workers: int = 1
+    engine: Literal["local", "ray"] = "local"
     keep_records: bool = True
     confidence: float = 0.95
 
@@ -163,6 +165,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _require("games", self.games, self.games >= 1, "1 or more")
         _require("together", self.together, self.together >= 1, "1 or more")
         _require("workers", self.workers, self.workers >= 0, "0 or more")
+        _require("engine", self.engine, self.engine in ENGINES, " or ".join(ENGINES))
+        if self.engine == "ray":
+            _require("workers", self.workers, self.workers >= 1, "1 or more with the engine ray")
         inside = 0 <= self.seed < SEED_LIMIT - self.games
         _require("seed", self.seed, inside, "at least 0, and with games less than 2**62")
         _require("confidence", self.confidence, 0 < self.confidence < 1, "between 0 and 1")

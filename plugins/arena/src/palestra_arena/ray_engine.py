@@ -1,0 +1,177 @@
+"""The same tournament on Ray: actors hold agents and models, on this machine or on a cluster.
+
+A Ray that runs in this process already is used and left running; `RAY_ADDRESS` names a cluster to
+join; otherwise one is started here and stopped in the end. It sends no usage statistics.
+
+Who is thinking stands in a small file on the actor's machine, which outlives the actor: when it
+dies or hangs, a task sent to that machine reads there whose fault it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, MutableSequence
+from pathlib import Path
+from typing import Any, cast
+
+from palestra import InvalidOption, MissingExtra
+
+from palestra_arena.engine import GRACE, Lost, PoolEngine, Task, Worker
+from palestra_arena.referee import ASKED, STARTED, Factories, Played, Referee
+from palestra_arena.settings import Settings
+
+try:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ImportError as error:
+    raise MissingExtra("ray", "palestra-arena[ray]") from error
+
+READ_SECONDS = 60.0  # what reading a clock on another machine may take
+
+
+class RayEngine(PoolEngine):
+    """Plays in `settings.workers` actors, one CPU each."""
+
+    def __init__(self, settings: Settings, factories: Factories) -> None:
+        super().__init__(settings, factories)
+        self._started = not ray.is_initialized()
+        if self._started:
+            _start(settings.workers)
+        cpus = int(ray.cluster_resources().get("CPU", 0))
+        if cpus < settings.workers:
+            self.close()
+            raise InvalidOption(
+                f"workers must be at most the {cpus} CPUs of this Ray, not {settings.workers}"
+            )
+
+    def hire(self) -> Worker:
+        return RayWorker(self.settings, self.factories)
+
+    def stirring(self, busy: list[Worker], timeout: float | None) -> list[Worker]:
+        waiting = {w.answer: w for w in busy if isinstance(w, RayWorker)}
+        ready, _ = ray.wait(list(waiting), timeout=timeout)
+        return [waiting[answer] for answer in ready]
+
+    def close(self) -> None:
+        super().close()
+        if self._started:
+            ray.shutdown()
+
+
+def _start(workers: int) -> None:
+    """Join the cluster `RAY_ADDRESS` names, or start one whose processes find what we import."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    if "RAY_ADDRESS" in os.environ:
+        ray.init(**quiet)
+        return
+    paths = os.pathsep.join(path for path in sys.path if path)
+    token = os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32)  # else one is kept at home
+    with _environment(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_TOKEN=token):
+        ray.init(
+            num_cpus=workers,
+            include_dashboard=False,
+            runtime_env={"env_vars": {"PYTHONPATH": paths}},
+            **quiet,
+        )
+
+
+@contextlib.contextmanager
+def _environment(**wanted: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+class RayWorker(Worker):
+    """An actor, what it was asked last, and where its clock stands."""
+
+    def __init__(self, settings: Settings, factories: Factories) -> None:
+        kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Table)
+        self._actor = kind.remote(settings, factories)
+        self._place = self._actor.place.remote()
+        self._sent = 0.0
+        self.answer: Any = None
+
+    def send(self, task: Task) -> None:
+        self._sent = time.monotonic()
+        self.answer = self._actor.play.remote(task)
+
+    def hear(self) -> list[Played]:
+        try:
+            return cast(list[Played], ray.get(self.answer))
+        except ray.exceptions.RayActorError:
+            raise Lost("the Ray actor was lost", again=True) from None
+
+    def overdue(self, limit: float) -> bool:
+        """Asks the machine only when it has been busy so long that it may be."""
+        return time.monotonic() - self._sent > limit and self._clock()[STARTED] > limit
+
+    def asked(self) -> int:
+        return int(self._clock(last=True)[ASKED])
+
+    def _clock(self, *, last: bool = False) -> tuple[float, float]:
+        """How long the games last, and who thinks; nothing from a machine that is gone."""
+        read = ray.remote(num_cpus=0, max_retries=0)(read_clock)
+        try:
+            node, path = ray.get(self._place, timeout=READ_SECONDS)
+            there = NodeAffinitySchedulingStrategy(node, soft=False)
+            answer = read.options(scheduling_strategy=there).remote(path, last)
+            return cast(tuple[float, float], ray.get(answer, timeout=READ_SECONDS))
+        except ray.exceptions.RayError:
+            return 0.0, -1.0
+
+    def dismiss(self, *, kill: bool) -> None:
+        if not kill:
+            with contextlib.suppress(ray.exceptions.RayError):
+                ray.get(self._actor.close.remote(), timeout=GRACE)
+        ray.kill(self._actor)
+
+
+class Table:
+    """What an actor does: play tasks, with a clock that stands in a file."""
+
+    def __init__(self, settings: Settings, factories: Factories) -> None:
+        with tempfile.NamedTemporaryFile(prefix="palestra-clock-", delete=False) as file:
+            file.write(bytes(16))
+            file.flush()
+            self._path = file.name
+            self._memory = mmap.mmap(file.fileno(), 16)
+        clock = memoryview(self._memory).cast("d")
+        clock[STARTED], clock[ASKED] = 0.0, -1.0
+        self._referee = Referee(settings, factories, cast(MutableSequence[float], clock))
+
+    def place(self) -> tuple[str, str]:
+        """The machine, and the file on it."""
+        return ray.get_runtime_context().get_node_id(), self._path
+
+    def play(self, task: Task) -> list[Played]:
+        return self._referee.play(task)
+
+    def close(self) -> None:
+        self._referee.close()
+        Path(self._path).unlink(missing_ok=True)
+
+
+def read_clock(path: str, last: bool) -> tuple[float, float]:
+    """Seconds since the games began (0: none run), and the seat that thinks (-1: none).
+
+    Removes the file where nobody will read it again.
+    """
+    clock = memoryview(Path(path).read_bytes()).cast("d")
+    if last:
+        Path(path).unlink()
+    started = clock[STARTED]
+    return (time.monotonic() - started if started else 0.0), clock[ASKED]
