@@ -30,11 +30,11 @@ def essence(results: tuple[GameResult, ...]) -> list[tuple[Any, ...]]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """One Ray for all tests but those that start their own."""
-    from palestra_arena.ray_engine import _start
+    from palestra_arena.ray_engine import start, stop
 
-    _start(2)
+    processes = start(2)
     yield
-    ray.shutdown()
+    stop(processes)
 
 
 def environments_of(program: str) -> list[bytes]:
@@ -52,7 +52,6 @@ def environments_of(program: str) -> list[bytes]:
 def test_ray_is_started_and_stopped_and_sends_no_statistics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ray.shutdown()
     monkeypatch.delenv("RAY_USAGE_STATS_ENABLED", raising=False)
     told: list[bytes] = []
 

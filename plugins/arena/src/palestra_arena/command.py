@@ -139,6 +139,7 @@ def results_command(
     pass_score: Annotated[
         float | None, typer.Option(help="A return that counts as success; else a win does.")
     ] = None,
+    inspect: Annotated[bool, typer.Option(help="Look for cheating in all records.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write a row a seat.")] = None,
 ) -> None:
@@ -152,6 +153,8 @@ def results_command(
         level = confidence or (settings.confidence if settings else 0.95)
         board = _print_leaderboard(console, opened, rating, level, env)
         spent = _print_costs(console, opened, pass_score, level, env) if costs else None
+        if inspect:
+            _print_findings(console, opened)
         if html is not None:
             write_page(board, settings, html, spent)
             console.print(f"page    {html}", soft_wrap=True, highlight=False)
@@ -171,9 +174,39 @@ def _print_leaderboard(
     void = f"; {board.void} void games count for nobody" if board.void else ""
     level = f"intervals at {board.confidence * 100:g} %"
     console.print(f"{board.games} games, {level}{void}", highlight=False)
+    _warn_of_seen(console, store)
     if board.unrated:
         console.print(board.unrated, markup=False, highlight=False, soft_wrap=True)
     return board
+
+
+def _warn_of_seen(console: Console, store: Store) -> None:
+    """Name agents that were scored on seeds they had learned on."""
+    from palestra_arena.trust.held_out import seen_before
+
+    settings = store.settings()
+    if settings is None or not settings.trained:
+        return
+    matches = [result.match for result in store.results() if result.status != "void"]
+    seen = [seen_before(settings.trained, m.environment.id, m.agents, m.seed) for m in matches]
+    for entry in dict.fromkeys(filter(None, seen)):
+        note = f"{entry}: {seen.count(entry)} games here are no test of it"
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_findings(console: Console, store: Store) -> None:
+    from palestra_arena.trust import inspect
+
+    found = inspect(store.records())
+    for finding in found:
+        console.print(
+            f"{finding.kind}: {finding.agent or 'somebody'}, {finding.env}, seed {finding.seed}, "
+            f"turn {finding.turn}: {finding.why}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    console.print(f"{len(found)} findings", highlight=False)
 
 
 def _print_costs(

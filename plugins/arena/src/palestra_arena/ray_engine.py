@@ -10,9 +10,11 @@ dies or hangs, a task sent to that machine reads there whose fault it was.
 from __future__ import annotations
 
 import contextlib
+import gc
 import mmap
 import os
 import secrets
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +34,7 @@ try:
 except ImportError as error:
     raise MissingExtra("ray", "palestra-arena[ray]") from error
 
+GRACE_OF_RAY = 30.0  # seconds for its processes to end
 READ_SECONDS = 60.0  # what reading a clock on another machine may take
 
 
@@ -40,9 +43,7 @@ class RayEngine(PoolEngine):
 
     def __init__(self, settings: Settings, factories: Factories) -> None:
         super().__init__(settings, factories)
-        self._started = not ray.is_initialized()
-        if self._started:
-            _start(settings.workers)
+        self._started = None if ray.is_initialized() else start(settings.workers)
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < settings.workers:
             self.close()
@@ -60,16 +61,20 @@ class RayEngine(PoolEngine):
 
     def close(self) -> None:
         super().close()
-        if self._started:
-            ray.shutdown()
+        if self._started is not None:
+            stop(self._started)
 
 
-def _start(workers: int) -> None:
-    """Join the cluster `RAY_ADDRESS` names, or start one whose processes find what we import."""
+def start(workers: int) -> list[subprocess.Popen[Any]]:
+    """Join the cluster `RAY_ADDRESS` names, or start one whose processes find what we import.
+
+    Returns the processes that were started.
+    """
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if "RAY_ADDRESS" in os.environ:
         ray.init(**quiet)
-        return
+        return []
+    before = _processes()
     paths = os.pathsep.join(path for path in sys.path if path)
     token = os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32)  # else one is kept at home
     with _environment(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_TOKEN=token):
@@ -79,6 +84,18 @@ def _start(workers: int) -> None:
             runtime_env={"env_vars": {"PYTHONPATH": paths}},
             **quiet,
         )
+    return [process for process in _processes() if process not in before]
+
+
+def stop(processes: list[subprocess.Popen[Any]]) -> None:
+    """Stop Ray, and wait for the processes it ends, which Ray itself does not."""
+    ray.shutdown()
+    for process in processes:
+        process.wait(GRACE_OF_RAY)
+
+
+def _processes() -> list[subprocess.Popen[Any]]:
+    return [found for found in gc.get_objects() if isinstance(found, subprocess.Popen)]
 
 
 @contextlib.contextmanager

@@ -31,6 +31,10 @@ from palestra.specs import EnvSpec
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult, summarise, void
 from palestra_arena.settings import Environment, Settings
+from palestra_arena.trust.evidence import Evidence
+from palestra_arena.trust.faults import Faults
+from palestra_arena.trust.findings import Finding
+from palestra_arena.trust.held_out import Trained, seen_before, told_by
 
 Factories = Mapping[str, Callable[[], Any]]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
@@ -50,6 +54,10 @@ class AgentFailed(Exception):
     def __init__(self, seat: int, why: str) -> None:
         super().__init__(why)
         self.seat, self.why = seat, why
+
+
+class SeenBefore(Exception):
+    """An agent was trained on the seed it would be scored on."""
 
 
 class TimeUp(BaseException):
@@ -133,7 +141,11 @@ class Referee:
         self._games: dict[bytes, tuple[EnvSpec, Game[Any, Any]]] = {}
         self._agents: dict[str, Guard] = {}
         self._watch = Watch()
-        self._listeners = Listeners([self._watch])
+        self._trained: list[Trained] = list(settings.trained)
+        self._evidence = Evidence() if settings.evidence else None
+        keeper = [self._evidence] if self._evidence else []
+        faults = [Faults(settings.faults)] if settings.faults else []
+        self._listeners = Listeners([self._watch, *keeper, *faults])
 
     def play(self, matches: Sequence[Match]) -> list[Played]:
         """Play matches of one line-up side by side; one by one if any of them breaks off."""
@@ -170,18 +182,29 @@ class Referee:
             with self._limit():
                 started = time.perf_counter()
                 (record,) = runner.run([match.seed])
+        except SeenBefore as seen:
+            return Played(void(match, str(seen), 0.0), None)
         except AgentFailed as failure:
             record = self._forfeited(match, watch.episode, failure.seat, failure.why)
         except TimeUp:
             record = self._timed_out(match, watch.episode)
         except Exception as error:
             why = f"the environment failed ({type(error).__name__}: {error})"
+            found = self._broken_off(None)
+            why += "".join(f"; {f.kind} by {f.agent or 'somebody'}: {f.why}" for f in found)
             return Played(void(match, why, time.perf_counter() - started), None)
+        self._broken_off(record)
         return self._written(match, record, time.perf_counter() - started)
+
+    def _broken_off(self, record: EpisodeRecord | None) -> list[Finding]:
+        """The evidence of a game that did not end by itself."""
+        episode = self._watch.episode
+        return self._evidence.close(episode, record) if self._evidence and episode else []
 
     def _runner(self, match: Match, live: int) -> Runner:
         spec, game = self.game(match.environment, len(match.agents))
         seats = [self._agent(name, seat) for seat, name in enumerate(match.agents)]
+        self._check_held_out(match)
         for seat, name in reversed(list(enumerate(match.agents))):
             stream = Rng.seeded(match.seed, stream=AGENT_STREAM + seat)
             try:
@@ -197,6 +220,11 @@ class Referee:
             live=live,
             max_steps=self._settings.max_steps,
         )
+
+    def _check_held_out(self, match: Match) -> None:
+        entry = seen_before(self._trained, match.environment.id, match.agents, match.seed)
+        if entry and not self._settings.allow_seen:
+            raise SeenBefore(f"{entry}, and is not scored on seed {match.seed}")
 
     def game(self, environment: Environment, seats: int) -> tuple[EnvSpec, Game[Any, Any]]:
         """The rules of an environment, compiled before any clock runs."""
@@ -216,6 +244,7 @@ class Referee:
             except Exception as error:
                 raise AgentFailed(seat, f"the agent cannot be made ({error})") from error
             self._agents[name] = Guard(name, agent, self._clock)
+            self._trained += told_by(name, agent)
         return self._agents[name]
 
     def _forfeited(

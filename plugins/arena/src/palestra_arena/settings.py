@@ -12,6 +12,8 @@ from msgspec.structs import force_setattr
 from palestra import InvalidOption
 from palestra.episode import parse_policy
 
+from palestra_arena.trust.held_out import Trained
+
 Seating = Literal["rotate", "permute", "fixed"]
 ENGINES = ("local", "ray")
 SEED_LIMIT = 2**62  # what an SQLite integer holds, with room for later rounds
@@ -121,6 +123,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     answers them in one call; agents that draw random numbers repeat exactly only with 1.
     `game_seconds` is the wall time a game may take, after which the seat that was asked forfeits.
     `workers` are processes; 0 plays in this one. `engine` "ray" plays in as many Ray actors.
+
+    `faults` is the chance that an answer is lost or garbled on its way. `evidence` joins what
+    agents said, what the world did and how it stood, and writes what does not fit into the record.
+    `trained` are the seeds that agents have learned on, where no agent is scored unless
+    `allow_seen`.
     """
 
     environments: tuple[Environment, ...]
@@ -137,6 +144,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     engine: Literal["local", "ray"] = "local"
     keep_records: bool = True
     confidence: float = 0.95
+    faults: float = 0.0
+    evidence: bool = False
+    trained: tuple[Trained, ...] = ()
+    allow_seen: bool = False
 
     def __post_init__(self) -> None:
         named = tuple(
@@ -171,6 +182,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         inside = 0 <= self.seed < SEED_LIMIT - self.games
         _require("seed", self.seed, inside, "at least 0, and with games less than 2**62")
         _require("confidence", self.confidence, 0 < self.confidence < 1, "between 0 and 1")
+        _require("faults", self.faults, 0 <= self.faults <= 1, "from 0 to 1")
         for name in ("max_steps", "game_seconds"):
             value = getattr(self, name)
             _require(name, value, value is None or value > 0, "more than 0, or absent")
@@ -181,7 +193,16 @@ def _require(name: str, value: object, good: bool, accepted: str) -> None:
         raise InvalidOption(f"{name} must be {accepted}, not {value!r}")
 
 
-RULES = ("schedule", "seed", "seating", "invalid", "max_steps", "game_seconds", "together")
+RULES = (
+    "schedule",
+    "seed",
+    "seating",
+    "invalid",
+    "max_steps",
+    "game_seconds",
+    "together",
+    "faults",
+)
 
 
 def differing_rules(old: Settings, new: Settings) -> list[str]:

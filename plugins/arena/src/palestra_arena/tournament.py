@@ -16,6 +16,7 @@ from palestra_arena.result import GameResult
 from palestra_arena.schedule import Entry, Plan, make_plan
 from palestra_arena.settings import Settings
 from palestra_arena.store import Store
+from palestra_arena.trust.held_out import seen_before
 
 Progress = Callable[[int, int, GameResult | None], None]
 
@@ -74,6 +75,7 @@ def _run(
             matches = list(
                 dict.fromkeys(m for meeting in meetings for m in matches_of(meeting, settings))
             )
+            _check_held_out(matches, settings)
             missing = [match for match in matches if match not in known]
             total, ready = len(done) + len(matches), len(done) + len(matches) - len(missing)
             if progress:
@@ -91,6 +93,16 @@ def _run(
                 return Tournament(settings, tuple(done), played)
     finally:
         engine.close()
+
+
+def _check_held_out(matches: Sequence[Match], settings: Settings) -> None:
+    for match in () if settings.allow_seen else matches:
+        entry = seen_before(settings.trained, match.environment.id, match.agents, match.seed)
+        if entry:
+            raise InvalidOption(
+                f"{entry}, and this tournament would score it on seed {match.seed}; begin at "
+                f"seed {entry.last + 1} or later, or say allow_seen to score it all the same"
+            )
 
 
 def _play(

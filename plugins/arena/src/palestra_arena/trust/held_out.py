@@ -1,0 +1,52 @@
+"""Seeds that an agent has been trained on, which no tournament scores it on unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from palestra import InvalidOption
+from palestra.specs import names_environment
+
+
+class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An agent has learned on seeds `first` to `last` of an environment.
+
+    `environment` is an id, a namespace (`"games/*"`) or `"*"`. An agent's class or object may say
+    so itself: `trained_on = (("games/Wordle-v0", 0, 999),)`; settings say it for those that do not.
+    """
+
+    agent: str
+    environment: str
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.first <= self.last:
+            raise InvalidOption(f"{self.agent} was trained on seeds {self.first} to {self.last}?")
+
+    def covers(self, environment: str, seed: int) -> bool:
+        return self.first <= seed <= self.last and names_environment(
+            (self.environment,), environment
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agent} was trained on seeds {self.first} to {self.last} of {self.environment}"
+        )
+
+
+def told_by(name: str, agent: Any) -> list[Trained]:
+    """What an agent says of itself."""
+    return [Trained(name, *entry) for entry in getattr(agent, "trained_on", ())]
+
+
+def seen_before(
+    trained: Iterable[Trained], environment: str, agents: Sequence[str], seed: int
+) -> Trained | None:
+    """The first reason not to score these agents on a seed."""
+    for entry in trained:
+        if entry.agent in agents and entry.covers(environment, seed):
+            return entry
+    return None
