@@ -22,6 +22,9 @@ STEP = 0.1  # seconds between drawings of the progress bar
 
 def tournament_command(
     environments: Annotated[list[str] | None, typer.Argument(help="Ids of environments.")] = None,
+    suite: Annotated[
+        str, typer.Option(help="mars-held-out, social, markets or all-offline, for environments.")
+    ] = "",
     agents: Annotated[str, typer.Option(help="Comma-separated, as in random,mcts.")] = "",
     games: Annotated[int | None, typer.Option(min=1, help="Games of every line-up.")] = None,
     store: Annotated[Path, typer.Option(help="File that keeps the results.")] = Path("arena.db"),
@@ -50,9 +53,8 @@ def tournament_command(
         "engine": engine or None,
         "game_seconds": game_seconds,
     }
-    chosen = _settings(
-        settings, store, {name: v for name, v in typed.items() if v not in (None, [])}
-    )
+    named = {name: value for name, value in typed.items() if value not in (None, [])}
+    chosen = _settings(settings, store, _with_suite(suite, named))
     console = Console()
     if _play(chosen, store, console):
         from palestra_arena.store import Store
@@ -60,6 +62,19 @@ def tournament_command(
         with Store(store) as opened:
             _print_leaderboard(console, opened, "bradley-terry", chosen.confidence)
     console.print(f"store   {store}", soft_wrap=True, highlight=False)
+
+
+def _with_suite(name: str, typed: dict[str, Any]) -> dict[str, Any]:
+    """What is typed, with the environments and settings of a suite."""
+    if not name:
+        return typed
+    if "environments" in typed:
+        raise InvalidOption("name environments or a --suite, not both")
+    from palestra_arena.suites import suite
+
+    chosen = suite(name)
+    named = {"environments": chosen.environments, "suite": f"{name} {chosen.digest}"}
+    return dict(chosen.settings) | typed | named
 
 
 def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings:
@@ -171,6 +186,9 @@ def _print_leaderboard(
     wanted = (r for r in store.results() if env in ("", r.match.environment.id))
     board = make_leaderboard(wanted, rating, confidence=confidence)
     console.print(leaderboard_table(board, console))
+    settings = store.settings()
+    if settings is not None and settings.suite and not env:
+        _print_suite(console, store, settings.suite, confidence)
     void = f"; {board.void} void games count for nobody" if board.void else ""
     level = f"intervals at {board.confidence * 100:g} %"
     console.print(f"{board.games} games, {level}{void}", highlight=False)
@@ -178,6 +196,21 @@ def _print_leaderboard(
     if board.unrated:
         console.print(board.unrated, markup=False, highlight=False, soft_wrap=True)
     return board
+
+
+def _print_suite(console: Console, store: Store, name: str, confidence: float) -> None:
+    from palestra_arena.report.suite import suite_report, suite_table
+    from palestra_arena.suites import suite
+
+    kind, _, digest = name.partition(" ")
+    now = suite(kind)
+    console.print(suite_table(suite_report(store.results(), confidence)))
+    pins = ", ".join(f"{name} {number}" for name, number in now.pins.items())
+    console.print(f"suite {name}; {pins}", highlight=False, soft_wrap=True)
+    if digest != now.digest:
+        console.print(
+            f"these games are of another {kind}: it is {now.digest} with what is installed now"
+        )
 
 
 def _warn_of_seen(console: Console, store: Store) -> None:

@@ -76,8 +76,8 @@ def start(workers: int) -> list[subprocess.Popen[Any]]:
         return []
     before = _processes()
     paths = os.pathsep.join(path for path in sys.path if path)
-    token = os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32)  # else one is kept at home
-    with _environment(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_TOKEN=token):
+    _have_token()
+    with _environment(RAY_USAGE_STATS_ENABLED="0"):
         ray.init(
             num_cpus=workers,
             include_dashboard=False,
@@ -85,6 +85,16 @@ def start(workers: int) -> list[subprocess.Popen[Any]]:
             **quiet,
         )
     return [process for process in _processes() if process not in before]
+
+
+def _have_token() -> None:
+    """A token for this process, which Ray would else make and keep in the home folder.
+
+    It stays for as long as the process lives: Ray reads it once.
+    """
+    named = any(name in os.environ for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if not named and not (Path.home() / ".ray" / "auth_token").exists():
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 def stop(processes: list[subprocess.Popen[Any]]) -> None:

@@ -127,7 +127,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `faults` is the chance that an answer is lost or garbled on its way. `evidence` joins what
     agents said, what the world did and how it stood, and writes what does not fit into the record.
     `trained` are the seeds that agents have learned on, where no agent is scored unless
-    `allow_seen`.
+    `allow_seen`. `suite` is the name and digest of the suite that `environments` come from.
     """
 
     environments: tuple[Environment, ...]
@@ -148,6 +148,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     evidence: bool = False
     trained: tuple[Trained, ...] = ()
     allow_seen: bool = False
+    suite: str = ""
 
     def __post_init__(self) -> None:
         named = tuple(

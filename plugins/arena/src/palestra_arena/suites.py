@@ -1,0 +1,90 @@
+"""Named sets of environments with their settings, and the versions their results rest on.
+
+A suite is a list of environments by id, whose version ends it: a change of behaviour makes another
+id. `digest` names the whole set, and `pins` are the versions of the distributions that the rules
+come from; a report says both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+from palestra import UnknownName, specs
+from palestra.registry import registry
+
+from palestra_arena.settings import Environment
+
+# MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic Games (2025) trains
+# on Tic-Tac-Toe, Kuhn poker and Mini Hanabi, and tests on their larger relatives.
+MARS_HELD_OUT = (
+    Environment("games/ConnectFour-v0"),
+    Environment("games/LeducHoldem-v0"),
+    Environment("games/SimpleHanabi-v0"),
+)
+SOCIAL = (
+    Environment("games/PrisonersDilemma-v0"),
+    Environment("games/StagHunt-v0"),
+    Environment("games/Chicken-v0"),
+    Environment("games/BattleOfTheSexes-v0"),
+    Environment("games/Trust-v0"),
+    Environment("games/Ultimatum-v0"),
+    Environment("text/Commons-v0", players=2),
+    Environment("text/Negotiation-v0"),
+)
+MARKETS = (
+    Environment("markets/Bargaining-v0"),
+    Environment("markets/PriceNegotiation-v0"),
+    Environment("markets/Persuasion-v0"),
+    Environment("markets/DoubleAuction-v0", players=2),
+    Environment("markets/SealedAuction-v0", players=2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Environments with their options, and the settings that go with them."""
+
+    name: str
+    summary: str
+    environments: tuple[Environment, ...]
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal environments, options and settings."""
+        body = msgspec.json.encode((self.environments, self.settings), order="deterministic")
+        return blake2b(body, digest_size=4).hexdigest()
+
+    @property
+    def pins(self) -> dict[str, str]:
+        """Versions of the distributions its rules come from, the core among them."""
+        modules = {"palestra", "palestra_arena"}
+        for environment in self.environments:
+            module = registry().environment(environment.id).entry_point.partition(".")[0]
+            modules.add(module)
+        return {name: version(name.replace("_", "-")) for name in sorted(modules)}
+
+
+def _all_offline() -> tuple[Environment, ...]:
+    """Every environment installed that two can play; nothing here needs a network."""
+    seats = {spec.id: 2 if spec.players[0] < spec.players[1] else None for spec in specs(players=2)}
+    return tuple(Environment(name, players) for name, players in seats.items())
+
+
+def suite(name: str) -> Suite:
+    """A suite by name."""
+    known = {
+        "mars-held-out": Suite("mars-held-out", "the games MARS tests on", MARS_HELD_OUT),
+        "social": Suite("social", "social dilemmas and bargains of two", SOCIAL),
+        "markets": Suite("markets", "markets of two", MARKETS),
+        "all-offline": Suite(
+            "all-offline", "all that two can play", _all_offline(), (("max_steps", 200),)
+        ),
+    }
+    if name not in known:
+        raise UnknownName("suite", name, known)
+    return known[name]
