@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import palestra
@@ -41,7 +42,6 @@ class Server:
     def __init__(self) -> None:
         self.script: list[tuple[int, Any]] = [(200, completion("hi"))]
         self.asked: list[dict[str, Any]] = []
-        self.times: list[float] = []
         self.delay = 0.0
         server = self
 
@@ -49,7 +49,6 @@ class Server:
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])
                 server.asked.append(json.loads(self.rfile.read(size)))
-                server.times.append(time.monotonic())
                 status, body = server.script.pop(0) if len(server.script) > 1 else server.script[0]
                 time.sleep(server.delay)
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -146,10 +145,14 @@ def test_a_server_that_is_down_is_named() -> None:
     model.close()
 
 
-def test_requests_start_no_faster_than_allowed(server: Server, opened: Any) -> None:
+def test_requests_start_no_faster_than_allowed(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: 100.0, sleep=pauses.append)
+    monkeypatch.setattr("palestra_agents.models.openai.time", clock)
     opened(per_minute=1200).chat([HELLO] * 5)
-    first, *_, last = sorted(server.times)
-    assert last - first >= 4 * 0.05 * 0.9
+    assert sorted(pauses) == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2])
 
 
 def test_legal_moves_go_out_as_a_schema(server: Server, opened: Any) -> None:
