@@ -2,7 +2,7 @@
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
-    [marketplace]
+    [marketplace] [web]
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ SUITES = (
     "order_book",
     "agents_net",
     "marketplace",
+    "web",
 )
 DISTRIBUTIONS = (
     "numpy",

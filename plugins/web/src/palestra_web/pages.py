@@ -54,6 +54,8 @@ class Element(msgspec.Struct, frozen=True):
 
 def clean(text: str) -> str:
     """Text as a browser shows it: runs of white space are one space, control characters go."""
+    if text.isprintable() and "  " not in text:  # most text: three times quicker to see
+        return text.strip()
     return _UNSEEN.sub(" ", text).strip()
 
 

@@ -373,6 +373,13 @@ class Website(TextGame[Web]):
             options.append(Option(Scroll, {"direction": OneOf(ways)}))
         return Grammar(tuple(options))
 
+    def check(self, state: Web, player: int, action: TextAction) -> None:
+        if type(action) is Click:  # what is done most, without writing down the whole grammar
+            first, end = self._in_view(state.tabs[player])
+            if type(action.element) is int and first <= action.element < end:
+                return
+        super().check(state, player, action)
+
     def _ways(self, tab: Tab) -> tuple[str, ...]:
         down = tab.scroll + self.window < len(tab.page.lines)
         return ("down",) * down + ("up",) * (tab.scroll > 0)

@@ -61,6 +61,7 @@ class Errand:
     """The site's data: what is wanted, by whom, and what was bought."""
 
     goal: Goal
+    phrases: tuple[str, ...]
     profile: Profile | None = None
     bought: int = -1
     picked: dict[str, str] = field(default_factory=dict)
@@ -104,7 +105,8 @@ class Shop(Website):
         options = {name: rng.choice(values) for name, values in product.options.items()}
         over = [cap for cap in CAPS if cap > product.price][:4]
         goal = Goal(product, wanted, options, max(rng.choice(over), rng.choice(over)))
-        return Errand(goal, self._profile(rng, wanted[0]) if self.profile else None)
+        profile = self._profile(rng, wanted[0]) if self.profile else None
+        return Errand(goal, written(goal, known=profile is not None), profile)
 
     def _profile(self, rng: Rng, wish: str) -> Profile:
         """Past orders of things that have what he always wants."""
@@ -112,21 +114,10 @@ class Shop(Website):
         return Profile(wish, tuple(rng.choice(have) for _ in range(5)))
 
     def task(self, data: Errand, seat: int) -> str:
-        goal = data.goal
-        named = goal.attributes[1:] if data.profile else goal.attributes
-        that = f" that is {', '.join(named)}" if named else ""
-        values = " and ".join(f"{name}: {value}" for name, value in goal.options.items())
-        like = ", as I always like them (see my account)" if data.profile else ""
-        of = f" with {values}" if values else ""
-        cap = f"{goal.cap / 100:.2f} dollars"
-        return f"Find me {goal.product.query}{that}{of}{like}, and price lower than {cap}."
+        return data.phrases[0]
 
     def phrases(self, data: Errand, seat: int) -> tuple[str, ...]:
-        """The whole instruction, its kind, and its kind with the attributes."""
-        goal = data.goal
-        named = goal.attributes[1:] if data.profile else goal.attributes
-        query = goal.product.query
-        return (self.task(data, seat), query, " ".join((*named, query)))
+        return data.phrases
 
     def solved(self, data: Errand, seat: int) -> bool:
         return data.grade is not None and data.grade.total == 1.0
@@ -243,6 +234,22 @@ class Shop(Website):
         fitting = [p for p in (self.catalogue.products[n] for n in numbers) if fits(p, goal)]
         other.data.goal = msgspec.structs.replace(goal, product=rng.choice(fitting))
         return other
+
+
+def written(goal: Goal, *, known: bool) -> tuple[str, str, str]:
+    """The instruction for a goal, its kind of product, and its kind with the attributes.
+
+    For a `known` shopper it leaves out the first attribute.
+    """
+    named = goal.attributes[1:] if known else goal.attributes
+    query = goal.product.query
+    that = f" that is {', '.join(named)}" if named else ""
+    values = " and ".join(f"{name}: {value}" for name, value in goal.options.items())
+    like = ", as I always like them (see my account)" if known else ""
+    of = f" with {values}" if values else ""
+    cap = f"{goal.cap / 100:.2f} dollars"
+    task = f"Find me {query}{that}{of}{like}, and price lower than {cap}."
+    return task, query, " ".join((*named, query))
 
 
 def fits(product: Product, goal: Goal) -> bool:
