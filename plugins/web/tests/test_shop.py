@@ -162,6 +162,20 @@ def test_pages_are_distilled(distill: str, there: bool) -> None:
     assert ("heading 'Shop'" in episode.describe(0)) != there
 
 
+def test_what_an_action_changed_is_told() -> None:
+    episode = palestra.make("web/Shop-v0", view="episode", seed=0, changes=True)
+    told = []
+    for text in ("click('1')", "fill('1', 'lamp')", "press('1', 'Enter')"):
+        episode.act({0: episode.parse(0, text)})
+        told.append(episode.describe(0).splitlines()[2])
+    assert told[0] == "Your last action changed nothing on the page."
+    assert told[1] == (
+        "Since your last action, gone: [1] textbox 'Search' value='', "
+        "new: [1] textbox 'Search' value='lamp'."
+    )
+    assert told[2] == "Your last action led from / to /search?q=lamp."
+
+
 def test_options_are_checked() -> None:
     with pytest.raises(InvalidOption, match="products must be from 100"):
         Shop(products=3)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -57,16 +58,21 @@ from palestra_web.actions import (
 from palestra_web.pages import FIELDS, Drafts, Page, heading, link, paragraph
 
 DISTILLATIONS = ("all", "text", "inputs")
+TOLD = 5  # lines that are told to be new or gone
 
 
 @dataclass(slots=True)
 class Tab:
-    """One seat's browser: the page it was served, what it has typed, where it came from."""
+    """One seat's browser: the page it was served, what it has typed, where it came from.
+
+    `before` are the page and the lines before the last action, where changes are told.
+    """
 
     page: Page
     drafts: dict[int, str] = field(default_factory=dict)
     scroll: int = 0
     history: list[str] = field(default_factory=list)
+    before: tuple[str, tuple[str, ...]] | None = None
 
 
 @dataclass(slots=True)
@@ -117,6 +123,7 @@ class Website(TextGame[Web]):
     limit: int = 30
     window: int = 80
     distill: str = "all"
+    changes: bool = False
 
     num_players = 1
     order = "sequential"
@@ -200,6 +207,9 @@ class Website(TextGame[Web]):
 
     def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
         ((seat, action),) = actions.items()
+        if self.changes:
+            tab = state.tabs[seat]
+            tab.before = tab.page.url, tuple(tab.page.text(tab.drafts).split("\n"))
         rewards = {s: dict(paid) for s, paid in self.act(state, seat, action).items() if paid}
         state.steps[seat] += 1
         for paid_seat, paid in rewards.items():
@@ -426,6 +436,8 @@ class Website(TextGame[Web]):
             f"Task: {self.task(state.data, player)}",
             f"Page {tab.page.url} {tab.page.title!r}; you may act {left} more times.",
         ]
+        if tab.before is not None:
+            head.append(what_changed(*tab.before, tab))
         if tab.scroll:
             head.append(f"({tab.scroll} lines above)")
         shown = self.shown(tab)
@@ -458,6 +470,23 @@ class Website(TextGame[Web]):
         tab = state.tabs[seat]
         lines = (self.task(state.data, seat), *self.shown(tab).splitlines())
         return Scene(caption=f"{tab.page.url}  {tab.page.title}", lines=lines)
+
+
+def what_changed(url: str, lines: Sequence[str], tab: Tab) -> str:
+    """In one sentence what an action did to the page (the change observation of Agent-E)."""
+    if tab.page.url != url:
+        return f"Your last action led from {url} to {tab.page.url}."
+    now = Counter(tab.page.text(tab.drafts).split("\n"))
+    came, went = now - Counter(lines), Counter(lines) - now
+    if not came and not went:
+        return "Your last action changed nothing on the page."
+    told = [
+        f"{word}: {'; '.join(line.strip() for line in list(found)[:TOLD])}"
+        + (f" and {len(found) - TOLD} more" if len(found) > TOLD else "")
+        for word, found in (("gone", went), ("new", came))
+        if found
+    ]
+    return f"Since your last action, {', '.join(told)}."
 
 
 def split(url: str) -> tuple[list[str], dict[str, str]]:
