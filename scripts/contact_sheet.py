@@ -11,7 +11,8 @@ import palestra
 from palestra import EnvSpec, Episode, Rng
 from palestra.testing.subject import play_on
 from palestra_renderers import palette
-from palestra_renderers.picture import Painter, paint_episode, words
+from palestra_renderers.drawing import words
+from palestra_renderers.picture import Painter, paint_episode
 from PIL import Image
 
 SIDE, GAP, COLUMNS, CAPTION = 270, 12, 7, 26

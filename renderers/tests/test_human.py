@@ -11,8 +11,8 @@ import palestra
 import pytest
 from palestra import Episode, InvalidAction, Turn
 from palestra.cli import main
+from palestra_renderers.drawing import pygame
 from palestra_renderers.human import HumanAgent, Terminal
-from palestra_renderers.picture import pygame
 from palestra_renderers.typed_moves import read_move
 from palestra_renderers.window_seat import WindowSeat, moves_from
 from rich.console import Console

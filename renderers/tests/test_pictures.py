@@ -5,16 +5,18 @@ A golden image that is missing is written, and the test fails once: look at it, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import palestra
 import pytest
-from palestra import Episode, EpisodeRecord, Rng
+from palestra import Episode, EpisodeRecord, Rng, Scene, Widget
 from palestra.registry import renderer
 from palestra.testing.subject import play_on
 from palestra_renderers.animation import record_frames
 from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode
+from palestra_renderers.plain import scene_lines
 from PIL import Image
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -28,6 +30,8 @@ FAMILIES = {
     "market": "markets/DoubleAuction-v0",
     "matrix": "games/PrisonersDilemma-v0",
     "text": "text/Negotiation-v0",
+    "tools": "web/TravelDesk-v0",
+    "web": "web/Shop-v0",
 }
 ENVIRONMENTS = [spec.id for spec in palestra.specs()]
 
@@ -66,6 +70,43 @@ def test_a_family_looks_as_it_should(family: str) -> None:
 
 def test_every_family_has_a_picture() -> None:
     assert set(FAMILIES) == {spec.family for spec in palestra.specs()}
+
+
+PAGE = (
+    Widget("heading", "Colours"),
+    Widget("link", "Home", 1),
+    Widget("field", "Name", 2, "Ann"),
+    Widget("tick", "red", 3, chosen=True, depth=1),
+    Widget("tick", "blue", 4, depth=1),
+    Widget("button", "Send", 5),
+    Widget("text", "That is all."),
+)
+
+
+def test_a_page_is_told_in_plain_lines() -> None:
+    assert scene_lines(Scene("A page", widgets=PAGE)) == [
+        "A page",
+        "    # Colours",
+        "  1 Home",
+        "  2 Name: [Ann]",
+        "  3   (x) red",
+        "  4   ( ) blue",
+        "  5 < Send >",
+        "    That is all.",
+    ]
+
+
+def test_a_page_shows_what_is_picked_and_says_what_does_not_fit() -> None:
+    def painted(*widgets: Widget) -> Frame:
+        painter = Painter((320, 240))
+        painter.paint(Scene(widgets=widgets), ("x",), ())
+        return painter.array().copy()
+
+    picked = [replace(w, chosen=not w.chosen) if w.kind == "tick" else w for w in PAGE]
+    assert (painted(*PAGE) != painted(*picked)).any()
+    long = painted(*PAGE * 50)
+    assert (long != painted(*PAGE * 50, PAGE[0])).any()  # one more is counted
+    assert (long[-20:] == painted(*PAGE)[-20:]).all()  # the panel is not painted over
 
 
 def test_one_disc_more_is_a_different_picture() -> None:

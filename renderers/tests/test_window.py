@@ -11,7 +11,7 @@ import palestra
 import pytest
 from palestra import Decision, Episode, Rng, Usage
 from palestra.record import TurnNote
-from palestra_renderers.picture import pygame
+from palestra_renderers.drawing import pygame
 from palestra_renderers.plain import scene_lines
 from palestra_renderers.public import public_lines, public_scene
 from palestra_renderers.side_panel import usage_by_seat

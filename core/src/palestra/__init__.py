@@ -40,7 +40,7 @@ from palestra.record import (
 from palestra.registry import game, make_agent, open_model, push, specs, warn_of_failures
 from palestra.rng import Rng
 from palestra.runner import Runner, play, rollouts, stream
-from palestra.scene import Bar, Grid, Piece, Scene
+from palestra.scene import Bar, Grid, Piece, Scene, Widget
 from palestra.shaping import Transition
 from palestra.specs import (
     AgentSpec,
@@ -120,6 +120,7 @@ __all__ = [
     "Turn",
     "UnknownName",
     "Usage",
+    "Widget",
     "__version__",
     "game",
     "hookimpl",

@@ -60,12 +60,32 @@ class Bar:
     colour: int = -1
 
 
+WidgetKind = Literal["heading", "text", "link", "button", "field", "tick"]
+
+
+@dataclass(frozen=True, slots=True)
+class Widget:
+    """Something on a page or in a window.
+
+    `number` is what a move calls it (0: it cannot be acted on), `value` what a field holds,
+    `chosen` whether a box is ticked or a button picked, `depth` how far it is indented.
+    """
+
+    kind: WidgetKind
+    text: str
+    number: int = 0
+    value: str = ""
+    chosen: bool = False
+    depth: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One picture: any of a grid, rows of cards, bars and lines of text, under a caption."""
+    """One picture: any of a grid, cards, bars, a page and lines of text, under a caption."""
 
     caption: str = ""
     grid: Grid | None = None
     hands: tuple[tuple[str, tuple[Piece, ...]], ...] = ()
     bars: tuple[Bar, ...] = ()
     lines: tuple[str, ...] = ()
+    widgets: tuple[Widget, ...] = ()

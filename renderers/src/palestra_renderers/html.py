@@ -12,7 +12,7 @@ from palestra import Episode, EpisodeRecord, Scene, retrace
 from palestra.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
-from palestra_renderers.plain import clean, ending
+from palestra_renderers.plain import clean, ending, widget_line
 
 Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
@@ -100,7 +100,10 @@ def scene_data(scene: Scene) -> dict[str, Any]:
             for owner, cards in scene.hands
         ],
         "bars": [[clean(b.label), b.value, b.full, b.colour] for b in scene.bars],
-        "lines": [clean(line, TEXT_LIMIT) for text in scene.lines for line in text.splitlines()],
+        "lines": [
+            *(clean(line, TEXT_LIMIT) for text in scene.lines for line in text.splitlines()),
+            *map(widget_line, scene.widgets),
+        ],
     }
     if scene.grid is not None:
         data["grid"] = {

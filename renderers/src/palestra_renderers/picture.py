@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Bar, Episode, Grid, MissingExtra, Piece, Scene
+from palestra import Bar, Episode, Grid, Piece, Scene
 
+from palestra_renderers.drawing import pygame, words
 from palestra_renderers.palette import (
     BACKGROUND,
     BOARD,
@@ -26,37 +24,11 @@ from palestra_renderers.palette import (
     seat_colour,
 )
 from palestra_renderers.plain import clean, ending, status_lines, told_lines
+from palestra_renderers.widgets import draw_widgets
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
 TOLD = 24  # the most events that fit a picture
-
-
-def pygame() -> Any:
-    """pygame, or the line that installs it."""
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    os.environ["SDL_AUDIODRIVER"] = "dummy"  # sound is never touched
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of how pygame finds its own files
-            import pygame as module
-    except ImportError as error:
-        raise MissingExtra("pygame", "palestra-renderers[pygame]") from error
-    return module
-
-
-@lru_cache(maxsize=32)
-def font(height: int) -> Any:
-    module = pygame()
-    if not module.font.get_init():
-        module.font.init()
-    return module.font.Font(None, max(12, height))
-
-
-@lru_cache(maxsize=512)
-def words(text: str, height: int, colour: Rgb) -> Any:
-    """A line of text as a surface."""
-    return font(height).render(text, True, colour)
 
 
 class Painter:
@@ -103,6 +75,8 @@ class Painter:
         for bar in scene.bars:
             y = self._bar(bar, left, y, line)
         y = self._paragraph(text, left, y, top, line, INK)
+        if scene.widgets:
+            y = draw_widgets(self.surface, scene.widgets, (left, y, self.size[0], top), line)
         if top - y >= 3 * line:
             self._paragraph(told[:-1], left, y + line // 2, top, line, NEUTRAL)
 

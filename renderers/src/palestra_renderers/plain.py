@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from palestra import Episode, Grid, Piece, Scene
+from palestra import Episode, Grid, Piece, Scene, Widget
 
 LINE_LIMIT = 400
 
@@ -57,7 +57,22 @@ def scene_lines(scene: Scene) -> list[str]:
         lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {bar.value:.4g} of {bar.full:.4g}")
     for text in scene.lines:
         lines += [clean(line) for line in text.splitlines()]
-    return lines
+    return lines + [widget_line(widget) for widget in scene.widgets]
+
+
+def widget_line(widget: Widget) -> str:
+    """A widget in words: what it is and its number, if that can be acted on."""
+    text = clean(widget.text)
+    if widget.kind == "field":
+        text = f"{text}: [{clean(widget.value)}]"
+    elif widget.kind == "tick":
+        text = f"{'(x)' if widget.chosen else '( )'} {text}"
+    elif widget.kind == "button":
+        text = f"< {text} >"
+    elif widget.kind == "heading":
+        text = f"# {text}"
+    number = f"{widget.number:>3} " if widget.number else "    "
+    return f"{number}{'  ' * widget.depth}{text}"
 
 
 def status_lines(episode: Episode, names: Sequence[str] = ()) -> list[str]:

@@ -23,6 +23,7 @@ def public_scene(episode: Episode) -> Scene:
         hands=_common_hands([view.hands for view in views]),
         bars=tuple(bar for bar in first.bars if all(bar in view.bars for view in views)),
         lines=tuple(line for line in first.lines if all(line in view.lines for view in views)),
+        widgets=first.widgets if all(view.widgets == first.widgets for view in views) else (),
     )
 
 

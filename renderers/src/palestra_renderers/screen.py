@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palestra_renderers.picture import pygame
+from palestra_renderers.drawing import pygame
 
 OPENED = (860, 560)
 SMALLEST = (360, 240)

@@ -8,8 +8,9 @@ from typing import Any
 
 from palestra import Episode, Usage
 
+from palestra_renderers.drawing import pygame, words
 from palestra_renderers.palette import FAINT, INK, NEUTRAL, WHITE, Rgb, ink_on, seat_colour
-from palestra_renderers.picture import pygame, words, wrap
+from palestra_renderers.picture import wrap
 from palestra_renderers.plain import clean
 
 Box = tuple[int, int, int, int]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from palestra import Episode
 
-from palestra_renderers.picture import TOLD, Painter, pygame
+from palestra_renderers.drawing import pygame
+from palestra_renderers.picture import TOLD, Painter
 from palestra_renderers.plain import clean, ending, told_lines
 from palestra_renderers.public import public_lines, public_scene
 from palestra_renderers.screen import OPENED, Screen

@@ -8,7 +8,8 @@ from typing import Any
 
 from palestra import InvalidAction, Turn
 
-from palestra_renderers.picture import TOLD, Painter, pygame
+from palestra_renderers.drawing import pygame
+from palestra_renderers.picture import TOLD, Painter
 from palestra_renderers.plain import clean
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel

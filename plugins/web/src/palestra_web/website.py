@@ -35,10 +35,12 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    Widget,
     only,
 )
 from palestra.game import Mask, Terms
 from palestra.rng import check_seed
+from palestra.scene import WidgetKind
 
 from palestra_web import features
 from palestra_web.actions import (
@@ -55,7 +57,7 @@ from palestra_web.actions import (
     Stop,
     in_our_words,
 )
-from palestra_web.pages import FIELDS, Drafts, Page, heading, link, paragraph
+from palestra_web.pages import FIELDS, Drafts, Page, Shown, heading, link, paragraph
 
 DISTILLATIONS = ("all", "text", "inputs")
 TOLD = 5  # lines that are told to be new or gone
@@ -468,8 +470,37 @@ class Website(TextGame[Web]):
     def scene(self, state: Web, player: int | None = None) -> Scene:
         seat = 0 if player is None else player
         tab = state.tabs[seat]
-        lines = (self.task(state.data, seat), *self.shown(tab).splitlines())
-        return Scene(caption=f"{tab.page.url}  {tab.page.title}", lines=lines)
+        lines = tab.page.shown(tab.drafts, tab.scroll, tab.scroll + self.window)
+        widgets = [made for line in lines if (made := widget(line)) is not None]
+        return Scene(
+            caption=f"{tab.page.url}  {tab.page.title}",
+            lines=(self.task(state.data, seat),),
+            widgets=tuple(widgets),
+        )
+
+
+KINDS: dict[str, WidgetKind] = {
+    "heading": "heading",
+    "region": "text",
+    "paragraph": "text",
+    "cell": "text",
+    "columnheader": "text",
+    "img": "text",
+    "link": "link",
+    "button": "button",
+    "textbox": "field",
+    "combobox": "field",
+    "checkbox": "tick",
+    "radio": "tick",
+}
+
+
+def widget(line: Shown) -> Widget | None:
+    """A line of a page as it is drawn; None for what has no look of its own."""
+    kind = KINDS.get(line.role)
+    if kind is None or not (line.name or line.number):
+        return None
+    return Widget(kind, line.name, line.number, line.value, line.chosen, line.depth)
 
 
 def what_changed(url: str, lines: Sequence[str], tab: Tab) -> str:

@@ -1,0 +1,39 @@
+"""What every picture is drawn with: pygame, imported on use, and lines of text as surfaces."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from functools import lru_cache
+from typing import Any
+
+from palestra import MissingExtra
+
+from palestra_renderers.palette import Rgb
+
+
+def pygame() -> Any:
+    """pygame, or the line that installs it."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    os.environ["SDL_AUDIODRIVER"] = "dummy"  # sound is never touched
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of how pygame finds its own files
+            import pygame as module
+    except ImportError as error:
+        raise MissingExtra("pygame", "palestra-renderers[pygame]") from error
+    return module
+
+
+@lru_cache(maxsize=32)
+def font(height: int) -> Any:
+    module = pygame()
+    if not module.font.get_init():
+        module.font.init()
+    return module.font.Font(None, max(12, height))
+
+
+@lru_cache(maxsize=512)
+def words(text: str, height: int, colour: Rgb) -> Any:
+    """A line of text as a surface."""
+    return font(height).render(text, True, colour)
