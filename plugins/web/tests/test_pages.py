@@ -11,6 +11,7 @@ from palestra_web.pages import (
     button,
     checkbox,
     combobox,
+    deed,
     form,
     group,
     heading,
@@ -21,6 +22,7 @@ from palestra_web.pages import (
     table,
     textbox,
 )
+from palestra_web.reading import Seen, read_lines, read_page
 
 HOSTILE = "<script>alert(1)</script> & \"quotes\" 'too' \u202eright to left 🦊 \x00\x1b[31m"
 
@@ -93,3 +95,29 @@ def test_tables_and_actions() -> None:
 def test_a_form_in_a_form_is_refused() -> None:
     with pytest.raises(ValueError, match="inside another form"):
         page(form("/a", form("/b", button("x")))).text({})
+
+
+def test_a_link_that_changes_something_is_a_form_and_stays_a_link() -> None:
+    shown = page(deed("Tab 2", "/show", tab="2"), deed("Leave", "/leave"))
+    assert shown.text({}) == "[1] link 'Tab 2'\n[2] link 'Leave'"
+    html = to_html(shown)
+    assert '<form action="/show" method="post"><button data-number="1" role="link"' in html
+    assert "<a " not in html
+    with pytest.raises(ValueError, match="a link that changes /show stands inside a form"):
+        page(form("/a", deed("Tab 2", "/show"))).text({})
+
+
+def test_every_line_of_a_page_is_read_back() -> None:
+    shown = page(
+        heading('It\'s "quoted"'),
+        group("Box", paragraph("link 'no'"), checkbox("News", "news", chosen=True)),
+        textbox("", "q", "x"),
+    )
+    assert read_lines(shown.text({})) == [
+        Seen(0, "heading", 'It\'s "quoted"'),
+        Seen(0, "region", "Box"),
+        Seen(0, "paragraph", "link 'no'", depth=1),
+        Seen(1, "checkbox", "News", chosen=True, depth=1),
+        Seen(2, "textbox", "", "x"),
+    ]
+    assert [element.number for element in read_page(shown.text({}))] == [1, 2]

@@ -7,6 +7,7 @@ from palestra.testing import conformance
 VARIANTS = {
     "web/Shop-v0": {"profile": True, "window": 12, "distill": "inputs", "products": 2000},
     "web/Shelf-v0": {"num_players": 2, "trial": "budget"},
+    "web/Widgets-v0": {"widget": "guess-number", "window": 10},
 }
 
 test_conformance = conformance("palestra_web", variants=VARIANTS)

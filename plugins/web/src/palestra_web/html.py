@@ -71,12 +71,15 @@ class _Writer:
         return f'data-number="{self.number}"'
 
     def _link(self, element: Element) -> str:
+        if element.changes:  # without a script only a form can change anything
+            inside = self._button(element, ' role="link"')
+            return f'<form action="{escape(element.to)}" method="post">{inside}</form>'
         return f'<a {self._next()} href="{escape(element.to)}">{escape(element.name)}</a>'
 
-    def _button(self, element: Element) -> str:
+    def _button(self, element: Element, role: str = "") -> str:
         sent = f' name="{escape(element.field)}" value="{escape(element.value)}"'
         sent = sent if element.field else ""
-        return f"<button {self._next()}{sent}>{escape(element.name)}</button>"
+        return f"<button {self._next()}{role}{sent}>{escape(element.name)}</button>"
 
     def _textbox(self, element: Element) -> str:
         number = self._next()

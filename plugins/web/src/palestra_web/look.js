@@ -6,9 +6,9 @@
   const FIELDS = ["textbox", "checkbox", "radio", "combobox"];
   const own = node => [...node.childNodes].filter(n => n.nodeType === 3)
     .map(n => n.data).join("").trim();
-  const role = node => /^H[1-6]$/.test(node.tagName) ? "heading"
+  const role = node => node.getAttribute("role") ?? (/^H[1-6]$/.test(node.tagName) ? "heading"
     : node.tagName === "INPUT" ? (node.type === "text" ? "textbox" : node.type)
-    : ROLES[node.tagName];
+    : ROLES[node.tagName]);
   const name = (node, kind) => FIELDS.includes(kind) ? own(node.closest("label"))
     : node.getAttribute("aria-label") ?? own(node);
   const lines = [];

@@ -28,10 +28,11 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\s]+")
 class Element(msgspec.Struct, frozen=True):
     """A node of a page: its ARIA role and its name, and what it does.
 
-    `to` is where a link leads and where a form is sent, by GET or, if `changes`, by POST. `field`
-    is what a field is called in the form, `value` its text at first or what a button, a checkbox
-    or a radio button sends, `chosen` whether it is ticked or picked at first. `level` is a
-    heading's. A textbox of several `lines` is a text area.
+    `to` is where a link leads and where a form is sent, by GET or, if `changes`, by POST. A link
+    that `changes` something is a form by itself, as `deed` writes it. `field` is what a field is
+    called in the form, `value` its text at first or what a button, a checkbox or a radio button
+    sends, `chosen` whether it is ticked or picked at first. `level` is a heading's. A textbox of
+    several `lines` is a text area.
     """
 
     role: str
@@ -73,6 +74,12 @@ def image(name: str) -> Element:
 
 def link(name: str, to: str) -> Element:
     return Element("link", clean(name), to=to)
+
+
+def deed(name: str, to: str, **fields: str) -> Element:
+    """A link that changes something when it is followed: deed("Tab #2", "/show", tab="2")."""
+    ((field, value),) = fields.items() if fields else (("", ""),)
+    return Element("link", clean(name), to=to, field=field, value=value, changes=True)
 
 
 def form(to: str, *children: Element, changes: bool = False) -> Element:
@@ -292,6 +299,8 @@ class Layout:
             form = len(self.forms)
             self.forms.append(element)
         else:
+            if element.role == "link" and element.changes and form >= 0:
+                raise ValueError(f"a link that changes {element.to} stands inside a form")
             number = 0
             if element.role in ACTS:
                 self.numbered.append(element)

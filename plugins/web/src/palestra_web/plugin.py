@@ -11,6 +11,7 @@ SHOP = "web/Shop-v0"
 SHELF = "web/Shelf-v0"
 TRAVEL_DESK = "web/TravelDesk-v0"
 TOOL_WORLD = "web/ToolWorld-v0"
+WIDGETS = "web/Widgets-v0"
 
 
 @hookimpl
@@ -80,6 +81,19 @@ def palestra_environments() -> list[EnvSpec]:
                 "polluted": {"task": "lookup", "pollution": 1},
             },
         ),
+        EnvSpec(
+            WIDGETS,
+            "palestra_web.widgets.site:Widgets",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "forms", "hidden-information"),
+            paper="Shi et al. (2017), World of Bits: An Open-Domain Platform for Web-Based Agents; "
+            "Liu et al. (2018), Reinforcement Learning on Web Interfaces Using Workflow-Guided "
+            "Exploration",
+            splits={"train": {"widget": "train"}, "held-out": {"widget": "held-out"}},
+        ),
     ]
 
 
@@ -128,6 +142,13 @@ def palestra_agents() -> list[AgentSpec]:
             "Plans on what tools take and return, and again when one fails; trust=majority or "
             "first (page found), obey=true does what notes say, replan=false tries the same again.",
             plays=(TOOL_WORLD,),
+        ),
+        AgentSpec(
+            "widget-oracle",
+            "palestra_web.widgets.oracle:WidgetOracle",
+            "scripted",
+            "solves every widget task from the text of its page",
+            (WIDGETS,),
         ),
     ]
 

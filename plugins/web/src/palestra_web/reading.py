@@ -9,31 +9,42 @@ from dataclasses import dataclass
 
 from palestra import InvalidOption, Turn
 
-_LINE = re.compile(r"^ *\[(\d+)\] (\w+)(?: (.*))?$", re.MULTILINE)
+_ROLES = (
+    "link|button|textbox|checkbox|radio|combobox|option|heading|paragraph|img|region|list|listitem"
+    "|table|row|cell|columnheader"
+)
+_LINE = re.compile(rf"^( *)(?:\[(\d+)\] )?({_ROLES})(?: (.*))?$", re.MULTILINE)
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An element as a line tells it; `value` is a field's text."""
+    """An element as a line tells it; `value` is a field's text, `number` 0 if it has none."""
 
     number: int
     role: str
     name: str = ""
     value: str = ""
     chosen: bool = False
+    depth: int = 0
 
 
 def read_page(text: str) -> list[Seen]:
     """The numbered elements of a page's lines."""
+    return [element for element in read_lines(text) if element.number]
+
+
+def read_lines(text: str) -> list[Seen]:
+    """Every element of a page's lines."""
     found = []
-    for number, role, rest in _LINE.findall(text):
+    for spaces, number, role, rest in _LINE.findall(text):
         words = _QUOTED.findall(rest)
         values = [str(ast.literal_eval(word)) for word in words]
         if rest.startswith("value="):  # a field without a name
             values.insert(0, "")
         name, value = [*values, "", ""][:2]
-        found.append(Seen(int(number), role, name, value, rest.endswith("(chosen)")))
+        chosen = rest.endswith("(chosen)")
+        found.append(Seen(int(number or 0), role, name, value, chosen, len(spaces) // 2))
     return found
 
 

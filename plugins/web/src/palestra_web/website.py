@@ -265,6 +265,9 @@ class Website(TextGame[Web]):
     def _click(self, state: Web, seat: int, number: int) -> Terms:
         tab = state.tabs[seat]
         element = tab.page.element(number)
+        if element.role == "link" and element.changes:
+            fields = {element.field: element.value} if element.field else {}
+            return self.post(state, seat, element.to, fields)
         if element.role == "link":
             self.go(state, seat, element.to)
         elif element.role == "button":
@@ -371,7 +374,10 @@ class Website(TextGame[Web]):
         if boxes:
             fields: dict[str, Any] = {"element": OneOf(boxes)}
             options.append(Option(Fill, fields | {"text": Text(10_000, phrases or ("x",))}))
-            options.append(Option(Press, fields | {"key": OneOf(("Enter",))}))
+            senders = tuple([n for n in boxes if page.element(n).lines == 1])
+            if senders:  # in a text area Enter begins a line
+                where = {"element": OneOf(senders), "key": OneOf(("Enter",))}
+                options.append(Option(Press, where))
             if phrases:
                 options.append(Option(Copy, fields | {"phrase": Integer(1, len(phrases))}))
         for number in shown:

@@ -1,0 +1,1 @@
+"""Small tasks on single widgets, as MiniWoB posed them."""
