@@ -8,6 +8,7 @@ VARIANTS = {
     "web/Shop-v0": {"profile": True, "window": 12, "distill": "inputs", "products": 2000},
     "web/Shelf-v0": {"num_players": 2, "trial": "budget"},
     "web/Widgets-v0": {"widget": "guess-number", "window": 10},
+    "web/Desktop-v0": {"level": 5, "window": 12},
 }
 
 test_conformance = conformance("palestra_web", variants=VARIANTS)

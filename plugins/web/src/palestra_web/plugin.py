@@ -12,6 +12,7 @@ SHELF = "web/Shelf-v0"
 TRAVEL_DESK = "web/TravelDesk-v0"
 TOOL_WORLD = "web/ToolWorld-v0"
 WIDGETS = "web/Widgets-v0"
+DESKTOP = "web/Desktop-v0"
 
 
 @hookimpl
@@ -94,6 +95,18 @@ def palestra_environments() -> list[EnvSpec]:
             "Exploration",
             splits={"train": {"widget": "train"}, "held-out": {"widget": "held-out"}},
         ),
+        EnvSpec(
+            DESKTOP,
+            "palestra_web.desktop.site:Desktop",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "gui", "hidden-information"),
+            paper="Chen et al. (2025), OS-MAP: How Far Can Computer-Using Agents Go in Breadth and "
+            "Depth?",
+            splits={f"L{level}": {"level": level} for level in range(1, 6)},
+        ),
     ]
 
 
@@ -149,6 +162,13 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "solves every widget task from the text of its page",
             (WIDGETS,),
+        ),
+        AgentSpec(
+            "desktop-clerk",
+            "palestra_web.desktop.clerk:Clerk",
+            "scripted",
+            "does every job at the desktop by a script",
+            (DESKTOP,),
         ),
     ]
 
@@ -229,5 +249,11 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_web.tools.metrics:repeated_call_rate",
             "The share of calls that had been made with nothing changed since.",
             measures=(TOOL_WORLD,),
+        ),
+        MetricSpec(
+            "desktop-level",
+            "palestra_web.desktop.site:level_of",
+            "the level of automation of an episode's job, 1 to 5",
+            measures=(DESKTOP,),
         ),
     ]

@@ -1,0 +1,313 @@
+"""What is to be done at the desktop, in the five levels of automation of OS-MAP.
+
+A job is a function of two generators: one for what can be seen at once (names, settings) and one
+for the secret (what stands in files). Which files and settings it must leave behind is part of
+it, to the letter: everything else must be as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from palestra import Rng
+
+from palestra_web.desktop.machine import CHOICES, SWITCHES, Disk, Settings, name_of, parent
+
+LEVELS = {
+    1: "execution: every step is told",
+    2: "planning: the goal is told",
+    3: "adaptability: things stand elsewhere than told, or get in the way",
+    4: "orchestration: several applications, and orders that stand in a file",
+    5: "autonomy: nothing is told but where wishes are written down",
+}
+FOLDERS = ("Documents", "Downloads", "Pictures")
+STEMS = (
+    *("budget", "diary", "guests", "invoice", "letter", "minutes", "outline", "plan", "recipe"),
+    *("report", "review", "schedule", "sketch", "summary", "thesis", "travel"),
+)
+WORDS = (
+    *("apple", "birch", "canal", "dune", "eagle", "flute", "glass", "hill", "inlet", "jade"),
+    *("kite", "lamp", "moss", "north", "oak", "pearl", "quartz", "river", "stone", "tulip"),
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked, what is there at first, and what must be there in the end.
+
+    `about` are the files whose texts say what is wanted; `backup_at` is the press after which the
+    machine asks something of its own.
+    """
+
+    name: str
+    level: int
+    words: str
+    disk: Disk
+    settings: Settings
+    wanted: Disk
+    wanted_settings: Settings
+    typed: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    backup_at: int = -1
+
+    def solved(self, disk: Disk, settings: Settings) -> bool:
+        return disk == self.wanted and settings == self.wanted_settings
+
+
+Maker = Callable[[Rng, Rng], Job]
+JOBS: dict[str, tuple[int, Maker]] = {}
+
+
+def job(level: int) -> Callable[[Maker], Maker]:
+    """Put a job on the list, at a level."""
+
+    def keep(make: Maker) -> Maker:
+        JOBS[make.__name__.replace("_", "-")] = level, make
+        return make
+
+    return keep
+
+
+def make(name: str, seen: Rng, secret: Rng) -> Job:
+    """The job of a name."""
+    level, maker = JOBS[name]
+    return replace(maker(seen, secret), name=name, level=level)
+
+
+def sentence(rng: Rng, count: int = 5) -> str:
+    return " ".join([rng.choice(WORDS) for _ in range(count)])
+
+
+def some(rng: Rng, items: Sequence[str], count: int) -> list[str]:
+    left = list(items)
+    rng.shuffle(left)
+    return left[:count]
+
+
+def start(seen: Rng, secret: Rng) -> tuple[Disk, Settings]:
+    """Seven notes in three folders, with settings as they may be."""
+    disk: Disk = dict.fromkeys(FOLDERS)
+    for stem in some(seen, STEMS, 7):
+        disk[f"{seen.choice(FOLDERS[:2])}/{stem}.txt"] = sentence(secret)
+    settings = {name: seen.choice(("on", "off")) for name in SWITCHES}
+    settings |= {name: seen.choice(values) for name, values in CHOICES.items()}
+    return disk, settings
+
+
+def notes(disk: Disk) -> list[str]:
+    return sorted(path for path, text in disk.items() if text is not None)
+
+
+def asked(
+    words: str,
+    disk: Disk,
+    settings: Settings,
+    typed: tuple[str, ...] = (),
+    about: tuple[str, ...] = (),
+) -> Job:
+    """A job that so far wants nothing changed."""
+    return Job("", 0, words, disk, settings, dict(disk), dict(settings), typed, about)
+
+
+def redrawn(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, dict[str, str]]:
+    """The job with other texts where none was `read`, and each old text's new one.
+
+    Once one of the files it is about has been read, what is wanted stays as it is.
+    """
+    other = make(job.name, Rng(seed), Rng(rng.word()))
+    known = any(job.disk[path] in read for path in job.about)
+    fresh, back = {}, {}
+    for path in notes(job.disk):
+        old, new = str(job.disk[path]), str(other.disk[path])
+        if old in read or (known and path in job.about):
+            back[new] = old
+        else:
+            fresh[old] = new
+    if known:
+        return replace(job, disk=put(job.disk, fresh), wanted=put(job.wanted, fresh)), fresh
+    return replace(other, disk=put(other.disk, back), wanted=put(other.wanted, back)), fresh
+
+
+def put(disk: Disk, texts: Mapping[str, str]) -> Disk:
+    """A disk with other texts for some."""
+    return {path: text and texts.get(text, text) for path, text in disk.items()}
+
+
+# Level 1
+
+
+@job(1)
+def flip_a_switch(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    switch = seen.choice(SWITCHES)
+    words = f'Press "Settings", click the box "{switch}" and press "Apply". Then stop.'
+    made = asked(words, disk, settings)
+    made.wanted_settings[switch] = "off" if settings[switch] == "on" else "on"
+    return made
+
+
+@job(1)
+def delete_step_by_step(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    path = seen.choice(notes(disk))
+    words = (
+        f'Press "Files", pick "{parent(path)}/" and press "Open". Pick "{name_of(path)}" and press '
+        '"Delete", then press "OK". Then stop.'
+    )
+    made = asked(words, disk, settings)
+    del made.wanted[path]
+    return made
+
+
+# Level 2
+
+
+@job(2)
+def choose_a_setting(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    name = seen.choice(tuple(CHOICES))
+    value = seen.choice([value for value in CHOICES[name] if value != settings[name]])
+    made = asked(f'Set "{name}" to "{value}".', disk, settings)
+    made.wanted_settings[name] = value
+    return made
+
+
+@job(2)
+def rename_a_file(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    path = seen.choice(notes(disk))
+    name = f"{seen.choice(WORDS)}.txt"
+    words = f'Rename the file "{path}" to "{name}".'
+    made = asked(words, disk, settings, (name,))
+    made.wanted[f"{parent(path)}/{name}"] = made.wanted.pop(path)
+    return made
+
+
+@job(2)
+def move_a_file(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    path = seen.choice(notes(disk))
+    folder = seen.choice([folder for folder in FOLDERS if folder != parent(path)])
+    made = asked(f'Move the file "{path}" to the folder "{folder}".', disk, settings)
+    made.wanted[f"{folder}/{name_of(path)}"] = made.wanted.pop(path)
+    return made
+
+
+@job(2)
+def make_a_folder(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    folder, name = seen.choice(FOLDERS), seen.choice(WORDS)
+    made = asked(f'Make a folder "{name}" in "{folder}".', disk, settings, (name,))
+    made.wanted[f"{folder}/{name}"] = None
+    return made
+
+
+@job(2)
+def write_a_note(seen: Rng, secret: Rng) -> Job:
+    disk, settings = start(seen, secret)
+    name, text = f"{seen.choice(WORDS)}.txt", sentence(seen)
+    folder = seen.choice(FOLDERS)
+    words = f'Write the note "{name}" with the text "{text}" and save it in "{folder}".'
+    made = asked(words, disk, settings, (name, text))
+    made.wanted[f"{folder}/{name}"] = text
+    return made
+
+
+# Level 3
+
+
+@job(3)
+def mend_a_word(seen: Rng, secret: Rng) -> Job:
+    """What the rest of the text is has to be read first."""
+    disk, settings = start(seen, secret)
+    path = seen.choice(notes(disk))
+    first, last = sentence(secret, 3), sentence(secret, 2)
+    disk[path] = f"{first} worng {last}"
+    words = f'In the file "{path}" replace the word "worng" by "wrong" and save it.'
+    made = asked(words, disk, settings, about=(path,))
+    made.wanted[path] = f"{first} wrong {last}"
+    return made
+
+
+@job(3)
+def hunt_a_file(seen: Rng, secret: Rng) -> Job:
+    """It is not said where it is, and there is one of nearly the same name."""
+    disk, settings = start(seen, secret)
+    folder = seen.choice(notes(disk)).split("/")[0]
+    deep = f"{folder}/{seen.choice(WORDS)}"
+    disk[deep] = None
+    path = seen.choice((f"{deep}/old.txt", f"{seen.choice(FOLDERS)}/old.txt"))
+    disk[path] = sentence(secret)
+    disk[f"{seen.choice(FOLDERS)}/older.txt"] = sentence(secret)
+    made = asked('Somewhere is a file "old.txt". Find it and delete it.', disk, settings)
+    del made.wanted[path]
+    return made
+
+
+@job(3)
+def not_now(seen: Rng, secret: Rng) -> Job:
+    """The machine proposes a backup in the midst of it, which nobody asked for."""
+    made = choose_a_setting(seen, secret)
+    return replace(made, backup_at=seen.between(1, 2))
+
+
+# Level 4
+
+
+@job(4)
+def add_up(seen: Rng, secret: Rng) -> Job:
+    """Two files, the calculator, and a third file."""
+    disk, settings = start(seen, secret)
+    one, other = some(seen, notes(disk), 2)
+    a, b = secret.between(100, 9999), secret.between(100, 9999)
+    disk[one], disk[other] = str(a), str(b)
+    numbers = f'Add up the numbers in "{one}" and "{other}"'
+    words = f'{numbers} and save the sum as "total.txt" in "Documents".'
+    made = asked(words, disk, settings, ("total.txt",), (one, other))
+    made.wanted["Documents/total.txt"] = str(a + b)
+    return made
+
+
+@job(4)
+def follow_orders(seen: Rng, secret: Rng) -> Job:
+    """Orders in a file, one for the files, one for the settings, one for the editor."""
+    disk, settings = start(seen, secret)
+    path, other = some(secret, notes(disk), 2)
+    wallpaper = secret.choice([v for v in CHOICES["Wallpaper"] if v != settings["Wallpaper"]])
+    text = sentence(secret)
+    orders = (f"delete {path}", f"set Wallpaper to {wallpaper}", f"write {text} into {other}")
+    disk["Documents/orders.txt"] = "\n".join(orders)
+    words = 'Do everything that "Documents/orders.txt" says, and leave that file as it is.'
+    made = asked(words, disk, settings, about=("Documents/orders.txt",))
+    del made.wanted[path]
+    made.wanted[other] = text
+    made.wanted_settings["Wallpaper"] = wallpaper
+    return made
+
+
+# Level 5
+
+
+@job(5)
+def look_after_it(seen: Rng, secret: Rng) -> Job:
+    """Standing wishes; what they come to depends on what is there."""
+    disk, settings = start(seen, secret)
+    for stem in some(seen, WORDS, 2):
+        disk[f"{seen.choice(FOLDERS)}/{stem}.tmp"] = sentence(secret)
+    switch, state = secret.choice(SWITCHES), secret.choice(("on", "off"))
+    home = secret.choice(("Documents", "Pictures"))
+    wishes = (
+        "files that end in .tmp may go",
+        f"what is left in Downloads belongs in {home}",
+        f"I want {switch} {state}",
+    )
+    disk["wishes.txt"] = "\n".join(wishes)
+    words = 'I am away. Look after my computer as I like it; my wishes are in "wishes.txt".'
+    made = asked(words, disk, settings, about=("wishes.txt",))
+    for path in [path for path in disk if path.endswith(".tmp")]:
+        del made.wanted[path]
+    for path in [path for path in made.wanted if parent(path) == "Downloads"]:
+        made.wanted[f"{home}/{name_of(path)}"] = made.wanted.pop(path)
+    made.wanted_settings[switch] = state
+    return made

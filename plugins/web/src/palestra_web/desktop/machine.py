@@ -1,0 +1,280 @@
+"""The computer behind the desktop: files, settings, windows, and what each button does to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Disk = dict[str, str | None]  # texts by path; a folder has none
+Settings = dict[str, str]
+App = Literal["Files", "Editor", "Settings", "Calculator"]
+
+APPS: tuple[App, ...] = ("Files", "Editor", "Settings", "Calculator")
+SWITCHES = ("Dark mode", "Wi-Fi", "Bluetooth", "Notifications")
+CHOICES = {
+    "Wallpaper": ("Forest", "River", "Dunes", "Glacier"),
+    "Language": ("English", "Español", "Deutsch", "日本語"),
+    "Sleep after": ("5 minutes", "15 minutes", "1 hour", "never"),
+}
+MOST_WINDOWS = 6
+LONGEST = 2000  # characters of a text
+_NAME = re.compile(r"[\w .-]{1,40}")
+_SUM = re.compile(r"(-?\d{1,12}) ?([-+*]) ?(-?\d{1,12})")
+
+
+@dataclass(slots=True)
+class Window:
+    """A window of an application: at a folder, or with a file of a path open, or a result."""
+
+    app: App
+    place: str = ""
+    text: str = ""
+    hidden: bool = False
+
+    @property
+    def title(self) -> str:
+        if self.app == "Files":
+            return f"Files: {self.place or 'Home'}"
+        return f"Editor: {self.place or 'untitled'}" if self.app == "Editor" else self.app
+
+
+@dataclass(slots=True)
+class Dialog:
+    """A question that must be answered first, about a path."""
+
+    kind: Literal["Rename", "Move", "Delete", "New folder", "Save as", "Open", "Backup"]
+    path: str = ""
+
+
+def parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def name_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def inside(disk: Disk, folder: str) -> list[str]:
+    """The paths in a folder, folders first."""
+    found = [path for path in disk if parent(path) == folder]
+    return sorted(found, key=lambda path: (disk[path] is not None, path))
+
+
+def folders(disk: Disk) -> list[str]:
+    """Every folder; Home, the first, is ""."""
+    return ["", *sorted(path for path, text in disk.items() if text is None)]
+
+
+@dataclass(slots=True)
+class Machine:
+    """Everything that changes; the last window is in front."""
+
+    disk: Disk
+    settings: Settings
+    windows: list[Window] = field(default_factory=list)
+    dialog: Dialog | None = None
+    menu: bool = False
+    said: str = ""
+    read: list[str] = field(default_factory=list)  # texts that have been on the screen
+    presses: int = 0
+    backup_at: int = -1  # the press after which a backup is proposed
+
+    @property
+    def front(self) -> Window | None:
+        return self.windows[-1] if self.windows and not self.windows[-1].hidden else None
+
+    def press(self, do: str, fields: Mapping[str, str]) -> None:
+        """Press a button named by `do`, with what stands in the fields."""
+        self.said = ""
+        front, verb, _, about = self.front, *do.partition(":")
+        if self.dialog is not None:
+            self._answer(self.dialog, verb, fields)
+        else:
+            if front is not None and front.app == "Editor":
+                front.text = fields.get("text", front.text)[:LONGEST]
+            was_open, self.menu = self.menu, False
+            if verb == "start":
+                self._start(about)
+            elif verb == "focus":
+                self._focus(about)
+            elif front is not None:
+                self._in_window(front, verb, fields, was_open)
+        self.presses += 1
+        if self.presses == self.backup_at and self.dialog is None:
+            self.dialog = Dialog("Backup")
+
+    # Windows
+
+    def _start(self, app: str) -> None:
+        open_now = [window for window in self.windows if window.app == app != "Editor"]
+        if open_now:
+            self._raise(open_now[0])
+        elif app in APPS:
+            self._open(Window(app))
+
+    def _open(self, window: Window) -> None:
+        if len(self.windows) == MOST_WINDOWS:
+            self.said = "Too many windows are open; close one first."
+        else:
+            self.windows.append(window)
+
+    def _focus(self, number: str) -> None:
+        if number.isdecimal() and int(number) < len(self.windows):
+            self._raise(self.windows[int(number)])
+
+    def _raise(self, window: Window) -> None:
+        self.windows.remove(window)
+        window.hidden = False
+        self.windows.append(window)
+
+    def _in_window(
+        self, front: Window, verb: str, fields: Mapping[str, str], menu_was_open: bool
+    ) -> None:
+        if verb == "close":
+            self.windows.pop()
+        elif verb == "minimise":
+            front.hidden = True
+            self.windows.insert(0, self.windows.pop())
+        elif front.app == "Files":
+            self._in_files(front, verb, fields)
+        elif front.app == "Editor":
+            self._in_editor(front, verb, menu_was_open)
+        elif front.app == "Settings" and verb == "apply":
+            self._apply(fields)
+        elif front.app == "Calculator" and verb == "equals":
+            front.text = computed(fields.get("sum", ""))
+
+    # Files
+
+    def _in_files(self, front: Window, verb: str, fields: Mapping[str, str]) -> None:
+        if verb == "up":
+            front.place = parent(front.place)
+            return
+        if verb == "new":
+            self.dialog = Dialog("New folder", front.place)
+            return
+        path = join(front.place, fields.get("item", ""))
+        if path not in self.disk or path == front.place:
+            self.said = "Select something first."
+        elif verb == "open" and self.disk[path] is None:
+            front.place = path
+        elif verb == "open":
+            self.show(path)
+        elif verb == "rename":
+            self.dialog = Dialog("Rename", path)
+        elif verb == "move":
+            self.dialog = Dialog("Move", path)
+        elif verb == "delete":
+            self.dialog = Dialog("Delete", path)
+
+    def show(self, path: str) -> None:
+        """Open a file in an editor of its own."""
+        text = self.disk.get(path)
+        if text is None:
+            return
+        count = len(self.windows)
+        self._open(Window("Editor", path, text))
+        if len(self.windows) > count:
+            self._has_seen(text)
+
+    def _has_seen(self, text: str) -> None:
+        if text not in self.read:
+            self.read.append(text)
+
+    def _answer(self, dialog: Dialog, verb: str, fields: Mapping[str, str]) -> None:
+        """Answer a dialogue box; anything but its own button closes it."""
+        if verb not in ("ok", "cancel"):
+            return
+        self.dialog = None
+        if verb == "cancel":
+            return
+        path, name = dialog.path, fields.get("name", "")
+        folder = "" if fields.get("folder", "Home") == "Home" else fields["folder"]
+        if dialog.kind == "Delete":
+            self._drop(path)
+        elif dialog.kind == "Rename":
+            self._move(path, parent(path), name)
+        elif dialog.kind == "Move":
+            self._move(path, folder, name_of(path))
+        elif dialog.kind == "New folder":
+            self._put(path, name, None)
+        elif dialog.kind == "Open":
+            self.show(fields.get("file", ""))
+        elif dialog.kind == "Backup":
+            self.disk["Backup"] = None
+        elif self.front is not None and self._put(folder, name, self.front.text):
+            self.front.place = join(folder, name)
+            self._has_seen(self.front.text)
+
+    def _free(self, folder: str, name: str) -> bool:
+        """Whether something may be put there; says why not."""
+        if folder not in folders(self.disk):
+            self.said = f"There is no folder {folder}."
+        elif not _NAME.fullmatch(name) or name != name.strip() or not name.strip("."):
+            self.said = f"{name!r} is no name for a file."
+        elif join(folder, name) in self.disk:
+            self.said = f"There is already {join(folder, name)}."
+        return not self.said
+
+    def _put(self, folder: str, name: str, text: str | None) -> bool:
+        if not self._free(folder, name):
+            return False
+        self.disk[join(folder, name)] = text
+        return True
+
+    def _move(self, path: str, folder: str, name: str) -> None:
+        to = join(folder, name)
+        if f"{to}/".startswith(f"{path}/") and to != path:
+            self.said = "A folder cannot be put into itself."
+        elif self._free(folder, name):
+            moved = {
+                to + other[len(path) :]: text
+                for other, text in self.disk.items()
+                if f"{other}/".startswith(f"{path}/")
+            }
+            self._drop(path)
+            self.disk.update(moved)
+            for window in self.windows:
+                if f"{window.place}/".startswith(f"{path}/"):
+                    window.place = to + window.place[len(path) :]
+
+    def _drop(self, path: str) -> None:
+        for other in [other for other in self.disk if f"{other}/".startswith(f"{path}/")]:
+            del self.disk[other]
+
+    # The other applications
+
+    def _in_editor(self, front: Window, verb: str, menu_was_open: bool) -> None:
+        if verb == "menu":
+            self.menu = not menu_was_open
+        elif verb == "save" and self.disk.get(front.place) is not None:
+            self.disk[front.place] = front.text
+            self._has_seen(front.text)
+            self.said = "Saved."
+        elif verb in ("save", "save-as"):
+            self.dialog = Dialog("Save as", front.place)
+        elif verb == "open":
+            self.dialog = Dialog("Open")
+
+    def _apply(self, fields: Mapping[str, str]) -> None:
+        for name in SWITCHES:
+            self.settings[name] = "on" if name in fields else "off"
+        for name, values in CHOICES.items():
+            if fields.get(name) in values:
+                self.settings[name] = fields[name]
+        self.said = "Settings applied."
+
+
+def computed(text: str) -> str:
+    """What the calculator makes of `12 + 30`."""
+    match = _SUM.fullmatch(text)
+    if match is None:
+        return "Write two whole numbers with +, - or * between them."
+    a, b = int(match[1]), int(match[3])
+    return str({"+": a + b, "-": a - b, "*": a * b}[match[2]])

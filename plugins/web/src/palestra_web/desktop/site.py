@@ -1,0 +1,219 @@
+"""Desktop: windows, menus, a file manager, an editor, settings and a calculator, as one page.
+
+A job says what shall be different when you stop; files and settings are compared with what must
+be there then, to the letter, so that a right effect with a side effect pays nothing. Jobs come in
+the five levels of automation of OS-MAP, from steps that are told one by one (1) to standing wishes
+(5); the level of an episode is in its opening event and in the metric `desktop-level`.
+
+The window in front is shown whole, the others by their titles. All of the page is one form: what
+has been typed goes along with every press. Redrawn for agents that look ahead are the texts that
+have not been on the screen, and with them what they ask for.
+
+X. Chen et al., "OS-MAP: How Far Can Computer-Using Agents Go in Breadth and Depth?", 2025, which
+has virtual machines and no tasks of level 5; the jobs are our own. Checked: a script solves every
+job, and the same script with one side effect more solves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palestra import EpisodeRecord, Event, InvalidOption, Rng, Step, only
+
+from palestra_web.desktop.jobs import JOBS, LEVELS, Job, make, notes, put, redrawn
+from palestra_web.desktop.machine import (
+    APPS,
+    CHOICES,
+    SWITCHES,
+    Dialog,
+    Disk,
+    Machine,
+    Window,
+    folders,
+    inside,
+    name_of,
+)
+from palestra_web.pages import (
+    Element,
+    Page,
+    button,
+    checkbox,
+    combobox,
+    form,
+    group,
+    heading,
+    image,
+    listing,
+    paragraph,
+    radio,
+    textbox,
+)
+from palestra_web.website import Landing, NotFound, Web, Website
+
+
+@dataclass(slots=True)
+class Desk:
+    """The site's data: the job, the seed of what is seen of it, and the machine as it stands."""
+
+    job: Job
+    seed: int
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Desktop(Website):
+    """You sit at a small desktop. Do the job, change nothing else, and stop when it is done:
+    what the files and settings are then is what counts.
+    """
+
+    level: int = 0
+    job: str = ""
+    limit: int = 120
+
+    reward_terms = ("job",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.level not in (0, *LEVELS):
+            raise InvalidOption(f"level must be 0 (any) or from 1 to 5, not {self.level}")
+        if self.job and self.job not in JOBS:
+            raise InvalidOption(f"job must be one of {', '.join(JOBS)}, not {self.job!r}")
+        if self.job and self.level not in (0, JOBS[self.job][0]):
+            raise InvalidOption(f"{self.job} is of level {JOBS[self.job][0]}, not {self.level}")
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def begin(self, rng: Rng) -> Desk:
+        names = [name for name, (level, _) in JOBS.items() if self.level in (0, level)]
+        name = self.job or rng.choice(names)
+        seed = rng.word()
+        job = make(name, Rng(seed), Rng(rng.word()))
+        return Desk(job, seed, Machine(dict(job.disk), dict(job.settings), backup_at=job.backup_at))
+
+    def opening(self, state: Web) -> Sequence[Event]:
+        job = state.data.job
+        told = f"The job is of level {job.level}, {LEVELS[job.level]}."
+        return [Event("job", told, {"job": job.name, "level": job.level})]
+
+    def task(self, data: Desk, seat: int) -> str:
+        return data.job.words
+
+    def phrases(self, data: Desk, seat: int) -> tuple[str, ...]:
+        return data.job.typed
+
+    def solved(self, data: Desk, seat: int) -> bool:
+        return data.job.solved(data.machine.disk, data.machine.settings)
+
+    def stop(self, data: Desk, seat: int, answer: str) -> Mapping[str, float]:
+        return {"job": 1.0} if self.solved(data, seat) else {}
+
+    def open(self, data: Desk, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+        if list(path) != [""]:
+            raise NotFound
+        return Page("/", "Desktop", (form("/do", *screen(data.machine), changes=True),))
+
+    def send(
+        self, data: Desk, seat: int, path: Sequence[str], fields: Mapping[str, str]
+    ) -> Landing:
+        if list(path) != ["do"]:
+            raise NotFound
+        data.machine.press(fields.get("do", ""), fields)
+        return Landing("/")
+
+    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
+        ((seat, _),) = actions.items()
+        before = len(state.data.machine.read)
+        done = super().step(state, actions)
+        if len(state.data.machine.read) == before:
+            return done
+        told = Event("reveal", f"{self.players[seat]} has opened a file.", {}, only(seat))
+        return Step(done.rewards, done.costs, (*done.events, told))
+
+    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+        """Other texts in files that were never opened, and what goes with them."""
+        other = self.clone(state)
+        data: Desk = other.data
+        data.job, fresh = redrawn(data.job, data.seed, data.machine.read, rng)
+        data.machine.disk = put(data.machine.disk, fresh)
+        return other
+
+
+def screen(machine: Machine) -> tuple[Element, ...]:
+    """What the screen shows: a dialogue box alone, or the window in front and the bars."""
+    said = (paragraph(machine.said),) if machine.said else ()
+    if machine.dialog is not None:
+        return (*said, question(machine.dialog, machine.disk))
+    front = machine.front
+    empty = heading("Desktop"), image(f"{machine.settings['Wallpaper']} wallpaper")
+    shown = empty if front is None else (window(machine, front),)
+    behind = machine.windows[:-1] if front is not None else machine.windows
+    titles = [button(w.title, "do", f"focus:{n}") for n, w in enumerate(behind)]
+    apps = group("Applications", *(button(app, "do", f"start:{app}") for app in APPS))
+    return (*said, *shown, *((group("Windows", *titles),) if titles else ()), apps)
+
+
+def question(dialog: Dialog, disk: Disk) -> Element:
+    fields: list[Element] = []
+    title = f"{dialog.kind} {dialog.path}".strip()
+    homes = ("Home", *folders(disk)[1:])
+    if dialog.kind == "Backup":
+        title = "A backup is due. Make it now?"
+    elif dialog.kind == "Open":
+        fields.append(combobox("File", "file", notes(disk) or ["none"]))
+    elif dialog.kind == "Move":
+        fields.append(combobox("Folder", "folder", homes))
+    elif dialog.kind == "Save as":
+        fields += [combobox("Folder", "folder", homes), textbox("Name", "name")]
+    elif dialog.kind == "Rename":
+        fields.append(textbox("Name", "name", name_of(dialog.path)))
+    elif dialog.kind == "New folder":
+        fields.append(textbox("Name", "name"))
+    return group(title, *fields, button("OK", "do", "ok"), button("Cancel", "do", "cancel"))
+
+
+def window(machine: Machine, front: Window) -> Element:
+    inner = {"Files": files, "Editor": editor, "Settings": settings, "Calculator": calculator}
+    bar = button("Minimise", "do", "minimise"), button("Close", "do", "close")
+    return group(front.title, *inner[front.app](machine, front), *bar)
+
+
+def files(machine: Machine, front: Window) -> list[Element]:
+    items = [
+        radio(f"{name_of(path)}{'/' * (machine.disk[path] is None)}", "item", name_of(path))
+        for path in inside(machine.disk, front.place)
+    ]
+    verbs = ("Open", "Rename", "Move", "Delete") if items else ()
+    tools = [button(verb, "do", verb.lower()) for verb in verbs]
+    up = [button("Up", "do", "up")] if front.place else []
+    listed = [listing(*items)] if items else [paragraph("This folder is empty.")]
+    return [*listed, *tools, *up, button("New folder", "do", "new")]
+
+
+def editor(machine: Machine, front: Window) -> list[Element]:
+    text = textbox("Text", "text", front.text, lines=6)
+    if not machine.menu:
+        return [text, button("File", "do", "menu")]
+    verbs = {"Save": "save", "Save as": "save-as", "Open": "open"}
+    menu = [button(name, "do", verb) for name, verb in verbs.items()]
+    return [text, button("File", "do", "menu"), group("File menu", *menu)]
+
+
+def settings(machine: Machine, front: Window) -> list[Element]:
+    now = machine.settings
+    switches = [checkbox(name, name, chosen=now[name] == "on") for name in SWITCHES]
+    choices = [combobox(name, name, values, now[name]) for name, values in CHOICES.items()]
+    return [*switches, *choices, button("Apply", "do", "apply")]
+
+
+def calculator(machine: Machine, front: Window) -> list[Element]:
+    shown = [paragraph(front.text)] if front.text else []
+    return [textbox("Sum", "sum"), button("=", "do", "equals"), *shown]
+
+
+def level_of(record: EpisodeRecord) -> float:
+    """The metric `desktop-level`: the level of a record's job."""
+    return float(next(e.data["level"] for e in record.opening if e.kind == "job"))
