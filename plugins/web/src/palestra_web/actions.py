@@ -41,7 +41,7 @@ class Select(TextAction, frozen=True):
 
 
 class Press(TextAction, frozen=True):
-    """Press a key while in a field: Enter sends the form."""
+    """Press a key while in a field of one line: Enter sends the form."""
 
     element: int
     key: str

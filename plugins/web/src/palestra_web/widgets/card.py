@@ -66,9 +66,9 @@ class Card(Widget):
 
     `body` stands at "/", `pages` at other addresses; one without a query stands for every query.
     An answer is right if it has exactly the fields of `right`; where there is more to do, the
-    answers of `then` must follow, and the page counts those `done`. What
-    is `typed` are the phrases. For all that is known before they are opened, the addresses of
-    `hidden` might as well have each other's pages, and those of `details` each other's texts.
+    answers of `then` must follow, and the page counts those `done`. `typed` are the phrases. For
+    all that is known before they are opened, the addresses of `hidden` might as well have each
+    other's pages, and those of `details` each other's texts.
     """
 
     body: Body
@@ -164,8 +164,3 @@ def answer(*fields: Element, press: str = "Submit") -> Element:
 def choices(names: Sequence[Any]) -> Body:
     """Buttons each of which is an answer, right={"choice": name}."""
     return tuple([action(str(name), DONE, choice=str(name)) for name in names])
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them: "a, b and c"."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

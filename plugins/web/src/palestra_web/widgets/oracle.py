@@ -46,9 +46,9 @@ class Look:
     def numbered(self, role: str) -> list[Seen]:
         return [line for line in self.lines if line.role == role]
 
-    def click(self, name: str, *roles: str) -> TextAction:
-        """Click on what has a name: a button or a link, if no roles are given."""
-        for role in roles or ("button", "link"):
+    def click(self, name: str) -> TextAction:
+        """Click on the button or link of a name."""
+        for role in ("button", "link"):
             if self.has(role, name):
                 return Click(find(self.lines, role, name).number)
         raise LookupError(f"nothing called {name!r} can be clicked; there are {self.lines}")
