@@ -9,6 +9,8 @@ VARIANTS = {
     "web/Shelf-v0": {"num_players": 2, "trial": "budget"},
     "web/Widgets-v0": {"widget": "guess-number", "window": 10},
     "web/Desktop-v0": {"level": 5, "window": 12},
+    "web/CRMDesk-v0": {"desk_seed": 3, "cases": 300, "kind": "top-issue"},
+    "web/CRMCalls-v0": {"desk_seed": 3, "cases": 300, "max_calls": 5},
 }
 
 test_conformance = conformance("palestra_web", variants=VARIANTS)

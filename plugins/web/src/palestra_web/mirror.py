@@ -18,6 +18,7 @@ from palestra import (
     hookimpl,
 )
 
+from palestra_web.actions import Stop
 from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, in_process
 from palestra_web.pages import Page
 from palestra_web.server import Served, Server
@@ -130,7 +131,8 @@ class Mirror:
         for seat, action in actions.items():
             if not isinstance(action, TextAction):  # it forfeited
                 continue
-            if seat == self.seat and self._tab is not None:
+            told = isinstance(action, Stop)  # which is said to the run: no browser has it
+            if seat == self.seat and self._tab is not None and not told:
                 phrases = served.game.phrases(served.state.data, seat)
                 self._tab.do(action, self._before, phrases)
             else:

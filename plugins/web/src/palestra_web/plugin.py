@@ -13,6 +13,8 @@ TRAVEL_DESK = "web/TravelDesk-v0"
 TOOL_WORLD = "web/ToolWorld-v0"
 WIDGETS = "web/Widgets-v0"
 DESKTOP = "web/Desktop-v0"
+CRM_DESK = "web/CRMDesk-v0"
+CRM_CALLS = "web/CRMCalls-v0"
 
 
 @hookimpl
@@ -107,6 +109,31 @@ def palestra_environments() -> list[EnvSpec]:
             "Depth?",
             splits={f"L{level}": {"level": level} for level in range(1, 6)},
         ),
+        EnvSpec(
+            CRM_DESK,
+            "palestra_web.crm.desk:CRMDesk",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "database", "hidden-information"),
+            paper="Huang et al. (2025), CRMArena: Understanding the Capacity of LLM Agents to "
+            "Perform Professional CRM Tasks in Realistic Environments",
+            splits={"held-out": {"desk_seed": 1}},
+        ),
+        EnvSpec(
+            CRM_CALLS,
+            "palestra_web.crm.calls:CRMCalls",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            observations=("text",),
+            family="tools",
+            tags=("tools", "database", "hidden-information"),
+            paper="Huang et al. (2025), CRMArena: Understanding the Capacity of LLM Agents to "
+            "Perform Professional CRM Tasks in Realistic Environments",
+            splits={"held-out": {"desk_seed": 1}},
+        ),
     ]
 
 
@@ -169,6 +196,27 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "does every job at the desktop by a script",
             (DESKTOP,),
+        ),
+        AgentSpec(
+            "oracle-clerk",
+            "palestra_web.crm.clerks:OracleClerk",
+            "solver",
+            "runs the query that each question calls for and answers with its cell",
+            (CRM_DESK,),
+        ),
+        AgentSpec(
+            "none-clerk",
+            "palestra_web.crm.clerks:NoneClerk",
+            "scripted",
+            "answers every question with None",
+            (CRM_DESK,),
+        ),
+        AgentSpec(
+            "oracle-caller",
+            "palestra_web.crm.callers:OracleCaller",
+            "solver",
+            "calls the tools that a question needs and compares what they return",
+            (CRM_CALLS,),
         ),
     ]
 
@@ -235,7 +283,7 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_web.tools.metrics:tool_errors",
             "Calls that were answered with an error.",
             unit="calls",
-            measures=(TRAVEL_DESK, TOOL_WORLD),
+            measures=(TRAVEL_DESK, TOOL_WORLD, CRM_CALLS),
         ),
         MetricSpec(
             "wasted-calls",

@@ -1,0 +1,1 @@
+"""A customer service desk over linked records, and who works at it."""

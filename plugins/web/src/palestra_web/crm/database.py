@@ -1,0 +1,153 @@
+"""The organisation's rows in SQLite, to be read and nothing else.
+
+SQLite itself sees to that: an authorizer refuses every statement that is not a SELECT, and a
+handler counts the instructions of its machine and stops a query that runs too long. What depends
+on the clock or on chance is taken out, so that the same query always gives the same answer; only a
+query of few but very slow instructions is stopped by the clock.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from functools import lru_cache, partial
+from math import inf
+from threading import Lock
+from time import monotonic
+from typing import Any, NamedTuple
+
+from palestra_web.crm.organisation import TODAY, organisation
+from palestra_web.crm.schema import OBJECTS, REFERS, ddl
+
+MOST_ROWS = 100
+MOST_STEPS = 5_000_000  # instructions of SQLite's machine, part of a second as a rule
+MOST_SECONDS = 20
+EVERY = 10_000
+LONGEST = 50_000  # bytes of a value, and of a query
+SHOWN = 2000  # characters of a value in an answer
+CLOCKS = ("date", "time", "datetime", "julianday", "strftime", "unixepoch")
+DENIED = frozenset(
+    (
+        *("random", "randomblob", "current_date", "current_time", "current_timestamp"),
+        *("load_extension", "printf", "format", "zeroblob"),  # these make texts without end
+    )
+)
+ALLOWED = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE))
+
+
+class Answer(NamedTuple):
+    """What a query gave: columns and at most 100 rows, as text; or what was wrong with it."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    more: bool = False
+    error: str = ""
+
+
+class Database:
+    """A connection that reads; threads take turns."""
+
+    def __init__(self, seed: int, cases: int) -> None:
+        self._lock = Lock()
+        self._left, self._until = inf, inf
+        made = organisation(seed, cases)
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._connection.executescript(ddl())
+        for name, columns in OBJECTS.items():
+            marks = ", ".join("?" * len(columns))
+            self._connection.executemany(f"INSERT INTO {name} VALUES ({marks})", made.rows[name])
+            for column in columns:
+                if column in REFERS:
+                    self._connection.execute(f"CREATE INDEX {name}_{column} ON {name}({column})")
+        self._connection.execute("ANALYZE")
+        self._connection.commit()
+        self._seal()
+        self.ask: Callable[[str], Answer] = lru_cache(256)(self._ask)
+
+    def _seal(self) -> None:
+        connection = self._connection
+        clock = sqlite3.connect(":memory:", check_same_thread=False)
+        for name in CLOCKS:
+            connection.create_function(name, -1, partial(_tell, clock, name), deterministic=True)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        connection.execute("PRAGMA query_only = ON")
+        connection.set_authorizer(_authorize)
+        connection.set_progress_handler(self._count, EVERY)
+
+    def _count(self) -> bool:
+        self._left -= EVERY
+        return self._left < 0 or monotonic() > self._until
+
+    def _ask(self, sql: str) -> Answer:
+        with self._lock:
+            self._left, self._until = MOST_STEPS, monotonic() + MOST_SECONDS
+            try:
+                cursor = self._connection.execute(sql)
+                found = cursor.fetchmany(MOST_ROWS + 1)
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                return Answer(error=self._why(error))
+        if cursor.description is None:
+            return Answer(error="there is no query")
+        columns = tuple([str(column[0]) for column in cursor.description])
+        cursor.close()
+        rows = [tuple([_written(value) for value in row]) for row in found[:MOST_ROWS]]
+        return Answer(columns, tuple(rows), len(found) > MOST_ROWS)
+
+    def every(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of a query of the site's own, which is right and ends."""
+        with self._lock:
+            self._left, self._until = inf, inf
+            return self._connection.execute(sql).fetchall()
+
+    def _why(self, error: Exception) -> str:
+        if self._left < 0:
+            return f"the query was stopped after {MOST_STEPS} steps"
+        if "interrupted" in str(error):
+            return f"the query was stopped after {MOST_SECONDS} seconds"
+        if "not authorized" in str(error) or "prohibited" in str(error):
+            return f"{error}: the records can be read with SELECT and not be changed"
+        return str(error)
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
+    if action in ALLOWED:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        name = (second or "").lower()
+        if name not in DENIED and not name.startswith("sqlite_"):
+            return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _tell(clock: sqlite3.Connection, name: str, *values: Any) -> Any:
+    """A function of dates, where now is the organisation's today."""
+    at = 1 if name == "strftime" else 0
+    words = [str(value).strip().lower() if isinstance(value, str) else value for value in values]
+    if "localtime" in words or "utc" in words:
+        raise ValueError("times have no zone")
+    given = list(values)
+    if len(given) == at:
+        given.append("now")
+    if len(given) > at and isinstance(given[at], str) and given[at].strip().lower() == "now":
+        given[at] = TODAY.isoformat()
+    marks = ", ".join("?" * len(given))
+    return clock.execute(f"SELECT {name}({marks})", given).fetchone()[0]
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return (value.hex() if isinstance(value, bytes) else str(value))[:SHOWN]
+
+
+@lru_cache(4)
+def database(seed: int, cases: int) -> Database:
+    """The database of a seed's organisation."""
+    return Database(seed, cases)
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,240 @@
+"""CRMArena: professional work at a service desk, over sixteen linked types of records.
+
+The desk shows lists of records with a filter, every record with what it refers to and what refers
+to it, the knowledge base, and a page that runs a query (SQLite, read only). A question is one of
+nine kinds: for a service manager new-case-routing, handle-time and transfer-count, for an agent
+policy-violation, named-entity and knowledge-qa, for an analyst top-issue, monthly-trend and
+best-region. It is answered once, on the answer page, on a record, or by stopping with the answer;
+"None" may be right. The reward is 1 for the very answer, and for knowledge-qa the F1 of its words.
+
+Rows are drawn from hidden traits of people, products and regions, and answers are computed from
+the rows. `desk_seed` draws another organisation.
+
+K.-H. Huang et al., "CRMArena: Understanding the Capacity of LLM Agents to Perform Professional CRM
+Tasks in Realistic Environments", NAACL 2025. Known answers checked: every answer computed again in
+plain Python, policy breaches against those that were planted, an agent that writes the right query
+and always earns 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from palestra import Rng
+
+from palestra_web.crm.database import MOST_ROWS, Answer, Database, quoted
+from palestra_web.crm.organisation import TODAY
+from palestra_web.crm.schema import OBJECTS, REFERS, parts_of
+from palestra_web.crm.tasks import NONE, Desk, Task, check_options, desk, grade, question
+from palestra_web.pages import (
+    Element,
+    Page,
+    action,
+    button,
+    combobox,
+    form,
+    heading,
+    link,
+    paragraph,
+    table,
+    textbox,
+)
+from palestra_web.website import Landing, NotFound, Web, Website, encoded
+
+PER_PAGE = 10
+LONG = frozenset(("description", "text", "body"))
+LEFT_OUT = LONG | {"order_item_id", "priority"}  # columns that lists leave out
+NAVIGATION = (link("Records", "/"), link("Query", "/query"), link("Answer", "/answer"))
+
+
+@dataclass(slots=True)
+class Ticket:
+    """The site's data: the question, the right answer, and what was answered."""
+
+    task: Task
+    truth: str
+    said: str = ""
+    score: float = -1.0
+
+
+@dataclass(frozen=True)
+class CRMDesk(Website):
+    """You work at a service desk. Answer the question from the records; "None" may be the right
+    answer. You can answer once: by Stop, or by a form of the site.
+    """
+
+    kind: str = "any"
+    desk_seed: int = 0
+    cases: int = 1000
+
+    reward_terms = ("answer",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_options(self.kind, self.desk_seed, self.cases)
+
+    @property
+    def desk(self) -> Desk:
+        return desk(self.desk_seed, self.cases)
+
+    @property
+    def database(self) -> Database:
+        return self.desk.database
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    # The question
+
+    def begin(self, rng: Rng) -> Ticket:
+        task = self.desk.draw(self.kind, rng)
+        return Ticket(task, self.desk.answer(task))
+
+    def task(self, data: Ticket, seat: int) -> str:
+        return question(data.task)
+
+    def phrases(self, data: Ticket, seat: int) -> tuple[str, ...]:
+        """What is named in the question."""
+        return (*(value for _, value in data.task.given), NONE)
+
+    def stop(self, data: Ticket, seat: int, answer: str) -> Mapping[str, float]:
+        data.said = answer
+        data.score = grade(data.task, answer, data.truth)
+        return {"answer": data.score}
+
+    def solved(self, data: Ticket, seat: int) -> bool:
+        return data.score == 1.0
+
+    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+        """Any answer to the kind of question; what pages have told is not weighed."""
+        other = self.clone(state)
+        other.data.truth = rng.choice(self.desk.answers[other.data.task.kind])
+        return other
+
+    def send(
+        self, data: Ticket, seat: int, path: Sequence[str], fields: Mapping[str, str]
+    ) -> Landing:
+        if path == ["answer"] and data.score < 0:
+            paid = self.stop(data, seat, fields.get("answer", ""))
+            return Landing("/done", paid, finished=True)
+        raise NotFound
+
+    # The pages
+
+    def open(self, data: Ticket, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+        match path:
+            case [""]:
+                return self._home()
+            case ["list", name] if name in OBJECTS:
+                return self._list(name, query)
+            case ["record", name, key] if name in OBJECTS:
+                return self._record(name, key)
+            case ["query"]:
+                return self._query(query.get("sql", ""))
+            case ["answer"]:
+                return answer_page()
+            case ["done"] if data.score >= 0:
+                said = paragraph(f"Your answer was {data.said!r}.")
+                return Page("/done", "Answered", (heading("Answered"), said))
+        raise NotFound
+
+    def _home(self) -> Page:
+        rows = [
+            (link(name, f"/list/{name}"), self._count(f"SELECT COUNT(*) FROM {name}"))
+            for name in OBJECTS
+        ]
+        said = paragraph(f"Today is {TODAY.isoformat()}. Articles are the knowledge base.")
+        body = (*NAVIGATION, heading("Service desk"), said, table(("Records", "Number"), rows))
+        return Page("/", "Service desk", body)
+
+    def _count(self, sql: str) -> str:
+        return self.database.ask(sql).rows[0][0]
+
+    def _list(self, name: str, query: Mapping[str, str]) -> Page:
+        columns = OBJECTS[name]
+        field = query.get("field", "id")
+        field = field if field in columns else "id"
+        value, number = query.get("value", ""), query.get("page", "1")
+        page = int(number) if number.isdecimal() and 0 < len(number) < 6 else 1
+        sought = f"FROM {name} WHERE instr(lower({field}), lower({quoted(value)}))"
+        count = int(self._count(f"SELECT COUNT(*) {sought}")) if value else 0
+        if not value:
+            sought, count = f"FROM {name}", int(self._count(f"SELECT COUNT(*) FROM {name}"))
+        shown = [column for column in columns if column not in LEFT_OUT]
+        start = (page - 1) * PER_PAGE
+        found = self.database.ask(
+            f"SELECT {', '.join(shown)} {sought} ORDER BY id LIMIT {PER_PAGE} OFFSET {start}"
+        )
+        turns = [
+            link(label, f"/list/{name}?{encoded([*kept, ('page', str(other))])}")
+            for kept in ([("field", field), ("value", value)],)
+            for label, other in (("Previous", page - 1), ("Next", page + 1))
+            if other > 0 and (other - 1) * PER_PAGE < count
+        ]
+        rows: list[list[str | Element]] = [
+            [link(row[0], f"/record/{name}/{row[0]}"), *row[1:]] for row in found.rows
+        ]
+        body = (
+            *(*NAVIGATION, heading(name)),
+            form(
+                f"/list/{name}",
+                combobox("Field", "field", columns, field),
+                textbox("Contains", "value", value),
+                button("Filter"),
+            ),
+            *(paragraph(f"{count} records"), *turns),
+            table(shown, rows),
+        )
+        return Page(f"/list/{name}", name, body)
+
+    def _record(self, name: str, key: str) -> Page:
+        columns = OBJECTS[name]
+        found = self.database.ask(f"SELECT * FROM {name} WHERE id = {quoted(key)}")
+        if not found.rows:
+            raise NotFound
+        rows: list[tuple[str, str | Element]] = []
+        texts: list[Element] = []
+        for column, value in zip(columns, found.rows[0], strict=True):
+            if column in LONG:
+                texts += [heading(column, 2), *map(paragraph, value.split("\n"))]
+            elif column in REFERS:
+                rows.append((column, link(value, f"/record/{REFERS[column]}/{value}")))
+            else:
+                rows.append((column, value))
+        parts = [
+            link(
+                f"{other} of this {column.removesuffix('_id').replace('_', ' ')}",
+                f"/list/{other}?{encoded([('field', column), ('value', key)])}",
+            )
+            for other, column in parts_of(name)
+        ]
+        title = f"{name}: {key}"
+        body = (*NAVIGATION, heading(title), table(("Field", "Value"), rows), *texts, *parts)
+        give = action("Answer with this record", "/answer", answer=key)
+        return Page(f"/record/{name}/{key}", title, (*body, give))
+
+    def _query(self, sql: str) -> Page:
+        sql = sql.strip()
+        columns = [paragraph(f"{name}: {', '.join(cols)}") for name, cols in OBJECTS.items()]
+        body = (
+            *(*NAVIGATION, heading("Query")),
+            form("/query", textbox("SQL", "sql", sql), button("Run")),
+            *(result(self.database.ask(sql)) if sql else (heading("Records", 2), *columns)),
+        )
+        return Page("/query", "Query", body)
+
+
+def result(found: Answer) -> tuple[Element, ...]:
+    """What a query gave."""
+    if found.error:
+        return (paragraph(f"Error: {found.error}"),)
+    many = f"the first {MOST_ROWS} rows" if found.more else f"{len(found.rows)} rows"
+    return (paragraph(many), table(found.columns, found.rows))
+
+
+def answer_page() -> Page:
+    asked = form("/answer", textbox("Answer", "answer"), button("Give the answer"), changes=True)
+    none = action("There is none", "/answer", answer=NONE)
+    return Page("/answer", "Answer", (*NAVIGATION, heading("Answer"), asked, none))

@@ -1,0 +1,399 @@
+"""The nine kinds of task of CRMArena (section 3.3): how each is asked, drawn and answered.
+
+A task is its kind and what is named in its question; its answer is what a query over the records
+gives, in one cell, or None where there is no row. `read` gets a task back from its question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import msgspec
+from palestra import InvalidOption, Rng
+from palestra.rng import check_seed
+
+from palestra_web.crm.database import Database, database, quoted
+from palestra_web.crm.organisation import Organisation, organisation
+from palestra_web.crm.words import (
+    CATEGORIES,
+    CONFIRM,
+    DISCOUNT,
+    FACTS,
+    ISSUES,
+    MOVED,
+    PASSWORD,
+    REFUND,
+    REPLACED,
+)
+
+NONE = "None"
+MOST_CASES = 20_000
+Given = dict[str, str]
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A kind, and what is named in the question."""
+
+    kind: str
+    given: tuple[tuple[str, str], ...]
+
+
+class Kind(NamedTuple):
+    """A kind of task: who has it to do, its question, its draw, and the query that answers it."""
+
+    role: str
+    question: str
+    draw: Callable[[Organisation, Rng], Given]
+    query: Callable[[Given], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """Where tasks come from: what there is, and where to look it up."""
+
+    organisation: Organisation
+    database: Database
+
+    def draw(self, kind: str, rng: Rng) -> Task:
+        """A task of a kind, or of any, whose question has one answer."""
+        if kind == "any":
+            kind = rng.choice(tuple(KINDS))
+        while True:
+            given = KINDS[kind].draw(self.organisation, rng)
+            task = Task(kind, tuple(sorted(given.items())))
+            if len(self.database.every(query(task))) < 2:
+                return task
+
+    def answer(self, task: Task) -> str:
+        found = self.database.every(query(task))
+        return str(found[0][0]) if found else NONE
+
+    @cached_property
+    def answers(self) -> dict[str, tuple[str, ...]]:
+        """Whatever may be the answer to each kind of task."""
+        org = self.organisation
+        agents = org.column("users", "id")
+        months = {opened[:7] for opened in org.column("cases", "opened")}
+        facts = [value for fact in FACTS for value in fact.values]
+        found: dict[str, Sequence[str]] = {
+            "new-case-routing": agents,
+            "handle-time": agents,
+            "transfer-count": agents,
+            "policy-violation": org.column("articles", "id"),
+            "named-entity": org.column("products", "id"),
+            "knowledge-qa": facts,
+            "top-issue": org.column("issues", "id"),
+            "monthly-trend": sorted(months),
+            "best-region": sorted(set(org.column("accounts", "region"))),
+        }
+        return {kind: (*values, NONE) for kind, values in found.items()}
+
+
+def check_options(kind: str, seed: int, cases: int) -> None:
+    """Raise `InvalidOption` for what no desk can be."""
+    check_seed(seed)
+    if kind not in ("any", *KINDS):
+        raise InvalidOption(f"kind must be one of any, {', '.join(KINDS)}, not {kind!r}")
+    if not 100 <= cases <= MOST_CASES:
+        raise InvalidOption(f"cases must be from 100 to {MOST_CASES}, not {cases}")
+
+
+@lru_cache(4)
+def desk(seed: int, cases: int) -> Desk:
+    """The desk of a seed's organisation."""
+    return Desk(organisation(seed, cases), database(seed, cases))
+
+
+def question(task: Task) -> str:
+    return KINDS[task.kind].question.format(**dict(task.given))
+
+
+def query(task: Task) -> str:
+    """One query whose only cell is the answer."""
+    return " ".join(KINDS[task.kind].query(dict(task.given)).split())
+
+
+def read(text: str) -> Task:
+    """The task of a question."""
+    for name, kind in KINDS.items():
+        match = re.fullmatch(_pattern(kind.question), text)
+        if match:
+            return Task(name, tuple(sorted(match.groupdict().items())))
+    raise InvalidOption(f"{text!r} is not a question of web/CRMDesk-v0")
+
+
+def _pattern(text: str) -> str:
+    """A question as a pattern; what is named twice is the same both times."""
+    seen: set[str] = set()
+    made = ""
+    for index, part in enumerate(re.split(r"\{(\w+)\}", text)):
+        if index % 2 == 0:
+            made += re.escape(part)
+        else:
+            made += f"(?P={part})" if part in seen else f"(?P<{part}>.+?)"
+            seen.add(part)
+    return made
+
+
+def grade(task: Task, answer: str, truth: str) -> float:
+    """1 for the very answer; for a question of knowledge the F1 of its words."""
+    if task.kind != "knowledge-qa" or NONE in (answer.strip(), truth):
+        return float(answer.strip() == truth)
+    said, wanted = _words(answer), _words(truth)
+    shared = sum((Counter(said) & Counter(wanted)).values())
+    return 2 * shared / (len(said) + len(wanted)) if shared else 0.0
+
+
+def _words(text: str) -> list[str]:
+    """Words as in SQuAD's F1: no capitals, no punctuation, no articles."""
+    words = re.sub(r"[^\w\s]", "", text.lower()).split()
+    return [word for word in words if word not in ("a", "an", "the")]
+
+
+# What is drawn
+
+
+def _period(rng: Rng) -> Given:
+    """From one to six whole months of 2024, as two days."""
+    first = rng.between(1, 12)
+    last = min(12, first + rng.below(6))
+    days = 29 if last == 2 else 30 if last in (4, 6, 9, 11) else 31
+    return {"start": f"2024-{first:02}-01", "end": f"2024-{last:02}-{days}"}
+
+
+def _ranking(org: Organisation, rng: Rng) -> Given:
+    """Who is best or worst of those with enough cases; now and then nobody has enough."""
+    enough = 200 if rng.below(8) == 0 else rng.between(1, 5)
+    which = rng.choice(("lowest", "highest"))
+    return {"which": which, **_period(rng), "enough": str(enough)}
+
+
+def _case_of(org: Organisation, rng: Rng) -> Given:
+    """A case, half the time one that a trap was laid in."""
+    if rng.below(2):
+        return {"case": rng.choice(sorted(org.breaches))}
+    return {"case": rng.choice(org.column("cases", "id"))}
+
+
+def _routing(org: Organisation, rng: Rng) -> Given:
+    product = rng.choice(org.column("products", "name"))
+    issue = ISSUES[-1] if rng.below(8) == 0 else rng.choice(ISSUES)
+    return {"symptom": issue.symptom, "product": product}
+
+
+def _bought(org: Organisation, rng: Rng) -> Given:
+    """A family and a month of somebody's order; now and then of somebody else's."""
+    orders = {row[0]: row for row in org.rows["orders"]}
+    families = {row[0]: row[2] for row in org.rows["products"]}
+    item = rng.choice(org.rows["order_items"])
+    order = orders[item[1]]
+    contact = order[2] if rng.below(6) else rng.choice(org.column("contacts", "id"))
+    name = next(row[2] for row in org.rows["contacts"] if row[0] == contact)
+    family, month = families[item[2]], order[4][:7]
+    return {"name": name, "contact": contact, "family": family, "month": month}
+
+
+def _asked(org: Organisation, rng: Rng) -> Given:
+    family = rng.choice([family for families in CATEGORIES.values() for family in families])
+    return {"family": family, "asked": rng.choice(FACTS).question}
+
+
+def _product_period(org: Organisation, rng: Rng) -> Given:
+    return {"product": rng.choice(org.column("products", "name")), **_period(rng)}
+
+
+def _product(org: Organisation, rng: Rng) -> Given:
+    return {"product": rng.choice(org.column("products", "name"))}
+
+
+def _regions(org: Organisation, rng: Rng) -> Given:
+    enough = 500 if rng.below(8) == 0 else rng.between(1, 5)
+    return {**_period(rng), "enough": str(enough)}
+
+
+# What answers it
+
+ABOUT = """cases c JOIN order_items i ON i.id = c.order_item_id
+    JOIN products p ON p.id = i.product_id"""
+MINUTES = "(strftime('%s', c.closed) - strftime('%s', c.opened)) / 60"
+
+
+def _in(given: Given, column: str = "c.opened") -> str:
+    return f"substr({column}, 1, 10) BETWEEN {quoted(given['start'])} AND {quoted(given['end'])}"
+
+
+def _order(given: Given) -> str:
+    return "ASC" if given["which"] == "lowest" else "DESC"
+
+
+def _route(given: Given) -> str:
+    product = quoted(given["product"])
+    return f"""
+    SELECT c.owner_id FROM cases c JOIN issues s ON s.id = c.issue_id
+    WHERE c.status = 'Closed' AND s.description = {quoted(given["symptom"])}
+    GROUP BY c.owner_id
+    ORDER BY COUNT(*) DESC,
+      (SELECT COUNT(*) FROM cases d JOIN order_items i ON i.id = d.order_item_id
+       JOIN products p ON p.id = i.product_id
+       WHERE d.owner_id = c.owner_id AND d.status = 'Closed' AND p.name = {product}) DESC,
+      (SELECT COUNT(*) FROM cases d WHERE d.owner_id = c.owner_id AND d.status <> 'Closed'),
+      c.owner_id LIMIT 1"""
+
+
+def _handled(given: Given) -> str:
+    return f"""
+    SELECT c.owner_id FROM cases c WHERE c.status = 'Closed' AND {_in(given)}
+    AND NOT EXISTS (SELECT 1 FROM case_history h WHERE h.case_id = c.id
+                    AND h.field = 'Owner' AND h.old_value <> '')
+    GROUP BY c.owner_id HAVING COUNT(*) >= {given["enough"]}
+    ORDER BY AVG({MINUTES}) {_order(given)}, c.owner_id LIMIT 1"""
+
+
+def _transferred(given: Given) -> str:
+    return f"""
+    WITH o AS (SELECT h.* FROM case_history h JOIN cases c ON c.id = h.case_id
+               WHERE h.field = 'Owner' AND {_in(given)})
+    SELECT o.new_value FROM o GROUP BY o.new_value
+    HAVING COUNT(DISTINCT o.case_id) >= {given["enough"]}
+    ORDER BY (SELECT COUNT(*) FROM o AS x WHERE x.old_value = o.new_value) {_order(given)},
+      o.new_value LIMIT 1"""
+
+
+def _violated(given: Given) -> str:
+    """The article whose rule was broken: the limits are read out of the articles."""
+    case = quoted(given["case"])
+    within = "CAST(substr(a.body, instr(a.body, 'within ') + 7) AS INTEGER)"
+    most = "CAST(substr(a.body, instr(a.body, 'up to ') + 6) AS INTEGER)"
+    offer = quoted(DISCOUNT.partition("{}")[0])
+    offered = f"CAST(substr(t.text, instr(t.text, {offer}) + length({offer})) AS INTEGER)"
+
+    def has(line: str) -> str:
+        return f"instr(t.text, {quoted(line)})"
+
+    return f"""
+    WITH t AS (SELECT group_concat(text, ' ') AS text FROM (SELECT text FROM chats
+        WHERE case_id = {case} UNION ALL SELECT text FROM emails WHERE case_id = {case})),
+      days AS (SELECT julianday(substr(c.opened, 1, 10)) - julianday(o.ordered) AS n FROM cases c
+        JOIN order_items i ON i.id = c.order_item_id JOIN orders o ON o.id = i.order_id
+        WHERE c.id = {case})
+    SELECT a.id FROM articles a, t, days WHERE
+      (a.title = 'Refunds' AND {has(REFUND)} AND days.n > {within})
+      OR (a.title = 'Replacements' AND {has(REPLACED)} AND days.n > {within})
+      OR (a.title = 'Discounts' AND {has(DISCOUNT.partition("{}")[0])} AND {offered} > {most})
+      OR (a.title = 'Identity' AND {has(MOVED)} AND NOT {has(CONFIRM)})
+      OR (a.title = 'Passwords' AND {has(PASSWORD)})"""
+
+
+def _meant(given: Given) -> str:
+    return f"""
+    SELECT DISTINCT p.id FROM orders o JOIN order_items i ON i.order_id = o.id
+    JOIN products p ON p.id = i.product_id
+    WHERE o.contact_id = {quoted(given["contact"])} AND p.family = {quoted(given["family"])}
+    AND substr(o.ordered, 1, 7) = {quoted(given["month"])}"""
+
+
+def _told(given: Given) -> str:
+    lead = quoted(next(fact.lead for fact in FACTS if fact.question == given["asked"]))
+    return f"""
+    SELECT substr(rest, 1, instr(rest, '.') - 1) FROM
+      (SELECT substr(body, instr(body, {lead}) + length({lead})) AS rest FROM articles
+       WHERE title = {quoted("About the " + given["family"])} AND instr(body, {lead}))"""
+
+
+def _issue(given: Given) -> str:
+    return f"""
+    SELECT c.issue_id FROM {ABOUT} WHERE p.name = {quoted(given["product"])} AND {_in(given)}
+    GROUP BY c.issue_id ORDER BY COUNT(*) DESC, c.issue_id LIMIT 1"""
+
+
+def _month(given: Given) -> str:
+    return f"""
+    WITH n AS (SELECT substr(c.opened, 1, 7) AS month, COUNT(*) AS cases FROM {ABOUT}
+               WHERE p.name = {quoted(given["product"])} AND c.opened LIKE '2024-%' GROUP BY 1)
+    SELECT month FROM n WHERE cases >= 3 AND cases >=
+      2 * COALESCE((SELECT MAX(x.cases) FROM n AS x WHERE x.month <> n.month), 0)"""
+
+
+def _fastest(given: Given) -> str:
+    return f"""
+    SELECT a.region FROM cases c JOIN accounts a ON a.id = c.account_id
+    WHERE c.status = 'Closed' AND {_in(given)}
+    GROUP BY a.region HAVING COUNT(*) >= {given["enough"]}
+    ORDER BY AVG({MINUTES}), a.region LIMIT 1"""
+
+
+OR_NONE = "or with None if there is none."
+KINDS = {
+    "new-case-routing": Kind(
+        "manager",
+        "A new case has come in: {symptom} I have a {product}. By the routing rules of the "
+        f"knowledge base, which agent gets it? Answer with the agent's id, {OR_NONE}",
+        _routing,
+        _route,
+    ),
+    "handle-time": Kind(
+        "manager",
+        "Of the cases opened from {start} to {end} that are closed and were never handed on: which "
+        "agent has the {which} average time from opening to closing, among agents with at least "
+        "{enough} of them? The lower id wins a tie. Answer with the agent's id, " + OR_NONE,
+        _ranking,
+        _handled,
+    ),
+    "transfer-count": Kind(
+        "manager",
+        "Of the cases opened from {start} to {end}: which agent has handed on the {which} number, "
+        "among agents who at some time owned at least {enough} of them? The lower id wins a tie. "
+        f"Answer with the agent's id, {OR_NONE}",
+        _ranking,
+        _transferred,
+    ),
+    "policy-violation": Kind(
+        "agent",
+        "Did the agent of case {case} break a policy of the knowledge base? Answer with the id of "
+        f"the article of that policy, {OR_NONE}",
+        _case_of,
+        _violated,
+    ),
+    "named-entity": Kind(
+        "agent",
+        "{name} (contact {contact}) writes: my {family} that I ordered in {month} needs a repair. "
+        f"Which product is meant? Answer with the product's id, {OR_NONE}",
+        _bought,
+        _meant,
+    ),
+    "knowledge-qa": Kind(
+        "agent",
+        "A customer asks about the {family}: {asked} Answer in the words of the knowledge base, "
+        "or with None if it does not say.",
+        _asked,
+        _told,
+    ),
+    "top-issue": Kind(
+        "analyst",
+        "Which issue was most frequent in cases about the {product} opened from {start} to {end}? "
+        f"The lower id wins a tie. Answer with the issue's id, {OR_NONE}",
+        _product_period,
+        _issue,
+    ),
+    "monthly-trend": Kind(
+        "analyst",
+        "Was there a month of 2024 in which at least 3 cases about the {product} were opened, and "
+        "at least twice as many as in any other month of that year? Answer with the month, as in "
+        f"2024-07, {OR_NONE}",
+        _product,
+        _month,
+    ),
+    "best-region": Kind(
+        "analyst",
+        "Of the cases opened from {start} to {end} that are closed: in which region of accounts is "
+        "the average time from opening to closing shortest, among regions with at least {enough} "
+        f"of them? Answer with the region, {OR_NONE}",
+        _regions,
+        _fastest,
+    ),
+}
