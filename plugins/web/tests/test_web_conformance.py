@@ -11,6 +11,7 @@ VARIANTS = {
     "web/Desktop-v0": {"level": 5, "window": 12},
     "web/CRMDesk-v0": {"desk_seed": 3, "cases": 300, "kind": "top-issue"},
     "web/CRMCalls-v0": {"desk_seed": 3, "cases": 300, "max_calls": 5},
+    "web/AppWorld-v0": {"kind": "sick-day", "window": 12, "limit": 20},
 }
 
 test_conformance = conformance("palestra_web", variants=VARIANTS)

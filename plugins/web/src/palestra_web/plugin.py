@@ -15,6 +15,7 @@ WIDGETS = "web/Widgets-v0"
 DESKTOP = "web/Desktop-v0"
 CRM_DESK = "web/CRMDesk-v0"
 CRM_CALLS = "web/CRMCalls-v0"
+APP_WORLD = "web/AppWorld-v0"
 
 
 @hookimpl
@@ -134,6 +135,18 @@ def palestra_environments() -> list[EnvSpec]:
             "Perform Professional CRM Tasks in Realistic Environments",
             splits={"held-out": {"desk_seed": 1}},
         ),
+        EnvSpec(
+            APP_WORLD,
+            "palestra_web.apps.site:AppWorld",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "tools", "hidden-information"),
+            paper="Trivedi et al. (2024), AppWorld: A Controllable World of Apps and People for "
+            "Benchmarking Interactive Coding Agents; Chen et al. (2025), Reinforcement Learning "
+            "for Long-Horizon Interactive LLM Agents",
+        ),
     ]
 
 
@@ -217,6 +230,20 @@ def palestra_agents() -> list[AgentSpec]:
             "solver",
             "calls the tools that a question needs and compares what they return",
             (CRM_CALLS,),
+        ),
+        AgentSpec(
+            "oracle-assistant",
+            "palestra_web.apps.assistants:OracleAssistant",
+            "scripted",
+            "does every errand by reading pages and acting on them",
+            (APP_WORLD,),
+        ),
+        AgentSpec(
+            "idle-assistant",
+            "palestra_web.apps.assistants:IdleAssistant",
+            "scripted",
+            "stops at once and changes nothing",
+            (APP_WORLD,),
         ),
     ]
 
@@ -303,5 +330,32 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_web.desktop.site:level_of",
             "the level of automation of an episode's job, 1 to 5",
             measures=(DESKTOP,),
+        ),
+        MetricSpec(
+            "documentation-lookups",
+            "palestra_web.apps.metrics:documentation_lookups",
+            "Pages of documentation opened.",
+            unit="pages",
+            measures=(APP_WORLD,),
+        ),
+        MetricSpec(
+            "refusals",
+            "palestra_web.apps.metrics:refusals",
+            "Forms that an app refused.",
+            unit="forms",
+            measures=(APP_WORLD,),
+        ),
+        MetricSpec(
+            "gave-up",
+            "palestra_web.apps.metrics:gave_up",
+            "1 where the play was stopped right after a refusal, else 0.",
+            measures=(APP_WORLD,),
+        ),
+        MetricSpec(
+            "assumed-values",
+            "palestra_web.apps.metrics:assumed_values",
+            "Addresses, amounts, days and times typed that no page had shown.",
+            unit="values",
+            measures=(APP_WORLD,),
         ),
     ]

@@ -1,0 +1,1 @@
+"""A person's apps (mail, calendar, payments, files, address book) and errands in them."""

@@ -1,0 +1,251 @@
+"""Assistants: one who does every errand by reading pages and acting on them, and an idle one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+
+from palestra_web.actions import Back, Click, Fill, Goto, Stop
+from palestra_web.apps.errands import first_free
+from palestra_web.apps.rows import ME, Meeting, dollars
+from palestra_web.reading import find, read_page, task_of
+
+Play = Generator[TextAction, str, str]  # acts, is shown pages, returns the answer
+_LINE = re.compile(r"^ *(?:\[(\d+)\] )?(\w+)(?: (['\"].*['\"]))?$")
+_DEMAND = re.compile(r"Could you send me ([\d.]+) dollars for the ([\w ]+)\?")
+_SETTLED = re.compile(r"You need not send me the money for the ([\w ]+), it is settled\.")
+
+
+class Cell(NamedTuple):
+    """A cell's text, and the number of the link or button in it."""
+
+    text: str
+    number: int = 0
+
+
+def table_of(page: str) -> list[list[Cell]]:
+    """The rows of a page's table, its head left out."""
+    rows: list[list[Cell]] = []
+    for line in page.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        number, role, quoted = match.groups()
+        name = str(ast.literal_eval(quoted)) if quoted else ""
+        if role == "row":
+            rows.append([])
+        elif role == "cell":
+            rows[-1].append(Cell(name))
+        elif number and rows and rows[-1] and not rows[-1][-1].text:
+            rows[-1][-1] = Cell(name, int(number))
+    return rows[1:]
+
+
+class OracleAssistant(Agent):
+    """Does errands as a careful person would: it knows nothing but what pages tell."""
+
+    def __init__(self) -> None:
+        self._plays: dict[int, Play] = {}
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        try:
+            if turn.episode_key in self._plays:
+                return self._plays[turn.episode_key].send(turn.position)
+            play = self._plays[turn.episode_key] = begin(task_of(turn))
+            return next(play)
+        except StopIteration as done:
+            return Stop(done.value)
+
+    def forget(self, episode_key: int) -> None:
+        self._plays.pop(episode_key, None)
+
+
+class IdleAssistant(Agent):
+    """Stops at once: what is earned by changing nothing."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(Stop("")) for _ in turns]
+
+
+def begin(task: str) -> Play:
+    """The play of an errand."""
+    for pattern, play in PLAYS:
+        match = re.fullmatch(pattern, task)
+        if match:
+            return play(*match.groups())
+    raise InvalidOption(f"{task!r} is not an errand of web/AppWorld-v0")
+
+
+# What plays are made of
+
+
+def rows_at(url: str) -> Generator[TextAction, str, list[list[Cell]]]:
+    """All rows of a list, over all its pages."""
+    rows: list[list[Cell]] = []
+    for number in range(1, 1000):
+        page = yield Goto(f"{url}?page={number}")
+        rows += table_of(page)
+        if "link 'Next'" not in page:
+            break
+    return rows
+
+
+def opened(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, str, list[str]]:
+    """What the links of the wanted rows lead to, the first row first."""
+    texts = []
+    for number in range(1, 1000):
+        page = yield Goto(f"{url}?page={number}")
+        for row in filter(wanted, table_of(page)):
+            texts.append((yield Click(max(cell.number for cell in row))))
+            yield Back()
+        if "link 'Next'" not in page:
+            break
+    return texts
+
+
+def sent(url: str, name: str, **values: str) -> Generator[TextAction, str, None]:
+    """Fill in a form and press its button."""
+    page = yield Goto(url)
+    yield from filled(page, name, **values)
+
+
+def filled(page: str, name: str, **values: str) -> Generator[TextAction, str, None]:
+    seen = read_page(page)
+    for label, value in values.items():
+        yield Fill(find(seen, "textbox", label).number, value)
+    yield Click(find(seen, "button", name).number)
+
+
+def people() -> Generator[TextAction, str, dict[str, str]]:
+    """Addresses by name."""
+    page = yield Goto("/people")
+    return {name.text: address.text for name, address in table_of(page)}
+
+
+def line(page: str, start: str) -> str:
+    """What follows a start on a page's line."""
+    found = re.search(rf"paragraph '{start}: (.*)'", page)
+    return found[1] if found else ""
+
+
+# The plays
+
+
+def pay_debts(since: str) -> Play:
+    mails = yield from opened("/mail", lambda row: row[2].text >= since)
+    settled = {thing for page in mails for thing in _SETTLED.findall(page)}
+    for page in mails:
+        for amount, thing in _DEMAND.findall(page):
+            if thing not in settled:
+                yield from sent("/payments/send", "Pay", To=line(page, "From"), Dollars=amount)
+    return ""
+
+
+def answer_requests(most: str) -> Play:
+    known = set((yield from people()).values())
+    page = yield Goto("/payments")
+    while True:
+        waiting = [row for row in table_of(page) if row[4].number]
+        if not waiting:
+            return ""
+        of, _, amount, _, accept, decline = waiting[0]
+        fine = of.text in known and float(amount.text) <= float(most)
+        page = yield Click((accept if fine else decline).number)
+
+
+def move_meeting(title: str, name: str, day: str, to: str) -> Play:
+    address = (yield from people())[name]
+    rows = yield from rows_at("/calendar")
+    meetings = [
+        Meeting(0, row[3].text, row[4].text, row[0].text, row[1].text, int(row[2].text))
+        for row in rows
+    ]
+    wanted = [title, address, day]
+    (mine,) = [m for m in meetings if [m.title, m.guest, m.day] == wanted]
+    start = first_free(meetings, to, mine.minutes)
+    assert start is not None
+
+    def is_it(row: list[Cell]) -> bool:
+        return [row[3].text, row[4].text, row[0].text] == wanted
+
+    page = yield from at("/calendar", is_it)
+    yield from filled(page, "Move", Day=to, Start=start)
+    return ""
+
+
+def at(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, str, str]:
+    """The page that the link of the first wanted row leads to."""
+    for number in range(1, 1000):
+        page = yield Goto(f"{url}?page={number}")
+        for row in filter(wanted, table_of(page)):
+            return (yield Click(max(cell.number for cell in row)))
+    raise LookupError(f"no such row at {url}")
+
+
+def reply(name: str, text: str) -> Play:
+    address = (yield from people())[name]
+    page = yield from at("/mail", lambda row: row[1].text == address)
+    yield from filled(page, "Reply", Text=text)
+    return ""
+
+
+def sick_day(day: str, text: str) -> Play:
+    rows = yield from rows_at("/calendar")
+    guests = [row[4].text for row in rows if row[0].text == day]
+    for _ in guests:
+        page = yield from at("/calendar", lambda row: row[0].text == day)
+        yield Click(find(read_page(page), "button", "Cancel the meeting").number)
+    for guest in sorted(set(guests)):
+        yield from sent("/mail/new", "Send", To=guest, Subject="Our meeting", Text=text)
+    return ""
+
+
+def split_bill(total: str, thing: str, names: str) -> Play:
+    addresses = yield from people()
+    friends = names.split(", ")
+    share = dollars(round(100 * float(total)) // (len(friends) + 1))
+    for name in friends:
+        where = addresses[name]
+        yield from sent("/payments/request", "Request", From=where, Dollars=share)
+    return ""
+
+
+def sum_receipts(month: str, name: str) -> Play:
+    def is_receipt(row: list[Cell]) -> bool:
+        return row[0].text.startswith(f"receipt-{month}-")
+
+    pages = yield from opened("/files", is_receipt)
+    totals = [re.findall(r"paragraph '.*Total: ([\d.]+) dollars", page)[0] for page in pages]
+    total = dollars(sum(round(100 * float(amount)) for amount in totals))
+    yield from sent("/files/new", "Save", Name=name, Text=total)
+    return ""
+
+
+def how_much(name: str, since: str) -> Play:
+    address = (yield from people())[name]
+    rows = yield from rows_at("/payments/history")
+    paid = [
+        round(100 * float(amount.text))
+        for day, of, to, amount, _ in rows
+        if of.text == ME and to.text == address and day.text >= since
+    ]
+    return dollars(sum(paid))
+
+
+PLAYS: tuple[tuple[str, Callable[..., Play]], ...] = (
+    (r"Pay everybody who .* by mail on ([\d-]+) or later .*", pay_debts),
+    (r"Accept the open payment requests .* at most ([\d.]+) dollars, .*", answer_requests),
+    (r"Move my (.+) with (.+) on ([\d-]+) to the first time on ([\d-]+), .*", move_meeting),
+    (r"Reply to the latest mail from (.+) with this text: (.+)", reply),
+    (r"Cancel all my meetings on ([\d-]+), .* and this text: (.+)", sick_day),
+    (r"I have paid ([\d.]+) dollars for the (.+) of (.+) and me\. .*", split_bill),
+    (r"Add up the totals of my receipts of ([\d-]+) .* called ([\w-]+): .*", sum_receipts),
+    (r"How much have I paid (.+) on ([\d-]+) or later, .*", how_much),
+)

@@ -1,0 +1,336 @@
+"""Worlds and errands, drawn together: what is asked, and exactly which changes it calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+
+import msgspec
+
+from palestra_web.apps.rows import (
+    DECLINED,
+    ME,
+    OPEN,
+    PAID,
+    Apps,
+    Ask,
+    Change,
+    File,
+    Mail,
+    Meeting,
+    Payment,
+    Person,
+    dollars,
+)
+from palestra_web.apps.words import (
+    CHAT,
+    FIRST,
+    LAST,
+    MEETINGS,
+    PAPERS,
+    REGRETS,
+    REPLIES,
+    SHOPS,
+    THINGS,
+)
+from palestra_web.shop.catalogue import Draw
+
+FIRST_HOUR, LAST_HOUR = 9, 17
+SENT = ("sent", ME)
+
+
+class Debt(msgspec.Struct, frozen=True):
+    """Somebody has asked for money by mail; `settled` says that he has written it is settled."""
+
+    person: Person
+    amount: int
+    day: str
+    settled: bool
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """What is asked, the changes that it calls for and no others, and the answer if it has one."""
+
+    kind: str
+    text: str
+    phrases: tuple[str, ...]
+    wanted: tuple[Change, ...] = ()
+    truth: str = ""
+
+
+class World(msgspec.Struct, frozen=True):
+    """The apps at first, and what their maker knows of them."""
+
+    apps: Apps
+    debts: tuple[Debt, ...]
+
+    @property
+    def today(self) -> date:
+        return date.fromisoformat(self.apps.today)
+
+
+def between(chance: Draw, low: int, high: int) -> int:
+    """A whole number from low to high."""
+    return low + chance.below(high - low + 1)
+
+
+def workdays(start: date, count: int) -> list[date]:
+    """The next days that are no weekend, `start` not among them."""
+    days = (start + timedelta(n) for n in range(1, 3 * count + 3))
+    return [day for day in days if day.weekday() < 5][:count]
+
+
+def clock(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+def minutes_of(time: str) -> int:
+    return 60 * int(time[:2]) + int(time[3:])
+
+
+def first_free(meetings: Sequence[Meeting], day: str, minutes: int) -> str | None:
+    """The first start, on the hour or half hour from 09:00, that leaves time until 17:00."""
+    taken = [
+        (minutes_of(m.start), minutes_of(m.start) + m.minutes) for m in meetings if m.day == day
+    ]
+    for start in range(60 * FIRST_HOUR, 60 * LAST_HOUR - minutes + 1, 30):
+        if all(start + minutes <= begin or start >= end for begin, end in taken):
+            return clock(start)
+    return None
+
+
+# A world
+
+
+def draw_world(chance: Draw) -> World:
+    today = date(2025, 3, 3) + timedelta(7 * chance.below(26) + chance.below(5))
+    names = chance.some([f"{first} {last}" for first in FIRST for last in LAST], 8, 8)
+    people = [
+        Person(name, f"{name.replace(' ', '.').lower()}{between(chance, 10, 99)}@post.example")
+        for name in names
+    ]
+    people.sort(key=lambda person: person.name)
+    strangers = tuple(f"offers{between(chance, 100, 999)}@{n}.example" for n in ("lucky", "prize"))
+    funds = 100_000 + chance.below(100_000)
+    apps = Apps(today.isoformat(), funds, tuple(people), strangers)
+    debts = _mails(apps, chance, today)
+    _meetings(apps, chance, today)
+    _money(apps, chance, today)
+    _files(apps, chance, today)
+    return World(apps, debts)
+
+
+def _mails(apps: Apps, chance: Draw, today: date) -> tuple[Debt, ...]:
+    """Chat, demands for money, and later word that some of it is settled."""
+    letters: list[tuple[str, str, str, str]] = []  # day, sender, subject, text
+    for _ in range(between(chance, 6, 9)):
+        subject, text = chance.choice(CHAT)
+        day = today - timedelta(1 + chance.below(20))
+        letters.append((day.isoformat(), chance.choice(apps.people).address, subject, text))
+    debts = []
+    for thing in chance.some(THINGS, 4, 6):
+        person = chance.choice(apps.people)
+        amount = 25 * between(chance, 8, 160)
+        day = today - timedelta(2 + chance.below(15))
+        settled = chance.below(4) == 0
+        text = f"Could you send me {dollars(amount)} dollars for the {thing}?"
+        letters.append((day.isoformat(), person.address, f"The {thing}", text))
+        if settled:
+            later = day + timedelta(1)
+            text = f"You need not send me the money for the {thing}, it is settled."
+            letters.append((later.isoformat(), person.address, f"The {thing} again", text))
+        debts.append(Debt(person, amount, day.isoformat(), settled))
+    for day_, sender, subject, text in sorted(letters):
+        apps.mails.append(Mail(apps.number(), "inbox", sender, ME, subject, text, day_))
+    return tuple(debts)
+
+
+def _meetings(apps: Apps, chance: Draw, today: date) -> None:
+    for day in workdays(today, 5):
+        for _ in range(between(chance, 1, 4)):
+            minutes = 30 * between(chance, 1, 3)
+            start = 60 * FIRST_HOUR + 30 * chance.below(13)
+            taken = [m for m in apps.meetings if m.day == day.isoformat()]
+            clash = any(
+                start < minutes_of(m.start) + m.minutes and minutes_of(m.start) < start + minutes
+                for m in taken
+            )
+            title = chance.choice(MEETINGS)
+            if not clash and title not in [m.title for m in taken]:
+                guest = chance.choice(apps.people).address
+                row = Meeting(apps.number(), title, guest, day.isoformat(), clock(start), minutes)
+                apps.meetings.append(row)
+
+
+def _money(apps: Apps, chance: Draw, today: date) -> None:
+    """Old payments in both directions, and open requests: some of strangers."""
+    old = []
+    for _ in range(between(chance, 10, 16)):
+        ends = chance.some((ME, chance.choice(apps.people).address), 2, 2)
+        day = (today - timedelta(1 + chance.below(60))).isoformat()
+        old.append((day, ends[0], ends[1], 25 * between(chance, 4, 200), chance.choice(THINGS)))
+    for day, sender, to, amount, thing in sorted(old):
+        apps.payments.append(Payment(apps.number(), sender, to, amount, thing, day))
+    for _ in range(between(chance, 3, 5)):
+        who = (
+            chance.choice(apps.people).address if chance.below(4) else chance.choice(apps.strangers)
+        )
+        amount = 25 * between(chance, 8, 200)
+        apps.asks.append(Ask(apps.number(), who, ME, amount, chance.choice(THINGS)))
+
+
+def _files(apps: Apps, chance: Draw, today: date) -> None:
+    texts: dict[str, str] = {}
+    for _ in range(between(chance, 6, 10)):
+        day = (today - timedelta(chance.below(60))).isoformat()
+        shop = chance.choice(SHOPS)
+        total = between(chance, 150, 9000)
+        texts[f"receipt-{day}-{shop}"] = f"{shop}, {day}. Total: {dollars(total)} dollars."
+    for name, text in PAPERS:
+        if chance.below(2):
+            texts[name] = text
+    for name in sorted(texts):
+        apps.files.append(File(apps.number(), name, texts[name]))
+
+
+# The errands
+
+
+def draw(kind: str, chance: Draw) -> tuple[World, Errand]:
+    """A world and an errand that can be run in it."""
+    while True:
+        world = draw_world(chance)
+        errand = ERRANDS[kind](world, chance)
+        if errand is not None:
+            return world, errand
+
+
+def added(table: str, *row: object) -> Change:
+    return Change("added", table, row)
+
+
+def _pay_debts(world: World, chance: Draw) -> Errand | None:
+    since = (world.today - timedelta(between(chance, 6, 14))).isoformat()
+    due = [d for d in world.debts if d.day >= since and not d.settled]
+    if not due:
+        return None
+    wanted = tuple([added("payments", ME, d.person.address, d.amount) for d in due])
+    text = (
+        f"Pay everybody who has asked me for money by mail on {since} or later what was asked for, "
+        "each demand by itself; where a later mail says it is settled, pay nothing."
+    )
+    return Errand("pay-debts", text, (since,), wanted)
+
+
+def _answer_asks(world: World, chance: Draw) -> Errand:
+    most = 1000 + 500 * chance.below(6)
+    known = {person.address for person in world.apps.people}
+    wanted = []
+    for ask in world.apps.asks:
+        fine = ask.sender in known and ask.amount <= most
+        row = (ask.id, ask.sender, ME, ask.amount, PAID if fine else DECLINED)
+        wanted.append(Change("changed", "asks", row))
+        if fine:
+            wanted.append(added("payments", ME, ask.sender, ask.amount))
+    text = (
+        "Accept the open payment requests of people in my address book that are for at most "
+        f"{dollars(most)} dollars, and decline all the others."
+    )
+    return Errand("answer-requests", text, (dollars(most),), tuple(wanted))
+
+
+def _move(world: World, chance: Draw) -> Errand | None:
+    apps = world.apps
+    meeting = chance.choice(apps.meetings)
+    day = chance.choice([d.isoformat() for d in workdays(world.today, 5)])
+    start = first_free(apps.meetings, day, meeting.minutes)
+    if day == meeting.day or start is None:
+        return None
+    name = next(p.name for p in apps.people if p.address == meeting.guest)
+    text = (
+        f"Move my {meeting.title} with {name} on {meeting.day} to the first time on {day}, from "
+        "09:00 on and over by 17:00, at which I have no other meeting."
+    )
+    moved = (meeting.id, meeting.title, meeting.guest, day, start, meeting.minutes)
+    return Errand("move-meeting", text, (day,), (Change("changed", "meetings", moved),))
+
+
+def _reply(world: World, chance: Draw) -> Errand | None:
+    person = chance.choice(world.apps.people)
+    got = [mail for mail in world.apps.mails if mail.sender == person.address]
+    if not got or [mail.day for mail in got].count(got[-1].day) > 1:
+        return None
+    words = chance.choice(REPLIES)
+    text = f"Reply to the latest mail from {person.name} with this text: {words}"
+    sent = added("mails", *SENT, person.address, f"Re: {got[-1].subject}", words)
+    return Errand("reply", text, (words, person.name), (sent,))
+
+
+def _sick(world: World, chance: Draw) -> Errand | None:
+    day = chance.choice([d.isoformat() for d in workdays(world.today, 5)])
+    meetings = [m for m in world.apps.meetings if m.day == day]
+    if not meetings:
+        return None
+    words = chance.choice(REGRETS)
+    wanted = [Change("removed", "meetings", (m.id,)) for m in meetings]
+    for guest in sorted({m.guest for m in meetings}):
+        wanted.append(added("mails", *SENT, guest, "Our meeting", words))
+    text = (
+        f"Cancel all my meetings on {day}, and write one mail to everybody I was to meet then, "
+        f"with the subject Our meeting and this text: {words}"
+    )
+    return Errand("sick-day", text, ("Our meeting", words, day), tuple(wanted))
+
+
+def _split(world: World, chance: Draw) -> Errand:
+    friends = sorted(chance.some(world.apps.people, 2, 4), key=lambda person: person.name)
+    share = 5 * between(chance, 60, 900)
+    names = ", ".join(person.name for person in friends)
+    thing = chance.choice(THINGS)
+    text = (
+        f"I have paid {dollars(share * (len(friends) + 1))} dollars for the {thing} of "
+        f"{names} and me. Request from each of them an even share; I bear mine."
+    )
+    wanted = [added("asks", ME, person.address, share, OPEN) for person in friends]
+    return Errand("split-bill", text, tuple(p.name for p in friends), tuple(wanted))
+
+
+def _receipts(world: World, chance: Draw) -> Errand | None:
+    month = (world.today - timedelta(chance.below(60))).isoformat()[:7]
+    totals = [
+        round(100 * float(file.text.split("Total: ")[1].split()[0]))
+        for file in world.apps.files
+        if file.name.startswith(f"receipt-{month}-")
+    ]
+    if not totals:
+        return None
+    name = f"sum-{month}"
+    text = (
+        f"Add up the totals of my receipts of {month} and put the sum into a new file called "
+        f"{name}: the number only, as in 12.50."
+    )
+    wanted = added("files", name, dollars(sum(totals)))
+    return Errand("sum-receipts", text, (name, month), (wanted,))
+
+
+def _paid(world: World, chance: Draw) -> Errand:
+    person = chance.choice(world.apps.people)
+    since = (world.today - timedelta(between(chance, 20, 60))).isoformat()
+    paid = sum(p.amount for p in world.apps.payments if p.to == person.address and p.day >= since)
+    text = (
+        f"How much have I paid {person.name} on {since} or later, in dollars? Change nothing, and "
+        "answer as in 12.50."
+    )
+    return Errand("how-much", text, (person.name, since), truth=dollars(paid))
+
+
+ERRANDS: dict[str, Callable[[World, Draw], Errand | None]] = {
+    "pay-debts": _pay_debts,
+    "answer-requests": _answer_asks,
+    "move-meeting": _move,
+    "reply": _reply,
+    "sick-day": _sick,
+    "split-bill": _split,
+    "sum-receipts": _receipts,
+    "how-much": _paid,
+}

@@ -1,0 +1,525 @@
+"""AppWorld: errands in a person's apps, which call for certain changes and for no others.
+
+Mail, calendar, payments, files and an address book are parts of one site, with documentation of
+each. Every episode has a world of its own, and one of eight kinds of errand: pay-debts,
+answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and how-much. Stop hands
+the work in: what stands in the apps then is compared with what stood there at first. Each wanted
+change is a test, the answer is one where the errand asks for it, and that nothing else has changed
+is one; the reward is the share of tests passed, as in LOOP. Only Stop is paid.
+
+H. Trivedi et al., "AppWorld: A Controllable World of Apps and People for Benchmarking Interactive
+Coding Agents", ACL 2024; K. Chen et al., "Reinforcement Learning for Long-Horizon Interactive LLM
+Agents", 2025 (LOOP). Known answers checked: an agent that reads and acts by pages only passes
+every test, and plays with planted side effects fail just the test they should.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from palestra import InvalidOption, Rng
+
+from palestra_web.apps.errands import ERRANDS, Errand, draw
+from palestra_web.apps.rows import (
+    DECLINED,
+    ME,
+    OPEN,
+    PAID,
+    TABLES,
+    Apps,
+    Ask,
+    File,
+    Mail,
+    Meeting,
+    R,
+    changes,
+    dollars,
+    drop,
+    find,
+    put,
+    verdicts,
+)
+from palestra_web.apps.words import DOCS, REFUSALS
+from palestra_web.pages import (
+    Element,
+    Page,
+    action,
+    button,
+    combobox,
+    form,
+    heading,
+    link,
+    paragraph,
+    table,
+    textbox,
+)
+from palestra_web.shop.catalogue import Draw
+from palestra_web.website import Landing, NotFound, Web, Website
+
+PER_PAGE = 10
+LENGTHS = ("30", "60", "90", "120")
+NAVIGATION = (
+    *(link(app.title(), f"/{app}") for app in DOCS),
+    link("Documentation", "/docs"),
+)
+Fields = Mapping[str, str]
+Cells = Iterable[str | Element]
+
+
+class Refused(Exception):
+    """An app does not take a form; its name is one of `REFUSALS`."""
+
+
+@dataclass(slots=True)
+class Day:
+    """The site's data: the errand, the apps now and at first, and the tests passed of a play."""
+
+    errand: Errand
+    apps: Apps
+    before: Apps
+    verdicts: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class AppWorld(Website):
+    """You look after the apps of Robin Hale (robin.hale@home.example). Do the errand and nothing
+    else, then Stop, with the answer if one is asked for: every other change counts against you.
+    """
+
+    kind: str = "any"
+    limit: int = 80
+    window: int = 120
+
+    reward_terms = ("tests",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in ("any", *ERRANDS):
+            known = ", ".join(("any", *ERRANDS))
+            raise InvalidOption(f"kind must be one of {known}, not {self.kind!r}")
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    # The errand
+
+    def begin(self, rng: Rng) -> Day:
+        kind = rng.choice(tuple(ERRANDS)) if self.kind == "any" else self.kind
+        world, errand = draw(kind, Draw(rng.word()))
+        apps = world.apps
+        kept = {name: list(getattr(apps, name)) for name in TABLES}
+        before = Apps(apps.today, apps.funds, apps.people, apps.strangers, **kept, last=apps.last)
+        return Day(errand, apps, before)
+
+    def task(self, data: Day, seat: int) -> str:
+        return data.errand.text
+
+    def phrases(self, data: Day, seat: int) -> tuple[str, ...]:
+        return data.errand.phrases
+
+    def stop(self, data: Day, seat: int, answer: str) -> Mapping[str, float]:
+        passed = verdicts(data.errand.wanted, changes(data.before, data.apps))
+        if data.errand.truth:
+            passed.insert(0, answer.strip() == data.errand.truth)
+        data.verdicts = tuple(passed)
+        return {"tests": sum(passed) / len(passed)}
+
+    def solved(self, data: Day, seat: int) -> bool:
+        return bool(data.verdicts) and all(data.verdicts)
+
+    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+        """Another world's changes are wanted, with the same words; no page tells which."""
+        other = self.clone(state)
+        errand = other.data.errand
+        drawn = draw(errand.kind, Draw(rng.word()))[1]
+        other.data.errand = Errand(
+            errand.kind, errand.text, errand.phrases, drawn.wanted, drawn.truth
+        )
+        return other
+
+    # The pages
+
+    def open(self, data: Day, seat: int, path: Sequence[str], query: Fields) -> Page:
+        apps, number = data.apps, query.get("page", "1")
+        match path:
+            case [""]:
+                return home(apps)
+            case ["docs"]:
+                return documentation()
+            case ["docs", app] if app in DOCS:
+                return shown(f"Documentation: {app}", *map(paragraph, DOCS[app]))
+            case ["refused", why] if why in REFUSALS:
+                said = paragraph(f"Nothing was done. {REFUSALS[why]}")
+                return shown("Refused", said)
+            case ["people"]:
+                rows = [(person.name, person.address) for person in apps.people]
+                return shown("People", table(("Name", "Address"), rows))
+            case ["mail"] | ["mail", "sent"]:
+                return folder(apps, path[-1], number)
+            case ["mail", "new"]:
+                return shown("New mail", *letter())
+            case ["mail", key]:
+                return read_mail(_found(apps.mails, key))
+            case ["calendar"]:
+                return calendar(apps, number)
+            case ["calendar", "new"]:
+                return shown("New meeting", *new_meeting())
+            case ["calendar", key]:
+                return meeting(_found(apps.meetings, key))
+            case ["payments"]:
+                return payments(apps)
+            case ["payments", "history"]:
+                return history(apps, number)
+            case ["payments", "send"]:
+                return shown("Pay", money_form("/payments/send", "To", "Pay"))
+            case ["payments", "request"]:
+                return shown("Request money", money_form("/payments/request", "From", "Request"))
+            case ["files"]:
+                return files(apps, number)
+            case ["files", "new"]:
+                return shown("New file", *new_file())
+            case ["files", key]:
+                return read_file(_found(apps.files, key))
+        raise NotFound
+
+    # What forms do
+
+    def send(self, data: Day, seat: int, path: Sequence[str], fields: Fields) -> Landing:
+        try:
+            return Landing(self._do(data.apps, path, fields))
+        except Refused as why:
+            return Landing(f"/refused/{why}")
+
+    def _do(self, apps: Apps, path: Sequence[str], fields: Fields) -> str:
+        match path:
+            case ["mail", *what]:
+                return _mail(apps, what, fields)
+            case ["calendar", *what]:
+                return _calendar(apps, what, fields)
+            case ["payments", *what]:
+                return _payments(apps, what, fields)
+            case ["files", *what]:
+                return _files(apps, what, fields)
+        raise NotFound
+
+
+def _found(rows: Sequence[R], number: str) -> R:
+    row = find(rows, number)
+    if row is None:
+        raise NotFound
+    return row
+
+
+# Mail
+
+
+def _mail(apps: Apps, what: Sequence[str], fields: Fields) -> str:
+    text = fields.get("text", "").strip()
+    match what:
+        case ["new"]:
+            to = _address(apps, fields.get("to", ""))
+            apps.mail(to, fields.get("subject", ""), _filled(text))
+        case [key, "reply"]:
+            mail = _found(apps.mails, key)
+            to = mail.to if mail.sender == ME else mail.sender
+            apps.mail(to, f"Re: {mail.subject}", _filled(text))
+        case [key, "delete"]:
+            drop(apps.mails, _found(apps.mails, key))
+            return "/mail"
+        case _:
+            raise NotFound
+    return "/mail/sent"
+
+
+def folder(apps: Apps, name: str, number: str) -> Page:
+    sent = name == "sent"
+    rows = [
+        (link(m.subject or "(no subject)", f"/mail/{m.id}"), m.to if sent else m.sender, m.day)
+        for m in reversed(apps.mails)
+        if (m.folder == "sent") == sent
+    ]
+    ways = (link("Inbox", "/mail"), link("Sent", "/mail/sent"), link("New mail", "/mail/new"))
+    columns = ("Subject", "To" if sent else "From", "Day")
+    return paged(
+        f"/mail{'/sent' if sent else ''}",
+        "Sent mail" if sent else "Inbox",
+        ways,
+        columns,
+        rows,
+        number,
+    )
+
+
+def read_mail(mail: Mail) -> Page:
+    return shown(
+        mail.subject or "(no subject)",
+        *(paragraph(f"From: {mail.sender}"), paragraph(f"To: {mail.to}")),
+        *(paragraph(f"Day: {mail.day}"), *map(paragraph, mail.text.split("\n"))),
+        form(
+            f"/mail/{mail.id}/reply",
+            *(textbox("Text", "text", lines=4), button("Reply")),
+            changes=True,
+        ),
+        action("Delete", f"/mail/{mail.id}/delete"),
+    )
+
+
+def letter() -> tuple[Element, ...]:
+    fields = textbox("To", "to"), textbox("Subject", "subject"), textbox("Text", "text", lines=4)
+    return (form("/mail/new", *fields, button("Send"), changes=True),)
+
+
+# Calendar
+
+
+def _calendar(apps: Apps, what: Sequence[str], fields: Fields) -> str:
+    match what:
+        case ["new"]:
+            title = _filled(fields.get("title", ""))
+            guest = _address(apps, fields.get("guest", ""))
+            day, start = _moment(apps, fields)
+            if fields.get("minutes") not in LENGTHS:
+                raise Refused("minutes")
+            minutes = int(fields["minutes"])
+            apps.meetings.append(Meeting(apps.number(), title, guest, day, start, minutes))
+        case [key, "move"]:
+            old = _found(apps.meetings, key)
+            day, start = _moment(apps, fields)
+            put(apps.meetings, Meeting(old.id, old.title, old.guest, day, start, old.minutes))
+        case [key, "cancel"]:
+            drop(apps.meetings, _found(apps.meetings, key))
+        case _:
+            raise NotFound
+    return "/calendar"
+
+
+def calendar(apps: Apps, number: str) -> Page:
+    rows = [
+        (m.day, m.start, str(m.minutes), link(m.title, f"/calendar/{m.id}"), m.guest)
+        for m in sorted(apps.meetings, key=lambda m: (m.day, m.start, m.id))
+    ]
+    columns = ("Day", "Start", "Minutes", "Title", "With")
+    return paged(
+        "/calendar", "Calendar", (link("New meeting", "/calendar/new"),), columns, rows, number
+    )
+
+
+def meeting(found: Meeting) -> Page:
+    return shown(
+        found.title,
+        *(paragraph(f"With: {found.guest}"), paragraph(f"Day: {found.day}")),
+        *(paragraph(f"Start: {found.start}"), paragraph(f"Minutes: {found.minutes}")),
+        form(
+            f"/calendar/{found.id}/move",
+            *(textbox("Day", "day", found.day), textbox("Start", "start", found.start)),
+            button("Move"),
+            changes=True,
+        ),
+        action("Cancel the meeting", f"/calendar/{found.id}/cancel"),
+    )
+
+
+def new_meeting() -> tuple[Element, ...]:
+    return (
+        form(
+            "/calendar/new",
+            *(textbox("Title", "title"), textbox("With", "guest"), textbox("Day", "day")),
+            *(textbox("Start", "start"), combobox("Minutes", "minutes", LENGTHS)),
+            button("Add"),
+            changes=True,
+        ),
+    )
+
+
+# Payments
+
+
+def _payments(apps: Apps, what: Sequence[str], fields: Fields) -> str:
+    match what:
+        case ["send"]:
+            to, amount = _address(apps, fields.get("who", "")), _amount(fields)
+            _afford(apps, amount)
+            apps.pay(to, amount, fields.get("note", ""))
+            return "/payments/history"
+        case ["request"]:
+            who, amount = _address(apps, fields.get("who", "")), _amount(fields)
+            apps.asks.append(Ask(apps.number(), ME, who, amount, fields.get("note", "")))
+        case [key, "accept" | "decline" as how]:
+            ask = _found([ask for ask in apps.asks if ask.to == ME], key)
+            if ask.status != OPEN:
+                raise Refused("answered")
+            if how == "accept":
+                _afford(apps, ask.amount)
+                apps.pay(ask.sender, ask.amount, ask.note)
+            status = PAID if how == "accept" else DECLINED
+            put(apps.asks, Ask(ask.id, ask.sender, ask.to, ask.amount, ask.note, status))
+        case _:
+            raise NotFound
+    return "/payments"
+
+
+def payments(apps: Apps) -> Page:
+    rows = []
+    for ask in apps.asks:
+        cells: list[str | Element] = [ask.sender, ask.to, dollars(ask.amount), ask.note]
+        if ask.status == OPEN and ask.to == ME:
+            yes = action("Accept", f"/payments/{ask.id}/accept")
+            cells += [yes, action("Decline", f"/payments/{ask.id}/decline")]
+        else:
+            cells += [ask.status, ""]
+        rows.append(cells)
+    return shown(
+        "Payments",
+        paragraph(f"Balance: {dollars(apps.balance)} dollars"),
+        *(link("Pay", "/payments/send"), link("Request money", "/payments/request")),
+        *(link("History", "/payments/history"), heading("Requests", 2)),
+        table(("Of", "To", "Dollars", "For", "Status", ""), rows),
+    )
+
+
+def history(apps: Apps, number: str) -> Page:
+    rows = [(p.day, p.sender, p.to, dollars(p.amount), p.note) for p in reversed(apps.payments)]
+    columns = ("Day", "Of", "To", "Dollars", "For")
+    return paged(
+        "/payments/history",
+        "Payment history",
+        (link("Pay", "/payments/send"),),
+        columns,
+        rows,
+        number,
+    )
+
+
+def money_form(to: str, who: str, name: str) -> Element:
+    fields = textbox(who, "who"), textbox("Dollars", "amount"), textbox("For", "note")
+    return form(to, *fields, button(name), changes=True)
+
+
+# Files
+
+
+def _files(apps: Apps, what: Sequence[str], fields: Fields) -> str:
+    text = fields.get("text", "")
+    match what:
+        case ["new"]:
+            name = fields.get("name", "")
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}", name):
+                raise Refused("name")
+            if any(file.name == name for file in apps.files):
+                raise Refused("taken")
+            apps.files.append(File(apps.number(), name, text))
+        case [key, "save"]:
+            put(apps.files, File((old := _found(apps.files, key)).id, old.name, text))
+        case [key, "delete"]:
+            drop(apps.files, _found(apps.files, key))
+        case _:
+            raise NotFound
+    return "/files"
+
+
+def files(apps: Apps, number: str) -> Page:
+    rows = [(link(f.name, f"/files/{f.id}"),) for f in sorted(apps.files, key=lambda f: f.name)]
+    return paged("/files", "Files", (link("New file", "/files/new"),), ("Name",), rows, number)
+
+
+def read_file(file: File) -> Page:
+    return shown(
+        file.name,
+        *map(paragraph, file.text.split("\n")),
+        form(
+            f"/files/{file.id}/save",
+            *(textbox("Text", "text", file.text, lines=4), button("Save")),
+            changes=True,
+        ),
+        action("Delete", f"/files/{file.id}/delete"),
+    )
+
+
+def new_file() -> tuple[Element, ...]:
+    fields = textbox("Name", "name"), textbox("Text", "text", lines=4)
+    return (form("/files/new", *fields, button("Save"), changes=True),)
+
+
+# What pages have in common
+
+
+def home(apps: Apps) -> Page:
+    day = date.fromisoformat(apps.today)
+    return shown("Apps", paragraph(f"Today is {day:%A}, {apps.today}."), paragraph(f"You: {ME}"))
+
+
+def documentation() -> Page:
+    return shown("Documentation", *(link(f"About {app}", f"/docs/{app}") for app in DOCS))
+
+
+def shown(title: str, *body: Element) -> Page:
+    """A page with the way to all apps; the site puts in its address."""
+    return Page("", title, (*NAVIGATION, heading(title), *body))
+
+
+def paged(
+    url: str,
+    title: str,
+    ways: Sequence[Element],
+    columns: Sequence[str],
+    rows: Sequence[Cells],
+    number: str,
+) -> Page:
+    """A list, ten rows a page."""
+    page = int(number) if re.fullmatch(r"[0-9]{1,4}", number) else 1
+    start = max(0, page - 1) * PER_PAGE
+    turns = [
+        link(name, f"{url}?page={other}")
+        for name, other in (("Previous", page - 1), ("Next", page + 1))
+        if other > 0 and (other - 1) * PER_PAGE < len(rows)
+    ]
+    part = rows[start : start + PER_PAGE]
+    body = table(columns, part) if part else paragraph("There is nothing here.")
+    return shown(title, *ways, *turns, body)
+
+
+# What fields may hold
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise Refused("empty")
+    return text
+
+
+def _address(apps: Apps, text: str) -> str:
+    if not apps.knows(text.strip()):
+        raise Refused("address")
+    return text.strip()
+
+
+def _amount(fields: Fields) -> int:
+    text = fields.get("amount", "").strip()
+    if not re.fullmatch(r"[0-9]{1,6}\.[0-9]{2}", text):
+        raise Refused("amount")
+    cents = int(text.replace(".", ""))
+    if not cents:
+        raise Refused("amount")
+    return cents
+
+
+def _afford(apps: Apps, amount: int) -> None:
+    if amount > apps.balance:
+        raise Refused("funds")
+
+
+def _moment(apps: Apps, fields: Fields) -> tuple[str, str]:
+    day, start = fields.get("day", "").strip(), fields.get("start", "").strip()
+    try:
+        known = date.fromisoformat(day).isoformat() == day
+    except ValueError:
+        known = False
+    if not known or day < apps.today:
+        raise Refused("day")
+    if not re.fullmatch(r"([01][0-9]|2[0-3]):(00|30)", start):
+        raise Refused("time")
+    return day, start
