@@ -32,7 +32,7 @@ def actions_of_visit(tab: Tab, url: str) -> list[TextAction]:
     """What a seat did whose browser now asks for an address; nothing for a mere reload."""
     page = tab.page
     for number, element in enumerate(page.numbered, start=1):
-        if element.role == "link" and element.to == url:
+        if element.role == "link" and element.to == url and not element.changes:
             return [Click(number)]
     for number, element in enumerate(page.numbered, start=1):
         holder = page.form_of(number)
@@ -58,10 +58,13 @@ def _typed_for(page: Page, pressed: int, url: str) -> list[TextAction] | None:
 def actions_of_form(page: Page, url: str, sent: Mapping[str, str]) -> list[TextAction]:
     """What a seat did whose browser sends a form: fields, then the button."""
     for number, element in enumerate(page.numbered, start=1):
-        holder = page.form_of(number)
-        if element.role != "button" or holder is None or holder.to != url or not holder.changes:
+        if element.field and sent.get(element.field) != element.value:
             continue
-        if not element.field or sent.get(element.field) == element.value:
+        if element.role == "link" and element.changes and element.to == url:
+            return [Click(number)]
+        holder = page.form_of(number)
+        sends = holder is not None and holder.changes and holder.to == url
+        if element.role == "button" and sends:
             return [*typing(page, fill_in(page, number, sent)), Click(number)]
     return []
 
