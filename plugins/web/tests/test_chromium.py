@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import palestra
 import pytest
-from palestra import Divergence
+from palestra import Divergence, InvalidOption
 from palestra.registry import registry
 from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, browser_path
 from palestra_web.html import to_html
@@ -230,6 +230,11 @@ def test_a_difference_is_found(chromium: Chromium, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Served, "get", lambda self, url: honest(self, url).replace("<title>", lie))
     with Mirror(chromium) as mirror, pytest.raises(Divergence, match="'Another Shop' now"):
         palestra.play("web/Shop-v0", agents=["oracle-shopper"], hooks=[mirror])
+
+
+def test_episodes_played_at_once_are_refused(chromium: Chromium) -> None:
+    with Mirror(chromium) as mirror, pytest.raises(InvalidOption, match="play with live=1"):
+        palestra.play("web/Shop-v0", agents=["oracle-shopper"], episodes=2, hooks=[mirror])
 
 
 def test_an_environment_renders_the_real_page(chromium: Chromium) -> None:

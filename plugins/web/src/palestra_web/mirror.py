@@ -95,7 +95,7 @@ class Mirror:
             raise InvalidOption(f"{name} is not a website: no browser can show it")
         self._leave()
         self._count += 1
-        self._followed = 0
+        self._followed, self._following = 0, episode
         self._open(episode.game, episode)
         self._compare(episode)
 
@@ -113,6 +113,8 @@ class Mirror:
 
     def follow(self, episode: Episode) -> None:
         """Do what was done since the last time."""
+        if episode is not self._following:
+            raise InvalidOption("one browser follows one episode at a time; play with live=1")
         news = list(episode.history())[self._followed :]
         self._followed += len(news)
         try:

@@ -38,6 +38,7 @@ from palestra_web.shop.words import COLOURS, DEPARTMENTS, ENDINGS, KINDS, SYLLAB
 from palestra_web.website import Landing, NotFound, Web, Website
 
 SHELF = 8
+FACTS = 3  # attributes of an article
 TAGS = ("Sponsored", "Overall pick", "Only a few left")
 TRIALS = ("choice", "budget", "brand", "colour", "price", "rating")
 PLACES = tuple(map(str, range(SHELF)))
@@ -118,14 +119,12 @@ class ShelfChoice(Website):
 
     def _article(self, rng: Rng, base: int, facts: Sequence[str]) -> Article:
         brand = f"{rng.choice(SYLLABLES)}{rng.choice(SYLLABLES)}{rng.choice(ENDINGS)}".title()
-        own = list(facts)
-        rng.shuffle(own)
+        left = list(facts)
+        own = tuple([left.pop(rng.below(len(left))) for _ in range(FACTS)])
         tags = tuple(tag for tag in TAGS if rng.below(SHELF) == 0)
         price = base * rng.between(70, 130) // 100
         reviews = round(10 ** (1 + 3 * rng.random()))
-        return Article(
-            brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, tuple(own[:3])
-        )
+        return Article(brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, own)
 
     def _request(
         self, rng: Rng, kind: str, articles: list[Article]
