@@ -57,18 +57,30 @@ def chromium() -> Iterator[Chromium]:
 
 @pytest.mark.parametrize("env", SITES)
 def test_a_random_walk_is_the_same_in_both(chromium: Chromium, env: str) -> None:
-    steps = 0
+    steps, agents = 0, ["random"] * palestra.game(env).num_players
     with Mirror(chromium) as mirror:
         for seed in range(1000):
-            (record,) = palestra.play(env, agents=["random"], seed=seed, hooks=[mirror])
+            (record,) = palestra.play(env, agents=agents, seed=seed, hooks=[mirror])
             steps += len(record.turns)
             if steps >= 200:
                 break
     assert steps >= 200
 
 
+@pytest.mark.parametrize("seat", [0, 1, 3])
+def test_a_seat_among_others_is_the_same_in_both(chromium: Chromium, seat: int) -> None:
+    people = ["simulated-customer", "support-clerk", "impostor", "stock-keeper"]
+    with Mirror(chromium, seat=seat) as mirror:
+        (record,) = palestra.play(
+            "web/SupportDesk-v0", agents=people, seed=4, num_players=4, hooks=[mirror]
+        )
+    assert record.returns[1] == 1
+
+
 class OnePage:
     """A session that shows one page and keeps what is sent."""
+
+    home = "/"
 
     def __init__(self, *body: Element) -> None:
         self.page = Page("/", "Test", body)

@@ -119,6 +119,10 @@ class PersonSession:
         tab: Tab = self.episode.state.tabs[self.seat]
         return tab
 
+    @property
+    def home(self) -> str:
+        return self.tab.page.url
+
     def get(self, url: str) -> str:
         if url != DONE and not self.episode.over:
             self._play(actions_of_visit(self.tab, url))

@@ -9,6 +9,7 @@ from palestra.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec
 
 SHOP = "web/Shop-v0"
 SHELF = "web/Shelf-v0"
+SUPPORT_DESK = "web/SupportDesk-v0"
 TRAVEL_DESK = "web/TravelDesk-v0"
 TOOL_WORLD = "web/ToolWorld-v0"
 WIDGETS = "web/Widgets-v0"
@@ -45,6 +46,22 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Allouah et al. (2025), What Is Your AI Agent Buying? Evaluation, Biases, Model "
             "Dependence and Emerging Implications for Agentic E-Commerce",
             splits={trial: {"trial": trial} for trial in ("budget", "brand", "price", "rating")},
+        ),
+        EnvSpec(
+            SUPPORT_DESK,
+            "palestra_web.support.desk:SupportDesk",
+            players=(2, 4),
+            moves="sequential",
+            payoffs="general",
+            family="web",
+            tags=("web", "messages", "simulated-user", "security", "hidden-information"),
+            paper="Yao et al. (2024), tau-bench: A Benchmark for Tool-Agent-User Interaction in "
+            "Real-World Domains",
+            splits={
+                "quiet": {"num_players": 2},
+                "impostor": {"num_players": 3},
+                "seller": {"num_players": 4},
+            },
         ),
         EnvSpec(
             TRAVEL_DESK,
@@ -173,6 +190,34 @@ def palestra_agents() -> list[AgentSpec]:
             "solver",
             "buys what is asked for, the cheapest first; as a seller changes nothing",
             (SHELF,),
+        ),
+        AgentSpec(
+            "simulated-customer",
+            "palestra_web.support.people:SimulatedCustomer",
+            "scripted",
+            "says what it wants and gives its code when asked; sits in the first seat",
+            (SUPPORT_DESK,),
+        ),
+        AgentSpec(
+            "support-clerk",
+            "palestra_web.support.people:SupportClerk",
+            "scripted",
+            "serves whoever writes, by the policy; trusting=true does without codes",
+            (SUPPORT_DESK,),
+        ),
+        AgentSpec(
+            "impostor",
+            "palestra_web.support.people:Impostor",
+            "scripted",
+            "asks for something in another's name; sits in the third seat",
+            (SUPPORT_DESK,),
+        ),
+        AgentSpec(
+            "stock-keeper",
+            "palestra_web.support.people:StockKeeper",
+            "scripted",
+            "restocks what the desk asks for; sits in the fourth seat",
+            (SUPPORT_DESK,),
         ),
         AgentSpec(
             "travel-planner",

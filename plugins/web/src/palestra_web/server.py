@@ -29,6 +29,10 @@ HEADERS = {
 class Session(Protocol):
     """What a browser talks to."""
 
+    @property
+    def home(self) -> str:
+        """The address a browser is led to when it enters."""
+
     def get(self, url: str) -> str:
         """The HTML at an address."""
 
@@ -41,6 +45,10 @@ class Served:
 
     def __init__(self, game: Website, state: Web, seat: int) -> None:
         self.game, self.state, self.seat = game, state, seat
+
+    @property
+    def home(self) -> str:
+        return self.game.home(self.seat)
 
     def get(self, url: str) -> str:
         return to_html(self.game.page(self.state.data, self.seat, url))
@@ -92,7 +100,8 @@ class _Handler(BaseHTTPRequestHandler):
         key = self.path.removeprefix("/enter/")
         if key != self.path and key in self.sessions and self._is_local():
             cookie = f"palestra={key}; HttpOnly; SameSite=Strict; Path=/"
-            self._answer(303, headers={"Location": "/", "Set-Cookie": cookie})
+            home = self.sessions[key][0].home
+            self._answer(303, headers={"Location": home, "Set-Cookie": cookie})
             return
         session = self._session()
         if session is not None:

@@ -1,0 +1,1 @@
+"""A service desk with several people at it: customer, support agent, impostor, seller."""

@@ -1,0 +1,122 @@
+"""The support desk: the policy as a table, the one right end state, impostors, stale pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import palestra
+import pytest
+from palestra import InvalidOption
+from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
+from palestra_web.support.orders import Order, Wish, allowed, fulfilled
+
+PEOPLE = ["simulated-customer", "support-clerk", "impostor", "stock-keeper"]
+
+
+def order(status: str, days: int = 0) -> Order:
+    return Order(7, 0, "desk lamp", "M", "1 Mill Lane", status, days)
+
+
+@pytest.mark.parametrize(
+    ("kind", "order", "may"),
+    [
+        ("cancel", order("processing"), True),
+        ("cancel", order("shipped"), False),
+        ("address", order("processing"), True),
+        ("address", order("delivered", 3), False),
+        ("refund", order("delivered", 30), True),
+        ("refund", order("delivered", 31), False),
+        ("refund", order("processing"), False),
+        ("exchange", order("delivered", 55), True),
+        ("exchange", order("shipped"), False),
+        ("exchange", order("refunded"), False),
+    ],
+)
+def test_the_policy(kind: str, order: Order, may: bool) -> None:
+    assert allowed(order, Wish(kind, 7, "L")) == may
+
+
+def test_a_wish_changes_one_thing() -> None:
+    assert fulfilled(order("delivered"), Wish("exchange", 7, "L")).size == "L"
+    assert fulfilled(order("processing"), Wish("address", 7, "2 Mill Lane")).address[0] == "2"
+    assert fulfilled(order("processing"), Wish("cancel", 7)).status == "cancelled"
+    assert fulfilled(order("delivered"), Wish("refund", 7)).status == "refunded"
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_a_clerk_who_keeps_to_the_policy_leaves_everything_as_it_should_be(seats: int) -> None:
+    records = palestra.play(
+        "web/SupportDesk-v0", agents=PEOPLE[:seats], episodes=60, num_players=seats
+    )
+    assert all(record.returns[SUPPORT] == 1 for record in records)
+    served = [record.returns[CUSTOMER] for record in records]
+    assert 0 < sum(served) < 60  # some wishes are not allowed
+    if seats > IMPOSTOR:
+        assert not any(record.returns[IMPOSTOR] for record in records)
+    if seats > SELLER:
+        assert not any(record.returns[SELLER] for record in records)
+
+
+@pytest.mark.parametrize("seats", [3, 4])
+def test_a_clerk_who_trusts_everybody_serves_every_impostor(seats: int) -> None:
+    people = [PEOPLE[0], "support-clerk:trusting=true", *PEOPLE[2:seats]]
+    records = palestra.play(
+        "web/SupportDesk-v0", agents=people, episodes=60, num_players=seats, seed=100
+    )
+    assert all(record.returns[IMPOSTOR] == 1 for record in records)
+    assert not any(record.returns[SUPPORT] for record in records)
+
+
+def act(episode: Any, seat: int, *texts: str) -> None:
+    """Let a seat act, while the others look away."""
+    for text in texts:
+        while episode.to_act != (seat,):
+            (other,) = episode.to_act
+            episode.act({other: episode.parse(other, "goto('/')")})
+        episode.act({seat: episode.parse(seat, text)})
+
+
+def test_a_page_shows_what_was_said_when_it_was_loaded() -> None:
+    episode = palestra.make("web/SupportDesk-v0", view="episode", seed=0)
+    act(episode, SUPPORT, "goto('/chat/customer')")
+    act(episode, CUSTOMER, "goto('/chat')", "fill(1, 'Hello?')", "press(1, 'Enter')")
+    assert "Hello?" in episode.describe(CUSTOMER)
+    assert "Hello?" not in episode.describe(SUPPORT)
+    act(episode, SUPPORT, "goto('/chat/customer')")
+    assert "customer: Hello?" in episode.describe(SUPPORT)
+
+
+def test_changing_anything_else_fails_the_desk() -> None:
+    for seed in range(10):
+        episode = palestra.make("web/SupportDesk-v0", view="episode", seed=seed)
+        data = episode.state.data
+        other = next(o for o in data.orders if o.number != data.wish.order)
+        act(episode, SUPPORT, f"goto('/order/{other.number}')")
+        cancel = next(line for line in episode.describe(SUPPORT).splitlines() if "'Cancel'" in line)
+        act(episode, SUPPORT, f"click({cancel.split('[')[1].split(']')[0]})")
+        act(episode, SUPPORT, "stop()")
+        assert episode.outcome.results[SUPPORT] == "loss"
+        assert list(episode.returns) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("url", ["/desk", "/account/1", "/order/101", "/stock", "/chat/guest"])
+def test_nobody_but_the_desk_sees_its_pages(url: str) -> None:
+    episode = palestra.make("web/SupportDesk-v0", view="episode", seed=0, num_players=4)
+    act(episode, IMPOSTOR, f"goto('{url}')")
+    assert "Not found" in episode.describe(IMPOSTOR)
+
+
+def test_what_is_not_in_stock_is_not_sent() -> None:
+    episode = palestra.make("web/SupportDesk-v0", view="episode", seed=0, num_players=4)
+    data = episode.state.data
+    item = data.orders[0].item
+    size = next(size for size in "SML" if not data.stock[item, size])
+    act(episode, SUPPORT, "goto('/order/100')")
+    button = next(line for line in episode.describe(SUPPORT).splitlines() if f"for {size}'" in line)
+    act(episode, SUPPORT, f"click({button.split('[')[1].split(']')[0]})")
+    assert f"There is no {item} in {size}; ask the seller." in episode.describe(SUPPORT)
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(InvalidOption, match="num_players must be from 2 to 4, not 5"):
+        SupportDesk(num_players=5)
