@@ -277,13 +277,13 @@ def test_a_person_buys_in_the_browser(chromium: Chromium) -> None:
         page = tab.page
         assert goal.product.query in page.get_by_label("Your task").inner_text()
         page.get_by_label("Search").fill(goal.product.title)
-        page.get_by_role("button", name="Search").click()
-        page.get_by_role("link", name=goal.product.title).first.click()
+        follow(page, page.get_by_role("button", name="Search"))
+        follow(page, page.get_by_role("link", name=goal.product.title).first)
         page.go_back()
         page.goto(f"{server.address}/item/{goal.product.number}")
         for value in goal.options.values():
             page.get_by_label(value, exact=True).check()
-        page.get_by_role("button", name="Buy Now").click()
+        follow(page, page.get_by_role("button", name="Buy Now"))
         assert "Result: win; you were paid 1." in page.content()
         tab.close()
     actions = [repr(action) for played in episode.history() for action in played.actions.values()]
@@ -291,3 +291,9 @@ def test_a_person_buys_in_the_browser(chromium: Chromium) -> None:
     assert actions[1] == "Click(element=2)"
     assert "Back()" in actions
     assert list(episode.returns) == [1.0]
+
+
+def follow(page: Any, where: Any) -> None:
+    """Click, and wait for the page it leads to."""
+    with page.expect_navigation():
+        where.click()

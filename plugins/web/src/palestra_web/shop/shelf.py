@@ -83,6 +83,7 @@ class ShelfChoice(Website):
     num_players: Any = 1
     trial: str = "choice"
     limit: int = 12
+    window: int = 100  # eight articles with every tag
 
     reward_terms = ("purchase", "sale")
     elements = 12
