@@ -72,12 +72,8 @@ class Careless(Clerk):
         super().__init__()
         self.more = more
 
-    def _next(self, turn: Turn) -> TextAction:
-        if turn.episode_key not in self._scripts:
-            hand = Hand(read_lines(turn.position))
-            script = self._scripts[turn.episode_key] = self._all(task_of(turn), hand)
-            return next(script)
-        return super()._next(turn)
+    def begin(self, turn: Turn) -> Moves:
+        return self._all(task_of(turn), Hand(read_lines(turn.position)))
 
     def _all(self, task: str, hand: Hand) -> Moves:
         yield from work(task, hand)

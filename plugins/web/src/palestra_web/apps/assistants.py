@@ -12,6 +12,7 @@ from palestra import Agent, Decision, InvalidOption, TextAction, Turn
 from palestra_web.actions import Back, Click, Fill, Goto, Stop
 from palestra_web.apps.errands import first_free
 from palestra_web.apps.rows import ME, Meeting, dollars
+from palestra_web.plays import Player
 from palestra_web.reading import find, read_page, task_of
 
 Play = Generator[TextAction, str, str]  # acts, is shown pages, returns the answer
@@ -45,26 +46,14 @@ def table_of(page: str) -> list[list[Cell]]:
     return rows[1:]
 
 
-class OracleAssistant(Agent):
+class OracleAssistant(Player):
     """Does errands as a careful person would: it knows nothing but what pages tell."""
 
-    def __init__(self) -> None:
-        self._plays: dict[int, Play] = {}
+    def begin(self, turn: Turn) -> Play:
+        return begin(task_of(turn))
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        try:
-            if turn.episode_key in self._plays:
-                return self._plays[turn.episode_key].send(turn.position)
-            play = self._plays[turn.episode_key] = begin(task_of(turn))
-            return next(play)
-        except StopIteration as done:
-            return Stop(done.value)
-
-    def forget(self, episode_key: int) -> None:
-        self._plays.pop(episode_key, None)
+    def told(self, turn: Turn) -> str:
+        return turn.position
 
 
 class IdleAssistant(Agent):

@@ -19,14 +19,9 @@ R = TypeVar("R", bound="Row")
 
 
 class Row(msgspec.Struct, frozen=True):
-    """Something an app holds."""
+    """Something an app holds; `checked` is what of it counts: not a note nobody asked for."""
 
     id: int
-
-    @property
-    def checked(self) -> tuple[Any, ...]:
-        """What of it counts; a note that nobody asked for does not."""
-        raise NotImplementedError
 
 
 class Person(msgspec.Struct, frozen=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from datetime import date
 from typing import Any
 
-from palestra import Agent, Decision, TextAction, Turn
+from palestra import TextAction, Turn
 
 from palestra_web.crm.tasks import NONE, read
 from palestra_web.crm.words import (
@@ -20,35 +20,26 @@ from palestra_web.crm.words import (
     REFUND,
     REPLACED,
 )
+from palestra_web.plays import Player
 from palestra_web.tools.declare import Answer, call
 
 Play = Generator[TextAction, Any, str]  # calls, is told results, returns the answer
 Given = Mapping[str, str]
 
 
-class OracleCaller(Agent):
+class OracleCaller(Player):
     """Answers every question from what the tools return."""
 
-    def __init__(self) -> None:
-        self._plays: dict[int, Play] = {}
+    def begin(self, turn: Turn) -> Play:
+        asked = turn.position.split("Question: ")[1].splitlines()[0]
+        task = read(asked)
+        return PLAYS[task.kind](dict(task.given))
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    def told(self, turn: Turn) -> Any:
+        return turn.transcript[-1].data["result"]
 
-    def _choose(self, turn: Turn) -> TextAction:
-        try:
-            if turn.episode_key in self._plays:
-                last = turn.transcript[-1].data
-                return self._plays[turn.episode_key].send(last["result"])
-            asked = turn.position.split("Question: ")[1].splitlines()[0]
-            task = read(asked)
-            play = self._plays[turn.episode_key] = PLAYS[task.kind](dict(task.given))
-            return next(play)
-        except StopIteration as done:
-            return Answer(done.value)
-
-    def forget(self, episode_key: int) -> None:
-        self._plays.pop(episode_key, None)
+    def ended(self, answer: str) -> TextAction:
+        return Answer(answer)
 
 
 def best(scores: Mapping[str, Any], *, highest: bool = False) -> str:

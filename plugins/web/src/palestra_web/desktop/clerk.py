@@ -6,33 +6,24 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import InvalidOption, TextAction, Turn
 
 from palestra_web.actions import Click, Fill, Select, Stop
+from palestra_web.plays import Player
 from palestra_web.reading import Seen, find, read_lines, task_of
 
 Look = Sequence[Seen]
 Script = Generator[TextAction, Look, Look]
 
 
-class Clerk(Agent):
+class Clerk(Player):
     """Follows a script for each job, one episode at a time or many."""
 
-    def __init__(self) -> None:
-        self._scripts: dict[int, Generator[TextAction, Look, None]] = {}
+    def begin(self, turn: Turn) -> Generator[TextAction, Look, None]:
+        return do(task_of(turn), read_lines(turn.position))
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._next(turn)) for turn in turns]
-
-    def _next(self, turn: Turn) -> TextAction:
-        look = read_lines(turn.position)
-        if turn.episode_key not in self._scripts:
-            script = self._scripts[turn.episode_key] = do(task_of(turn), look)
-            return next(script)
-        return self._scripts[turn.episode_key].send(look)
-
-    def forget(self, episode_key: int) -> None:
-        self._scripts.pop(episode_key, None)
+    def told(self, turn: Turn) -> Look:
+        return read_lines(turn.position)
 
 
 @dataclass

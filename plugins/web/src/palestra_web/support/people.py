@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import InvalidOption, TextAction, Turn
 
 from palestra_web.actions import Click, Fill, Goto, Stop
+from palestra_web.plays import Player
 from palestra_web.reading import find, read_page, task_of
 from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
 from palestra_web.support.orders import Order, Wish, allowed
@@ -23,33 +24,24 @@ _NEED = re.compile(r"Please restock the (?P<item>[\w ]+), (?P<size>\w)\.")
 _KINDS = {"send": "address"}
 
 
-class _Person(Agent):
-    """Carries on the play of every episode it sits in."""
+class _Person(Player):
+    """Keeps to its seat; a play is told turns."""
 
     seat = -1
 
-    def __init__(self) -> None:
-        self._plays: dict[int, Play] = {}
+    def begin(self, turn: Turn) -> Play:
+        return self.play(self.told(turn))
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._next(turn)) for turn in turns]
-
-    def _next(self, turn: Turn) -> TextAction:
+    def told(self, turn: Turn) -> Turn:
         if not isinstance(turn.game, SupportDesk) or turn.player != self.seat:
             raise InvalidOption(
                 f"{self.name or type(self).__name__} plays seat {self.seat} of web/SupportDesk-v0"
             )
-        if turn.episode_key in self._plays:
-            return self._plays[turn.episode_key].send(turn)
-        play = self._plays[turn.episode_key] = self.play(turn)
-        return next(play)
+        return turn
 
     @abstractmethod
     def play(self, turn: Turn) -> Play:
         """The actions of an episode, each in answer to a turn."""
-
-    def forget(self, episode_key: int) -> None:
-        self._plays.pop(episode_key, None)
 
 
 def said(turn: Turn) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,9 +55,9 @@ class _Planner(Agent):
         assert notes.calls is not None
         return next(notes.calls)
 
+    @abstractmethod
     def plan(self, notes: Notes) -> Iterator[TextAction]:
         """The calls to make; after each one `notes` hold what it was answered."""
-        raise NotImplementedError
 
 
 def _learn(tables: Any, data: Any) -> None:
