@@ -30,6 +30,15 @@ def test_known_answers_of_threefry_2x32_20(
     assert threefry(*key, *counter) == words
 
 
+@pytest.mark.parametrize("key", [0, 7, 2**63 + 5, 2**64 - 1])
+@pytest.mark.parametrize("start", [0, 200, 2**32 - 100])
+def test_a_stream_is_the_cipher_word_by_word(key: int, start: int) -> None:
+    rng = Rng(key, start)
+    counters = range(start, start + 600)
+    said = [threefry(key & ONES, key >> 32, c & ONES, c >> 32)[0] for c in counters]
+    assert [rng.word() for _ in counters] == said
+
+
 def chi_square(counts: list[int]) -> float:
     mean = sum(counts) / len(counts)
     return sum((n - mean) ** 2 / mean for n in counts)

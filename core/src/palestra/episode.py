@@ -271,6 +271,8 @@ class Episode:
         return self._log is not None
 
     def _retell(self) -> list[list[Event]]:
+        if self._history is None:  # nothing was played: the state is the first one still
+            return [list(self.game.opening(self._world.state))]
         world, log = self._at_start(), []
         log.append(list(self.game.opening(world.state)))
         for played in self.history():

@@ -11,7 +11,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
+
+import numpy as np
 
 from palestra.errors import InvalidOption
 
@@ -52,6 +55,18 @@ def _four_rounds(x: int, y: int, a: int, b: int, c: int, d: int) -> tuple[int, i
     return x, y
 
 
+BLOCK = 256
+FEW = 16  # who draws fewer words than this waits for no block
+
+
+@lru_cache(maxsize=64)
+def _block(key: int, number: int) -> list[int]:
+    """The words `number * BLOCK …` of a key, encrypted together: a fortieth of the time a word."""
+    counters: Any = np.arange(number * BLOCK, (number + 1) * BLOCK, dtype=np.int64)
+    words: Any = threefry(key & MASK, key >> 32, counters & MASK, counters >> 32)[0]
+    return list(words.tolist())
+
+
 def check_seed(seed: int | None) -> int:
     """Return a usable seed: `seed` itself if 0 <= seed < 2**64, a fresh one for None."""
     if seed is None:
@@ -84,6 +99,8 @@ class Rng:
         """A uniform integer in [0, 2**32)."""
         counter = self.counter
         self.counter = counter + 1
+        if counter >= FEW:
+            return _block(self.key, counter // BLOCK)[counter % BLOCK]
         return threefry(self.key & MASK, self.key >> 32, counter & MASK, counter >> 32)[0]
 
     def below(self, n: int) -> int:

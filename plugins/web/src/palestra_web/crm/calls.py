@@ -9,7 +9,7 @@ answers checked: an agent that only calls tools and compares in Python always ea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,7 +180,7 @@ class CRMCalls(ToolGame[Calling]):
 
 # What the tools look up
 
-Rows = list[tuple[Any, ...]]
+Rows = Sequence[tuple[Any, ...]]
 Query = tuple[Callable[[Rows], Any], Callable[[Values], str]]
 
 

@@ -63,6 +63,7 @@ class Database:
         self._connection.commit()
         self._seal()
         self.ask: Callable[[str], Answer] = lru_cache(256)(self._ask)
+        self.every: Callable[[str], tuple[tuple[Any, ...], ...]] = lru_cache(4096)(self._every)
 
     def _seal(self) -> None:
         connection = self._connection
@@ -95,11 +96,11 @@ class Database:
         rows = [tuple([_written(value) for value in row]) for row in found[:MOST_ROWS]]
         return Answer(columns, tuple(rows), len(found) > MOST_ROWS)
 
-    def every(self, sql: str) -> list[tuple[Any, ...]]:
+    def _every(self, sql: str) -> tuple[tuple[Any, ...], ...]:
         """All rows of a query of the site's own, which is right and ends."""
         with self._lock:
             self._left, self._until = inf, inf
-            return self._connection.execute(sql).fetchall()
+            return tuple(self._connection.execute(sql).fetchall())
 
     def _why(self, error: Exception) -> str:
         if self._left < 0:
