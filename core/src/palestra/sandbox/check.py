@@ -1,0 +1,107 @@
+"""What a program may say, judged by its text."""
+
+from __future__ import annotations
+
+import ast
+
+from palestra.errors import InvalidAction
+
+MODULES = (
+    "bisect",
+    "collections",
+    "datetime",
+    "functools",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "re",
+    "statistics",
+)
+LONGEST = 100_000  # characters
+
+FRAMES = ("ag_", "co_", "cr_", "f_", "gi_", "tb_")  # attributes that lead out of a function
+SPECIAL = (
+    "add call contains enter eq exit getitem gt hash init iter len lt mul neg next radd repr "
+    "setitem str sub truediv"
+)
+METHODS = frozenset(f"__{name}__" for name in SPECIAL.split())  # may be defined, not named
+CLOCKS = ("now", "today", "utcnow")
+LEGAL = (
+    f"Python without underscored names and attributes, that imports at most {', '.join(MODULES)}"
+)
+EXAMPLE = "print(sum(range(10)))"
+
+
+def check_program(source: str) -> ast.Module:
+    """Return the program's tree; raises `InvalidAction` with line and column of what is refused."""
+    if len(source) > LONGEST:
+        raise _refused(source, f"it has {len(source)} characters, of {LONGEST} at most")
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise _refused(source, f"line {error.lineno}: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise _refused(source, str(error) or "it is nested too deeply") from error
+    for node in ast.walk(tree):
+        if why := _problem(node):
+            raise _refused(source, why, node)
+    return tree
+
+
+def imported(tree: ast.Module) -> tuple[str, ...]:
+    """The modules a checked program imports."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module))
+    return tuple(sorted(found))
+
+
+def _refused(source: str, why: str, node: ast.AST | None = None) -> InvalidAction:
+    if node is not None and hasattr(node, "lineno"):
+        why = f"line {node.lineno}, column {getattr(node, 'col_offset', 0) + 1}: {why}"
+    return InvalidAction(source, LEGAL, EXAMPLE, why)
+
+
+def _problem(node: ast.AST) -> str:
+    match node:
+        case ast.Import(names=names):
+            return next((_module(name.name) for name in names if _module(name.name)), "")
+        case ast.ImportFrom(module=module, level=level, names=names):
+            if any(name.name == "*" for name in names):
+                return "import names one by one, not by *"
+            return _module(module) if module and not level else "imports from here lead nowhere"
+        case ast.Attribute(attr=name):
+            return _attribute(name)
+        case ast.MatchClass(kwd_attrs=names):
+            return next((_attribute(name) for name in names if _attribute(name)), "")
+        case ast.FunctionDef(name=name) if name in METHODS:
+            return ""
+        case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
+            return "nothing here runs at the same time as something else"
+    return next((_name(name) for name in _names(node) if _name(name)), "")
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Every name that a node binds or reads."""
+    fields = (getattr(node, field, None) for field in ("id", "name", "asname", "arg", "rest"))
+    return [
+        *(field for field in fields if isinstance(field, str)),
+        *(getattr(node, "names", ()) if isinstance(node, ast.Global | ast.Nonlocal) else ()),
+    ]
+
+
+def _name(name: str) -> str:
+    return f"the name {name} is not to be had" if name.startswith("__") else ""
+
+
+def _attribute(name: str) -> str:
+    hidden = name.startswith(("_", *FRAMES)) or name in CLOCKS
+    return f"the attribute {name} is not to be had" if hidden else ""
+
+
+def _module(name: str) -> str:
+    return "" if name in MODULES else f"the module {name} cannot be imported"
