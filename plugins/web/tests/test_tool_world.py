@@ -8,10 +8,10 @@ from typing import Any
 import networkx as nx
 import palestra
 import pytest
-from palestra import EpisodeRecord, InvalidOption, Rng
+from palestra import EpisodeRecord, Event, InvalidAction, InvalidOption, Rng
 from palestra.testing import check
 from palestra_web.tools.database import KINDS, LOOKUP, READ, WRITE, Goal, goal_cell
-from palestra_web.tools.declare import Answer, Call, Done, call
+from palestra_web.tools.declare import Answer, Call, Done, Program, call
 from palestra_web.tools.library import LOCKED, OPEN, STATUS, Library, draw_library
 from palestra_web.tools.metrics import recovery_gap
 from palestra_web.tools.policy import Condition, Rule, decide, read_policy
@@ -27,6 +27,11 @@ def play(agent: str = "tool-solver", episodes: int = 30, **options: Any) -> list
 
 def mean(records: list[EpisodeRecord], metric: str) -> float:
     return sum(palestra.measure(r)[metric] for r in records) / len(records)
+
+
+def moves_of(agent: str, seed: int, **options: Any) -> list[Any]:
+    (record,) = play(agent, 1, seed=seed, **options)
+    return [played.actions[0] for played in palestra.replay(record).history()]
 
 
 def graph(library: Library, down: tuple[str, ...] = ()) -> nx.DiGraph:
@@ -378,6 +383,113 @@ def test_trusting_the_first_page_is_misled_by_a_false_first_page_only() -> None:
     assert mean(play(task=LOOKUP, pollution=1), "task-success") == 1
 
 
+def test_an_updating_policy_lets_nobody_be_misled_and_costs_the_careful_nothing() -> None:
+    trusting = "tool-solver:trust=first"
+    fixed = play(trusting, task=LOOKUP, pollution=1, policy="task")
+    assert mean(fixed, "attack-success") == 1  # a fixed policy cannot know which value is right
+    updating = play(trusting, task=LOOKUP, pollution=1, policy="updating")
+    assert mean(updating, "attack-success") == 0
+    assert mean(play(task=LOOKUP, pollution=1, policy="updating"), "task-success") == 1
+    assert mean(play(task=WRITE, goals=3, policy="updating"), "task-success") == 1
+
+
+def test_an_updating_policy_shrinks_when_a_goal_is_reached() -> None:
+    game = ToolWorld(task=WRITE, policy="updating")
+    state = game.initial_state(3)
+    writes = []
+    for action in moves_of("tool-solver", 3, task=WRITE, policy="updating"):
+        writes.append([r for r in game.rules_of(state) if r.tool.startswith("set_")])
+        game.step(state, {0: action})
+    assert writes[0]
+    assert not writes[-1]  # when Done() is said
+
+
+# Programs
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_program_does_a_task_in_one_move(seed: int) -> None:
+    game = ToolWorld(programs=True)
+    *calls, last = moves_of("tool-solver", seed)
+    tools = {tool.name: tool for tool in game.tools(game.initial_state(seed))}
+    lines = [f"print({tools[c.tool].write(c.values)})" for c in calls]
+    episode = palestra.Episode(game, seed=seed)
+    text = "I shall do it at once.\n```python\n" + "\n".join(lines) + "\n```"
+    program = game.parse(episode.state, 0, text)
+    assert isinstance(program, Program)
+    episode.act({0: program})
+    told = [event.kind for event in episode.log[-1]]
+    assert told == ["reveal"] * len(calls) + ["printed"]
+    assert len(episode.log[-1][-1].data["printed"].splitlines()) == len(calls)
+    assert game.calls_left(episode.state) == game.max_calls - len(calls) - 1
+    episode.act({0: last})
+    assert episode.outcome is not None
+    assert episode.outcome.results == ("win",)
+
+
+def run(code: str, **options: Any) -> tuple[ToolWorld, World, Event]:
+    game = ToolWorld(programs=True, **options)
+    state = game.initial_state(1)
+    step = game.step(state, {0: Program(code)})
+    return game, state, step.events[-1]
+
+
+def test_a_program_reads_an_error_and_goes_on() -> None:
+    game = ToolWorld(programs=True)
+    tool = next(t for t in game.tools(game.initial_state(1)) if t.name.startswith("get_"))
+    key = tool.parameters[0].name
+    code = f"""
+try:
+    {tool.name}({key}="nobody")
+except RuntimeError as error:
+    print("no luck:", error)
+try:
+    {tool.name}("nobody")
+except TypeError as error:
+    print("named, please")
+"""
+    *_, told = run(code)
+    assert "no luck: no " in told.data["printed"]
+
+
+def test_a_program_makes_no_more_calls_than_are_left_and_ends_what_it_spends() -> None:
+    game = ToolWorld()
+    tool = next(t for t in game.tools(game.initial_state(1)) if t.name.startswith("get_"))
+    code = f"for i in range(50): {tool.name}({tool.parameters[0].name}=str(i))"
+    loop = f"for i in range(50):\n    try: {code.partition(': ')[2]}\n    except RuntimeError: pass"
+    game, state, told = run(loop, max_calls=10)
+    assert len(state.made) == 9
+    assert not game.to_act(state)
+    assert told.kind == "verdict"
+
+
+def test_a_program_cannot_get_round_a_policy() -> None:
+    game = ToolWorld(programs=True, task=READ, policy="task")
+    write = next(t for t in game.tools(game.initial_state(1)) if t.name.startswith("set_"))
+    arguments = ", ".join(f"{p.name}={p.domain.sample(Rng(1))!r}" for p in write.parameters)
+    *_, told = run(f"{write.name}({arguments})", task=READ, policy="task")
+    assert "forbidden by the policy" in told.data["error"]
+
+
+@pytest.mark.parametrize("code", ["import os", "().__class__", "print(", "x" * 9000])
+def test_a_program_that_cannot_be_run_is_an_illegal_move(code: str) -> None:
+    game = ToolWorld(programs=True)
+    state = game.initial_state(1)
+    assert game.legal(state, 0).problem(Program(code))
+    with pytest.raises(InvalidAction):
+        game.parse(state, 0, f"```python\n{code}\n```")
+    with pytest.raises(InvalidAction):
+        ToolWorld().parse(state, 0, f"```python\n{code}\n```")
+
+
+def test_a_record_with_programs_replays() -> None:
+    replayed = [palestra.replay(record) for record in play("random", 20, programs=True)]
+    moves = [
+        move for episode in replayed for played in episode.history() for move in [played.actions[0]]
+    ]
+    assert any(isinstance(move, Program) for move in moves)
+
+
 # Counting and hiding
 
 
@@ -421,8 +533,9 @@ def test_what_was_answered_is_answered_again_when_the_rest_is_drawn_anew(seed: i
         {"discover": True, "domains": 3, "outages": "error", "injection": True, "policy": "task"},
         {"task": LOOKUP, "pollution": 2, "walk": 5},
         {"task": WRITE, "goals": 3, "outages": "removed", "policy": [Rule("*", "allow")]},
+        {"programs": True, "max_calls": 12, "policy": "updating"},
     ],
-    ids=["all", "polluted", "rules"],
+    ids=["all", "polluted", "rules", "programs"],
 )
 def test_other_worlds_conform_too(options: dict[str, Any]) -> None:
     failed = [v for v in check(ID, **options) if v.status == "failed"]
@@ -436,7 +549,7 @@ def test_other_worlds_conform_too(options: dict[str, Any]) -> None:
         ({"outages": "flood"}, "outages must be one of none, error"),
         ({"walk": 9}, "walk must be from 1 to 5"),
         ({"pollution": 1}, "add task='lookup'"),
-        ({"policy": "strict"}, "policy must be 'none', 'task' or a list"),
+        ({"policy": "strict"}, "policy must be 'none', 'task', 'updating' or a list"),
         ({"domains": 21}, "domains must be from 1 to 20"),
     ],
 )

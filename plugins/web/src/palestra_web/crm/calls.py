@@ -20,7 +20,7 @@ from palestra_web.crm.database import quoted
 from palestra_web.crm.desk import Ticket
 from palestra_web.crm.organisation import FIRST_DAY, TODAY
 from palestra_web.crm.tasks import ABOUT, MINUTES, NONE, Desk, check_options, desk, grade, question
-from palestra_web.tools.declare import Answer, Call, Parameter, Tool
+from palestra_web.tools.declare import Answer, Call, Parameter, Program, Tool
 from palestra_web.tools.game import Reply, ToolGame, ToolState
 
 Values = Mapping[str, Any]
@@ -109,9 +109,10 @@ class CRMCalls(ToolGame[Calling]):
     desk_seed: int = 0
     cases: int = 1000
     max_calls: int = 20
+    programs: bool = False
 
     reward_terms = ("answer",)
-    action_types = (Call, Answer)
+    action_types = (Call, Program, Answer)
     closings = (Option(Answer, {"text": Text(1000, (NONE,))}),)
 
     def __post_init__(self) -> None:
@@ -171,7 +172,7 @@ class CRMCalls(ToolGame[Calling]):
         asked = question(state.ticket.task)
         return (
             f"Today is {TODAY.isoformat()}.\nQuestion: {asked}\n"
-            f"Calls made: {len(state.made)} of {self.max_calls}."
+            f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}."
         )
 
     def scene(self, state: Calling, player: int | None = None) -> Scene:

@@ -15,8 +15,9 @@ from keyword import iskeyword
 from typing import Any
 
 import msgspec
-from palestra import Integer, OneOf, Option, Rng, Text, TextAction
+from palestra import Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
 from palestra.actions import Domain
+from palestra.sandbox import check_program
 
 EMPTY: Mapping[str, Sequence[str]] = {}
 MOST_CHARACTERS = 8000  # of a call's arguments
@@ -47,6 +48,12 @@ class Answer(TextAction, frozen=True):
 
 class Done(TextAction, frozen=True):
     """End: what was asked for has been done."""
+
+
+class Program(TextAction, frozen=True):
+    """Run a Python program that calls tools as functions and prints what is worth knowing."""
+
+    code: str
 
 
 def call(tool: str, **arguments: Any) -> Call:
@@ -189,6 +196,28 @@ class Calls(Option):
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.tools))
+
+
+@dataclass(frozen=True, slots=True)
+class Programs(Option):
+    """Any program whose text is fit to be run; its tools are functions with named arguments."""
+
+    def problem(self, action: TextAction) -> str | None:
+        try:
+            check_program(getattr(action, "code", ""))
+        except InvalidAction as error:
+            return error.why
+        return Option.problem(self, action)
+
+    def pattern(self, chars: int) -> str:
+        """Programs are for free text; a model held to a pattern writes calls, or a number."""
+        return r"Program\(code='print\([0-9]{1,9}\)'\)"
+
+    def longest(self, chars: int) -> int:
+        return len("Program(code='print(123456789)')")
+
+
+PROGRAMS = Programs(Program, {"code": Text(MOST_CHARACTERS, ("print('ready')",))})
 
 
 def calls(tools: tuple[Tool, ...]) -> Calls:

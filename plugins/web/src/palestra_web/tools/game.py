@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import Any, ClassVar, TypeVar
 
 from gymnasium import spaces
 from palestra import Event, Grammar, InvalidOption, Option, Rng, Step, TextAction, TextGame
+from palestra.sandbox import Limits, run_program
 
-from palestra_web.tools.declare import EMPTY, Call, Tool, calls
+from palestra_web.tools.declare import EMPTY, PROGRAMS, Call, Program, Tool, call, calls
 from palestra_web.tools.reading import read_tool_action
 
-REVEAL, ERROR = "reveal", "error"
+REVEAL, ERROR, PRINTED = "reveal", "error", "printed"
+PROGRAM_LIMITS = Limits(printed=4000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class ToolState:
 
     rng: Rng
     made: tuple[Made, ...] = ()
+    ran: tuple[tuple[str, str], ...] = ()  # programs, and what each printed
     closing: TextAction | None = None  # the action that ended it
 
 
@@ -52,6 +55,9 @@ class ToolGame(TextGame[State]):
 
     Subclasses say which `tools` there are, `execute` them, and `settle` the end. An error is an
     answer like any other; the calls that led to one are counted in the events (kind "error").
+
+    With `programs` a move may also be a `Program`, which is run where it can compute and call tools
+    and do nothing else (`palestra.sandbox`). It counts as one call, and so does each that it makes.
     """
 
     order = "sequential"
@@ -62,6 +68,7 @@ class ToolGame(TextGame[State]):
     menu = ()
     closings: ClassVar[tuple[Option, ...]]
     max_calls: Any  # int; a dataclass field
+    programs: Any  # bool; a dataclass field
 
     @abstractmethod
     def tools(self, state: State) -> tuple[Tool, ...]:
@@ -82,16 +89,22 @@ class ToolGame(TextGame[State]):
     # The rules
 
     def to_act(self, state: State) -> tuple[int, ...]:
-        return () if state.closing is not None or len(state.made) >= self.max_calls else (0,)
+        return () if state.closing is not None or self.calls_left(state) <= 0 else (0,)
+
+    def calls_left(self, state: State) -> int:
+        return int(self.max_calls) - len(state.made) - len(state.ran)
 
     def legal(self, state: State, player: int) -> Grammar:
-        return Grammar((calls(self.tools(state)), *self.closings))
+        programs = (PROGRAMS,) if self.programs else ()
+        return Grammar((calls(self.tools(state)), *programs, *self.closings))
 
     def step(self, state: State, actions: Mapping[int, Any]) -> Step:
         action = actions[0]
         events = []
         if isinstance(action, Call):
             events.append(self._call(state, action))
+        elif isinstance(action, Program):
+            events += self._run_program(state, action.code)
         else:
             state.closing = action
         terms: dict[str, float] = {}
@@ -115,6 +128,30 @@ class ToolGame(TextGame[State]):
             data["result"] = reply.value
         return Event(ERROR if why else REVEAL, f"{tool.write(values)} -> {told}", data)
 
+    def _run_program(self, state: State, code: str) -> list[Event]:
+        """Run a program whose functions are the tools of now; every call is an event."""
+        events: list[Event] = []
+        state.ran = (*state.ran, (code, ""))
+
+        def tool(name: str) -> Callable[..., Any]:
+            def function(**values: Any) -> Any:
+                if not self.to_act(state):
+                    raise ValueError("no more calls can be made")
+                events.append(self._call(state, call(name, **values)))
+                made = state.made[-1]
+                if made.failed:
+                    raise ValueError(made.reply)
+                return json.loads(made.reply)
+
+            return function
+
+        tools = {each.name: tool(each.name) for each in self.tools(state)}
+        ran = run_program(code, tools=tools, limits=PROGRAM_LIMITS)
+        told = ran.printed + (f"error: {ran.error}\n" if ran.error else "")
+        state.ran = (*state.ran[:-1], (code, told))
+        data = {"code": code, "printed": ran.printed, "error": ran.error}
+        return [*events, Event(PRINTED, f"The program printed: {told.rstrip()}", data)]
+
     def known(self, state: State) -> Mapping[str, Sequence[str]]:
         """Values worth asking with that the player has read, by parameter, for random play."""
         return EMPTY
@@ -125,7 +162,11 @@ class ToolGame(TextGame[State]):
             return rng.choice(self.closings).sample(rng)
         tools, known = self.tools(state), self.known(state)
         fit = [tool for tool in tools if any(p.name in known for p in tool.parameters)]
-        return rng.choice(fit if fit and rng.below(4) else tools).sample(rng, known)
+        tool = rng.choice(fit if fit and rng.below(4) else tools)
+        drawn = tool.sample(rng, known)
+        if self.programs and rng.below(20) == 0:
+            return Program(f"print({tool.write(drawn.values)})")
+        return drawn
 
     # Reading and writing
 
@@ -149,7 +190,7 @@ class ToolGame(TextGame[State]):
     def state_key(self, state: State, player: int | None = None) -> bytes:
         """For the player: what is described, and every call with its answer."""
         if player is not None:
-            known = f"{self.describe(state, player)}\n{state.made!r}"
+            known = f"{self.describe(state, player)}\n{state.made!r}\n{state.ran!r}"
         else:
             shown = {f.name: getattr(state, f.name) for f in fields(state) if f.name != "rng"}
             known = repr(sorted(shown.items()))

@@ -10,9 +10,10 @@ from typing import Any
 
 from palestra import Grammar, InvalidAction, TextAction
 
-from palestra_web.tools.declare import Call, Tool, call
+from palestra_web.tools.declare import Call, Program, Tool, call
 
 MOST_BRACKETS = 200  # closing brackets that are tried for one call
+_FENCED = re.compile(r"```(?:python|py)\n(.*?)```", re.DOTALL)
 _NAME = re.compile(r"\b([A-Za-z_]\w*)\(")
 
 Kinds = Mapping[str, type[TextAction]]
@@ -24,11 +25,14 @@ def read_tool_action(
     """The last action in `text`, in call form or as the JSON object of a function call.
 
     That object is `{"name": …, "arguments": {…}}`, as function-calling models write it. Names that
-    are neither a tool nor an action are passed over. Raises `InvalidAction`.
+    are neither a tool nor an action are passed over. Where programs may be run, a fenced block of
+    Python is one, whatever stands in it. Raises `InvalidAction`.
     """
     known = {kind.__name__: kind for kind in kinds}
     names = {tool.name for tool in tools} | set(known)
-    found, why = _last_call(text, names, known)
+    found, why = _fenced(text, grammar), ""
+    if found is None:
+        found, why = _last_call(text, names, known)
     if found is None and not why:
         found = _function_call(text, known)
     if found is not None:
@@ -36,6 +40,13 @@ def read_tool_action(
         if not why:
             return found
     raise InvalidAction(text, str(grammar), grammar.example(), why or "no call found")
+
+
+def _fenced(text: str, grammar: Grammar) -> TextAction | None:
+    """The last fenced block of Python, where programs may be run."""
+    found = _FENCED.findall(text)
+    runs = any(option.action is Program for option in grammar)
+    return Program(found[-1]) if found and runs else None
 
 
 def _last_call(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | None, str]:

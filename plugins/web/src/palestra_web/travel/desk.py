@@ -39,7 +39,7 @@ from palestra import (
 )
 from palestra.rng import check_seed
 
-from palestra_web.tools.declare import Call, Done, Parameter, Tool
+from palestra_web.tools.declare import Call, Done, Parameter, Program, Tool
 from palestra_web.tools.game import Reply, ToolGame, ToolState
 from palestra_web.travel.cheapest import cheapest
 from palestra_web.travel.plan import NONE, Day, Verdict, judge
@@ -171,9 +171,10 @@ class TravelDesk(ToolGame[Desk]):
     stage: str = "dense"
     weights: tuple[float, ...] | None = None
     max_calls: int = 150
+    programs: bool = False
 
     reward_terms = FIGURES
-    action_types = (Call, Done)
+    action_types = (Call, Program, Done)
     closings = (Option(Done),)
 
     def __post_init__(self) -> None:
@@ -305,7 +306,7 @@ class TravelDesk(ToolGame[Desk]):
         lines += [
             f"Noted for day {day}: {text_of(state.noted[day])}" for day in sorted(state.noted)
         ]
-        lines.append(f"Calls made: {len(state.made)} of {self.max_calls}.")
+        lines.append(f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}.")
         return "\n".join(lines)
 
     def scene(self, state: Desk, player: int | None = None) -> Scene:
