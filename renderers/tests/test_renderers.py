@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from palestra import Bar, Episode, Event, Grid, Piece, Rng, Scene
 from palestra.registry import load_game, renderer
 from palestra_renderers.animation import record_frames, save_strip
 from palestra_renderers.html import export as export_html
+from palestra_renderers.html import scene_data
 from palestra_renderers.picture import Painter, RgbRenderer, wrap
 from palestra_renderers.plain import AnsiRenderer, clean, scene_lines, told_lines
 from palestra_renderers.terminal import TerminalRenderer
@@ -24,6 +26,7 @@ from rich.console import Console
 ENVIRONMENTS = [spec.id for spec in palestra.specs()]
 
 
+@cache
 def moments(env: str) -> list[Episode]:
     """An episode at its start, in the middle and at its end."""
     spec = next(spec for spec in palestra.specs() if spec.id == env)
@@ -114,6 +117,56 @@ def test_the_page_of_a_seat_holds_no_secret(tmp_path: Path) -> None:
         assert json.dumps(text)[1:-1] not in seat
     assert "balls to 1" in whole
     assert "balls to 1" not in seat
+
+
+HIDDEN = [
+    spec.id
+    for spec in palestra.specs()
+    if not load_game(spec, {}).perfect_information and load_game(spec, {}).num_players > 1
+]
+
+
+@pytest.mark.parametrize("env", HIDDEN)
+def test_no_page_of_a_seat_holds_what_others_were_told(env: str, tmp_path: Path) -> None:
+    """Neither the words of an event that the seat is not told of nor another's move and pay."""
+    seats = load_game(next(s for s in palestra.specs() if s.id == env), {}).num_players
+    (record,) = palestra.play(env, agents=["random"] * seats, seed=6)
+    record.steps = record.steps[:60]
+    *_, episode = palestra.retrace(record)
+    for viewer in {0, episode.game.num_players - 1}:
+        path = export_html([record], tmp_path / f"{viewer}.html", viewer=viewer)
+        page = path.read_text("utf-8")
+        (shown,) = page_episodes(path)
+        known = "\n".join(event.text for event in episode.transcript(viewer))
+        for event in episode.events:
+            if not event.visible_to(viewer) and event.text not in known:
+                assert json.dumps(event.text)[1:-1].replace("<", "\\u003c") not in page
+        assert shown["seed"] is None
+        for frame in shown["frames"]:
+            others = [turn for turn in frame["turns"] if turn["player"] != viewer]
+            assert all(
+                turn["text"] == "(not shown to this seat)" for turn in others if turn["status"]
+            )
+            assert not any(turn["rewards"] for turn in others)
+            paid = [value for seat, value in enumerate(frame["returns"]) if seat != viewer]
+            assert frame["end"] or paid == [None] * len(paid)
+
+
+@pytest.mark.parametrize("env", HIDDEN)
+def test_a_seats_pictures_stay_the_same_when_what_it_cannot_know_is_drawn_anew(env: str) -> None:
+    changed = 0
+    for episode in moments(env)[:2]:
+        game, base = episode.game, episode.fork()
+        base.load(episode.state)
+        for viewer in {0, game.num_players - 1}:
+            other = episode.fork()
+            other.load(game.determinize(episode.state, viewer, Rng(9)))
+            changed += game.state_key(other.state) != game.state_key(base.state)
+            assert AnsiRenderer().draw(base, viewer) == AnsiRenderer().draw(other, viewer)
+            assert scene_data(base.scene(viewer)) == scene_data(other.scene(viewer))
+            frames = [RgbRenderer().draw(one, viewer) for one in (base, other)]
+            assert np.array_equal(*frames)
+    assert changed
 
 
 def test_a_spectator_reads_to_whom_things_are_told() -> None:

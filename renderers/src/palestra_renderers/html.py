@@ -12,7 +12,7 @@ from palestra import Episode, EpisodeRecord, Scene, retrace
 from palestra.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
-from palestra_renderers.plain import clean, ending, widget_line
+from palestra_renderers.plain import clean, ending, shown_return, widget_line
 
 Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
@@ -20,14 +20,14 @@ TEXT_LIMIT = 2_000
 
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
     """What the page shows of one record; for a seat, only what that seat may know."""
-    frames, told = [], 0
+    frames, told, seats = [], 0, range(len(record.players))
     for number, episode in enumerate(retrace(record)):
         events = told_events(episode, viewer)
         frames.append(
             {
                 "scene": scene_data(episode.scene(viewer)),
                 "events": events[told:],
-                "returns": [round(float(value), 6) for value in episode.returns],
+                "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
                 "acting": list(episode.to_act),
                 "turns": turn_data(record, number - 1, viewer, episode),
                 "end": ending(episode),
@@ -36,13 +36,17 @@ def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any
         told = len(events)
     return {
         "env": record.env,
-        "seed": record.seed,
+        "seed": record.seed if viewer is None else None,  # whoever has it can deal again
         "players": list(record.players),
         "agents": [clean(agent, 80) for agent in record.agents],
         "colours": ["#{:02x}{:02x}{:02x}".format(*seat_colour(s)) for s in range(-1, 8)],
         "viewer": None if viewer is None else record.players[viewer],
         "frames": frames,
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
 
 
 def told_events(episode: Episode, viewer: int | None) -> list[list[Any]]:
@@ -62,11 +66,10 @@ def turn_data(
     if number < 0:
         return []
     step = record.steps[number]
-    public = [clean(e.text, TEXT_LIMIT) for e in step.events if e.audience is None]
     rows = []
     for turn in step.turns:
-        own = viewer is None or turn.player == viewer
-        shown = own or any(clean(turn.text, TEXT_LIMIT) in text for text in public)
+        own = viewer in (None, turn.player)
+        shown = own or episode.game.perfect_information  # else the events tell what he may know
         rows.append(
             {
                 "player": turn.player,

@@ -283,4 +283,4 @@ def paint_episode(
     # tell what is already told; never start telling for a picture's sake
     told = told_lines(episode, viewer)[-TOLD:] if episode.told else []
     told += [end] if end else []
-    painter.paint(episode.scene(viewer), status_lines(episode, names), told)
+    painter.paint(episode.scene(viewer), status_lines(episode, names, viewer), told)

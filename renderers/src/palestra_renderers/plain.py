@@ -75,14 +75,30 @@ def widget_line(widget: Widget) -> str:
     return f"{number}{'  ' * widget.depth}{text}"
 
 
-def status_lines(episode: Episode, names: Sequence[str] = ()) -> list[str]:
+def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:
+    """What a seat has been paid so far; None where `viewer` need not know.
+
+    What another is paid may tell what he hides, so it is shown when it is over.
+    """
+    open_to_all = viewer in (None, seat) or episode.over or episode.game.perfect_information
+    return float(episode.returns[seat]) if open_to_all else None
+
+
+def seat_title(episode: Episode, seat: int, names: Sequence[str], viewer: int | None) -> str:
+    """Player, agent, and what he has been paid."""
+    name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
+    paid = shown_return(episode, seat, viewer)
+    return f"{episode.players[seat]}{name}{'' if paid is None else f': {paid:.4g}'}"
+
+
+def status_lines(
+    episode: Episode, names: Sequence[str] = (), viewer: int | None = None
+) -> list[str]:
     """Who sits where, what each has been paid, whose turn it is."""
-    lines = []
-    for seat, player in enumerate(episode.players):
-        name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
-        mark = ">" if seat in episode.to_act else " "
-        lines.append(f"{mark} {player}{name}: {episode.returns[seat]:.4g}")
-    return lines
+    return [
+        f"{'>' if seat in episode.to_act else ' '} {seat_title(episode, seat, names, viewer)}"
+        for seat in range(len(episode.players))
+    ]
 
 
 def ending(episode: Episode) -> str:
@@ -99,7 +115,8 @@ class AnsiRenderer:
     """Mode "ansi": the scene as a string, without escapes."""
 
     def draw(self, episode: Episode, viewer: int | None) -> str:
-        lines = [*status_lines(episode), *scene_lines(episode.scene(viewer))]
+        status = status_lines(episode, viewer=viewer)
+        lines = [*status, *scene_lines(episode.scene(viewer))]
         end = ending(episode)
         return "\n".join([*lines, end] if end else lines) + "\n"
 

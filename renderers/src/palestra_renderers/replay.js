@@ -159,7 +159,7 @@ function openPane(number) {
   const pane = {number, episode, terms, largest: largest(episode), shown: []};
   pane.paint = name => seatColour(episode, [6, 5, 2, 3, 0, 4, 1, 7][Math.max(0, terms.indexOf(name)) % 8]);
   const seen = episode.viewer ? `, as ${episode.viewer} sees it` : "";
-  const title = make("h2", {}, [episode.env, " ", make("span", {}, `episode ${number}, seed ${episode.seed}${seen}`)]);
+  const title = make("h2", {}, [episode.env, " ", make("span", {}, `episode ${number}${episode.seed === null ? "" : `, seed ${episode.seed}`}${seen}`)]);
   pane.scene = make("div", {class: "board"});
   pane.seats = make("div");
   pane.end = make("div", {class: "end"});
@@ -177,7 +177,7 @@ function showPane(pane, audience) {
   pane.scene.replaceChildren(...drawScene(episode, frame.scene));
   pane.seats.replaceChildren(...episode.players.map((player, seat) => make("div", {class: "seat" + (frame.acting.includes(seat) ? " acting" : "")}, [
     make("i", {style: `background:${seatColour(episode, seat)}`}), make("span", {}, [player, episode.agents[seat]].filter(Boolean).join("  ")),
-    make("output", {}, brief(frame.returns[seat]))])));
+    make("output", {}, frame.returns[seat] === null ? "" : brief(frame.returns[seat]))])));
   pane.end.textContent = frame.end;
   for (const line of pane.lines) {
     const hidden = audience !== "" && line.audience && !line.audience.includes(Number(audience));

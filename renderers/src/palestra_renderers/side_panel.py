@@ -11,7 +11,7 @@ from palestra import Episode, Usage
 from palestra_renderers.drawing import pygame, words
 from palestra_renderers.palette import FAINT, INK, NEUTRAL, WHITE, Rgb, ink_on, seat_colour
 from palestra_renderers.picture import wrap
-from palestra_renderers.plain import clean
+from palestra_renderers.plain import clean, seat_title
 
 Box = tuple[int, int, int, int]
 BUTTON = seat_colour(6)
@@ -45,9 +45,8 @@ def seat_facts(
 ) -> tuple[SeatFacts, ...]:
     """Seats as `viewer` may know them: terms, tokens and costs of others only for a spectator."""
     facts = []
-    for seat, player in enumerate(episode.players):
-        name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
-        title = f"{player}{name}: {episode.returns[seat]:.4g}"
+    for seat in range(len(episode.players)):
+        title = seat_title(episode, seat, names, viewer)
         own = viewer is None or viewer == seat
         details = seat_details(episode, seat, used[seat]) if own else ()
         facts.append(SeatFacts(title, seat in episode.to_act, details))

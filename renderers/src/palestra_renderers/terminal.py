@@ -67,7 +67,7 @@ class TerminalRenderer:
         rest = scene_lines(type(scene)(scene.caption, None, scene.hands, scene.bars, scene.lines))
         parts += [Text(line) for line in rest]
         parts.append(Text())
-        for seat, line in enumerate(status_lines(episode, self.names)):
+        for seat, line in enumerate(status_lines(episode, self.names, viewer)):
             parts.append(Text(line, style=_style(seat)))
         parts += [Text(line, style="dim") for line in self._told[-SHOWN_EVENTS:]]
         end = ending(episode)

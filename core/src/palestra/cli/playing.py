@@ -34,6 +34,7 @@ def play_command(
     render: Annotated[
         str, typer.Option(help="terminal, pygame, none, or a plugin's own, as browser.")
     ] = "",
+    browser: Annotated[bool, typer.Option("--browser", help="As --render browser.")] = False,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
@@ -50,6 +51,7 @@ def play_command(
     seated = seat_agents(agents, game.num_players)
     console = Console()
     people = _people(seated)  # they see their own view, and nobody draws another beside it
+    render = render or ("browser" if browser else "")
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")
     hooks: list[Any] = [Narrator(console)] if verbose else []
     watchers = []
