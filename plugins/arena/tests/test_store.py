@@ -4,13 +4,16 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from palestra import InvalidOption, Usage
 from palestra_arena import GameResult, Settings, Store, Swiss
 from palestra_arena.match import Match
+from palestra_arena.report import leaderboard_of, make_leaderboard
 from palestra_arena.result import points_of, ranks_of
 from palestra_arena.settings import Environment
 from palestra_arena.store import StoreError
+from palestra_arena.tally import tally
 
 SETTINGS = Settings(environments=("games/TicTacToe-v0",), agents=("a", "b"))
 
@@ -71,6 +74,62 @@ def test_a_store_of_another_version_says_so(tmp_path: Path) -> None:
     raw.close()
     with pytest.raises(StoreError, match="version 99"):
         Store(tmp_path / "s.db")
+
+
+def mixed_games() -> list[GameResult]:
+    """Three agents in both seats on 40 seeds, a third seat at times, some void, scores unlike."""
+    games = []
+    for seed in range(40):
+        for pair in (("a", "b"), ("b", "a"), ("c", "a"), ("a", "c", "b")):
+            lost = seed % 3 == len(pair) % 2
+            ranks = tuple(sorted(range(len(pair)), reverse=lost))
+            more: dict[str, Any] = {"scores": tuple(0.5 * (seed % 4) - r for r in ranks)}
+            if seed % 7 == 0:
+                more = {"status": "void", "results": ("",) * len(pair)}
+            games.append(result(seed, pair, ranks=ranks, points=points_of(ranks), **more))
+    return games
+
+
+def test_counting_as_games_come_in_is_counting_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palestra_arena.store.CHUNK", 17)
+    games = mixed_games()
+    with Store(tmp_path / "s.db") as store:
+        for number, game in enumerate(games):
+            store.add(game)
+            if number % 50 == 3:  # blocks are half full here
+                assert store.tally() == tally(games[: number + 1])
+        assert store.tally() == tally(games)
+        board = leaderboard_of(store.tally())
+    with Store(tmp_path / "s.db") as store:
+        assert store.tally() == tally(games)  # nothing is counted twice
+    again = make_leaderboard(games)
+    assert board.rows == again.rows
+    assert board.pairings == again.pairings
+    assert (board.games, board.void) == (len(games), sum(g.status == "void" for g in games))
+
+
+def test_counted_games_of_one_environment() -> None:
+    label = Environment("games/TicTacToe-v0", options={"b": 1, "a": [2]}).label
+    other = Match(Environment("games/Othello-v0"), ("a", "b"), 3)
+    games = [*mixed_games(), msgspec.structs.replace(result(3), match=other)]
+    only = tally(games).only("games/TicTacToe-v0")
+    assert only == tally(mixed_games())
+    assert only.environments == (label,)
+
+
+def test_a_store_of_the_first_version_is_given_what_it_lacks(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        for game in mixed_games():
+            store.add(game)
+        expected = store.tally()
+    raw = sqlite3.connect(tmp_path / "s.db")
+    raw.executescript("DROP TABLE blocks; DROP TABLE kinds; DROP TABLE tallied")
+    raw.execute("PRAGMA user_version = 1")
+    raw.close()
+    with Store(tmp_path / "s.db") as store:
+        assert store.tally() == expected
 
 
 def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:

@@ -181,10 +181,14 @@ def results_command(
 def _print_leaderboard(
     console: Console, store: Store, rating: str, confidence: float, env: str = ""
 ) -> Any:
-    from palestra_arena.report import leaderboard_table, make_leaderboard
+    from palestra_arena.ratings import BY_ORDER, contests_from
+    from palestra_arena.report import leaderboard_of, leaderboard_table
 
-    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
-    board = make_leaderboard(wanted, rating, confidence=confidence)
+    contests = None
+    if rating in BY_ORDER:
+        contests = contests_from(r for r in store.results() if env in ("", r.match.environment.id))
+    counted = store.tally().only(env) if env else store.tally()
+    board = leaderboard_of(counted, rating, contests, confidence=confidence)
     console.print(leaderboard_table(board, console))
     settings = store.settings()
     if settings is not None and settings.suite and not env:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,9 +23,10 @@ from palestra import EpisodeRecord, InvalidOption, PalestraError, Usage
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult
 from palestra_arena.settings import Environment, Settings, differing_rules, settings_from
+from palestra_arena.tally import Block, Kind, Played, Spent, Tally, add_spent, by_block, spent_in
 
 APPLICATION = 0x50414C41  # "PALA" in the file's header
-VERSION = 1
+VERSION = 2  # 2 counts games in tables of their own; a store of version 1 is given them
 
 SCHEMA = """
 CREATE TABLE settings (number INTEGER PRIMARY KEY, written TEXT NOT NULL, body TEXT NOT NULL);
@@ -60,6 +63,11 @@ CREATE TABLE seats (
 ) WITHOUT ROWID;
 CREATE TABLE records (game INTEGER PRIMARY KEY REFERENCES games, body BLOB NOT NULL);
 """
+TALLIES = """
+CREATE TABLE kinds (number INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE, times INTEGER NOT NULL);
+CREATE TABLE blocks (key BLOB PRIMARY KEY, kind INTEGER NOT NULL REFERENCES kinds) WITHOUT ROWID;
+CREATE TABLE tallied (number INTEGER PRIMARY KEY, game INTEGER NOT NULL, body TEXT NOT NULL);
+"""
 APPEND_ONLY = """
 CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table}
 BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END;
@@ -69,8 +77,14 @@ SELECT games.number, environment, round, seed, status, reason, steps, games.seco
        name, result, score, rank, points, mistakes,
        tokens_in, tokens_out, tokens_cached, calls, cost, seats.seconds
 FROM games JOIN seats ON seats.game = games.number JOIN agents ON agents.number = seats.agent
+WHERE games.number > ? AND games.number <= ?
 ORDER BY games.number, seat
 """
+
+
+Spending = tuple[list[tuple[str, str, int, Usage]], dict[str, int]]  # as it is kept
+LAST = 2**63 - 1
+CHUNK = 20_000  # games counted in one transaction
 
 
 class StoreError(PalestraError, OSError):
@@ -114,6 +128,9 @@ class Store:
         version = self._value("PRAGMA user_version")
         if application == APPLICATION and version == VERSION:
             return
+        if application == APPLICATION and version == 1:
+            self._make(TALLIES)
+            return
         if application == APPLICATION:
             raise StoreError(
                 f"{self.path} is a store of version {version}, and this palestra-arena reads "
@@ -121,12 +138,15 @@ class Store:
             )
         if self._value("SELECT count(*) FROM sqlite_master"):
             raise StoreError(f"{self.path} is an SQLite file, but no store of Palestra")
-        for statement in SCHEMA.split(";"):
-            self._db.execute(statement)
+        self._make(SCHEMA + TALLIES)
         for table in ("settings", "games", "seats", "records"):
             for verb in ("UPDATE", "DELETE"):
                 self._db.execute(APPEND_ONLY.format(table=table, verb=verb))
         self._db.execute(f"PRAGMA application_id = {APPLICATION}")
+
+    def _make(self, tables: str) -> None:
+        for statement in tables.split(";"):
+            self._db.execute(statement)
         self._db.execute(f"PRAGMA user_version = {VERSION}")
 
     def __enter__(self) -> Store:
@@ -264,15 +284,15 @@ class Store:
         with self._named():
             return int(self._value("SELECT count(*) FROM games"))
 
-    def results(self) -> Iterator[GameResult]:
-        """Every game, in the order they were written."""
+    def results(self, after: int = 0, upto: int = LAST) -> Iterator[GameResult]:
+        """Every game, in the order they were written, of those numbers."""
         with self._named():
             environments = {
                 number: msgspec.json.decode(body, type=Environment)
                 for number, body in self._rows("environments", "body")
             }
             game: list[tuple[Any, ...]] = []
-            for row in self._db.execute(GAMES):
+            for row in self._db.execute(GAMES, (after, upto)):
                 if game and game[0][0] != row[0]:
                     yield _result(game, environments)
                     game = []
@@ -284,6 +304,74 @@ class Store:
         """Those of some matches that have been played, with their results."""
         wanted = set(matches)
         return {result.match: result for result in self.results() if result.match in wanted}
+
+    def tally(self) -> Tally:
+        """All games, counted; those counted before are not read again.
+
+        What is counted is kept in the file, so that a leaderboard of a million games takes as long
+        as one of those that came since. Only whole chunks are kept: a process that is killed while
+        it counts goes on from there.
+        """
+        with self._named():
+            last = self._value("SELECT coalesce(max(number), 0) FROM games")
+            while self._count_more(last):
+                pass
+            kinds = self._db.execute("SELECT body, times FROM kinds WHERE times > 0").fetchall()
+            spent, void = self._spent()
+        read = msgspec.json.Decoder(Kind).decode
+        return Tally(Counter({read(body): times for body, times in kinds}), spent, void)
+
+    def _count_more(self, last: int) -> bool:
+        """Count the next chunk of games; whether there was one."""
+        with self._transaction():
+            row = self._db.execute("SELECT max(game) FROM tallied").fetchone()
+            start = row[0] or 0
+            if start >= last:
+                return False
+            end = min(last, start + CHUNK)
+            games = list(self.results(start, end))
+            counted = [game for game in games if game.status != "void"]
+            self._count_blocks(by_block(counted))
+            spent, void = self._spent()
+            void.update(g.match.environment.label for g in games if g.status == "void")
+            body = [[*key, *told] for key, told in add_spent(spent, spent_in(counted)).items()]
+            self._db.execute(
+                "INSERT INTO tallied VALUES (1, ?, ?) ON CONFLICT (number) DO UPDATE SET "
+                "game = excluded.game, body = excluded.body",
+                (end, msgspec.json.encode([body, void]).decode()),
+            )
+        return True
+
+    def _spent(self) -> tuple[dict[tuple[str, str], Spent], Counter[str]]:
+        """What the games counted so far took, and how many of them were void."""
+        row = self._db.execute("SELECT body FROM tallied").fetchone()
+        rows, void = msgspec.json.decode(row[0], type=Spending) if row else ([], {})
+        spent = {(label, agent): Spent(mistakes, used) for label, agent, mistakes, used in rows}
+        return spent, Counter(void)
+
+    def _count_blocks(self, new: Mapping[Block, list[Played]]) -> None:
+        """Move every block that has new games from the kind it was to the kind it is."""
+        bodies = dict(self._rows("kinds", "body"))
+        numbers = {body: number for number, body in bodies.items()}
+        moved: Counter[int] = Counter()
+        for block, games in new.items():
+            key = blake2b(msgspec.json.encode(block), digest_size=16).digest()
+            found = self._db.execute("SELECT kind FROM blocks WHERE key = ?", (key,)).fetchone()
+            if found:
+                games = [*msgspec.json.decode(bodies[found[0]], type=Kind), *games]
+                moved[found[0]] -= 1
+            body = msgspec.json.encode(sorted(games)).decode()
+            if body not in numbers:
+                made = self._db.execute("INSERT INTO kinds (body, times) VALUES (?, 0)", (body,))
+                numbers[body] = int(made.lastrowid or 0)
+                bodies[numbers[body]] = body
+            moved[numbers[body]] += 1
+            self._db.execute("INSERT OR REPLACE INTO blocks VALUES (?, ?)", (key, numbers[body]))
+        self._db.executemany(
+            "UPDATE kinds SET times = times + ? WHERE number = ?",
+            [(times, number) for number, times in moved.items() if times],
+        )
+        self._db.execute("DELETE FROM kinds WHERE times = 0")
 
     def records(self) -> Iterator[EpisodeRecord]:
         """The full record of every game that was kept with one, in the order they were written."""

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from palestra_arena.result import GameResult
+from palestra_arena.tally import Tally
 
 Floats = NDArray[np.float64]
 Block = tuple[str, int, tuple[str, ...]]
@@ -39,21 +40,50 @@ class Contest(NamedTuple):
     round: int = 0
 
 
+Compared = tuple[tuple[int, ...], tuple[int, ...]]  # players and ranks of one game
+
+
 @dataclass(frozen=True, slots=True)
 class Contests:
-    """All games that compare agents, in an order that does not depend on who played first."""
+    """All games that compare agents, in an order that does not depend on who played first.
+
+    `blocks` are the same games without their order: how many blocks came out in each way. Systems
+    that rate game by game need `games`; for the others, blocks that were counted are enough.
+    """
 
     names: tuple[str, ...]
     games: tuple[Contest, ...]
+    counted: tuple[tuple[tuple[Compared, ...], int], ...] = ()
+
+    @property
+    def blocks(self) -> tuple[tuple[tuple[Compared, ...], int], ...]:
+        if self.counted:
+            return self.counted
+        ways = Counter(
+            tuple(sorted((game.players, game.ranks) for game in block))
+            for block in _blocks(self.games)
+        )
+        return tuple(sorted(ways.items()))
 
     @property
     def wins(self) -> Floats:
         """(agents, agents): how often the row did better than the column, ties as half."""
         table = np.zeros((len(self.names), len(self.names)))
-        kinds = Counter((game.players, game.ranks) for game in self.games)
-        for (players, ranks), times in kinds.items():
-            _count(Contest(players, ranks), table, times)
+        for block, times in self.blocks:
+            for players, ranks in block:
+                _count(Contest(players, ranks), table, times)
         return table
+
+
+def contests_of(counted: Tally) -> Contests:
+    """The comparisons of counted games, for systems to which their order is nothing."""
+    kinds = [(kind, n) for kind, n in counted.kinds.items() if len(set(kind[0].agents)) > 1]
+    names = tuple(sorted({agent for kind, _ in kinds for agent in kind[0].agents}))
+    numbers = {name: number for number, name in enumerate(names)}
+    ways: Counter[tuple[Compared, ...]] = Counter()
+    for kind, times in kinds:
+        ways[tuple(sorted(_compared(g.agents, g.points, numbers) for g in kind))] += times
+    return Contests(names, (), tuple(sorted(ways.items())))
 
 
 def contests_from(results: Iterable[GameResult]) -> Contests:
@@ -77,13 +107,18 @@ def _order(result: GameResult) -> tuple[int, str, int, tuple[str, ...]]:
 
 
 def _contest(result: GameResult, numbers: dict[str, int], block: int) -> Contest:
+    players, ranks = _compared(result.match.agents, result.points, numbers)
+    return Contest(players, ranks, block, result.match.round)
+
+
+def _compared(agents: Sequence[str], points: Sequence[float], numbers: dict[str, int]) -> Compared:
     """An agent that holds several seats is one player, who made the mean of their points."""
-    points: dict[int, list[float]] = {}
-    for agent, share in zip(result.match.agents, result.points, strict=True):
-        points.setdefault(numbers[agent], []).append(share)
-    means = {player: sum(shares) / len(shares) for player, shares in points.items()}
+    held: dict[int, list[float]] = {}
+    for agent, share in zip(agents, points, strict=True):
+        held.setdefault(numbers[agent], []).append(share)
+    means = {player: sum(shares) / len(shares) for player, shares in held.items()}
     ranks = tuple(sum(other > mine for other in means.values()) for mine in means.values())
-    return Contest(tuple(means), ranks, block, result.match.round)
+    return tuple(means), ranks
 
 
 def _count(game: Contest, table: Floats, weight: float = 1.0) -> None:
@@ -104,17 +139,13 @@ def resample(contests: Contests, times: int, rng: Generator, *, prior: float = 1
     and half lost besides: with 1, the share of one pair has the posterior of Jeffreys, and an agent
     that won everything gets an interval with a width.
     """
-    size = len(contests.names)
-    outcomes = Counter(
-        tuple(sorted((game.players, game.ranks) for game in block))
-        for block in _blocks(contests.games)
-    )
-    weights = rng.standard_gamma(list(outcomes.values()), size=(times, len(outcomes)))
-    kinds = np.zeros((len(outcomes), size, size))
-    for kind, table in zip(outcomes, kinds, strict=True):
+    size, blocks = len(contests.names), contests.blocks
+    weights = rng.standard_gamma([number for _, number in blocks], size=(times, len(blocks)))
+    kinds = np.zeros((len(blocks), size, size))
+    for (kind, _), table in zip(blocks, kinds, strict=True):
         for players, ranks in kind:
             _count(Contest(players, ranks), table)
-    drawn = weights @ kinds.reshape(len(outcomes), -1)
+    drawn = weights @ kinds.reshape(len(blocks), -1)
     tables = drawn.reshape(times, size, size)
     tables += rng.standard_gamma(prior / 2, size=tables.shape) * _games_per_block(contests)
     return tables
@@ -123,12 +154,10 @@ def resample(contests: Contests, times: int, rng: Generator, *, prior: float = 1
 def _games_per_block(contests: Contests) -> Floats:
     """(agents, agents): games of a pair in one block of them, on average; 0 for who never met."""
     wins = contests.wins
-    met: set[tuple[int, int, int]] = set()
-    for game in contests.games:
-        met |= {(game.block, i, j) for i in game.players for j in game.players if i != j}
     blocks = np.zeros_like(wins)
-    for _, i, j in met:
-        blocks[i, j] += 1
+    for block, times in contests.blocks:
+        for i, j in {(i, j) for players, _ in block for i in players for j in players if i != j}:
+            blocks[i, j] += times
     games: Floats = (wins + wins.T) / np.maximum(blocks, 1)
     return games
 

@@ -24,6 +24,7 @@ SYSTEMS: dict[str, Callable[..., list[Rating]]] = {
     "alpha-rank": alpha_rank,
     "nash-averaging": nash_averaging,
 }
+BY_ORDER = frozenset({"elo", "glicko2", "openskill", "elo-mmr"})  # they need every game in order
 
 
 def rate(

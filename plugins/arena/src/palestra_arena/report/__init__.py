@@ -2,7 +2,7 @@
 
 from palestra_arena.report.costs import Costs, costs_table, make_costs
 from palestra_arena.report.html import write_page
-from palestra_arena.report.leaderboard import Leaderboard, Row, make_leaderboard
+from palestra_arena.report.leaderboard import Leaderboard, Row, leaderboard_of, make_leaderboard
 from palestra_arena.report.parquet import write_parquet
 from palestra_arena.report.table import leaderboard_table
 
@@ -11,6 +11,7 @@ __all__ = [
     "Leaderboard",
     "Row",
     "costs_table",
+    "leaderboard_of",
     "leaderboard_table",
     "make_costs",
     "make_leaderboard",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 
 from palestra import InvalidOption, Usage
 
-from palestra_arena.ratings import Rating, contests_from, rate
+from palestra_arena.ratings import BY_ORDER, Contests, Rating, contests_from, contests_of, rate
 from palestra_arena.result import GameResult
 from palestra_arena.statistics import Interval, mean_interval, wilson
+from palestra_arena.tally import Kind, Spent, Tally, tally
 
 UNDECIDED = "no rating: nobody beat anybody, so agents are ranked by what they were paid"
 
@@ -59,12 +61,10 @@ class Leaderboard:
 
 @dataclass(slots=True)
 class _Sum:
-    """Everything an agent did, before it is averaged."""
+    """Everything an agent did: what it made of its blocks on average, and how often that."""
 
-    blocks: dict[object, list[tuple[float, float]]] = field(default_factory=dict)
+    blocks: Counter[tuple[float, float]] = field(default_factory=Counter)  # points and score
     results: Counter[str] = field(default_factory=Counter)
-    mistakes: int = 0
-    usage: Usage = field(default_factory=Usage)
     games: int = 0
 
 
@@ -74,34 +74,50 @@ def make_leaderboard(
     """Rank the agents of a tournament by a rating system, or by points where it cannot rate."""
     games = list(results)
     counted = [result for result in games if result.status != "void"]
-    if not counted:
+    contests = contests_from(counted) if system in BY_ORDER else None
+    return leaderboard_of(tally(games), system, contests, confidence=confidence)
+
+
+def leaderboard_of(
+    counted: Tally,
+    system: str = "bradley-terry",
+    contests: Contests | None = None,
+    *,
+    confidence: float = 0.95,
+) -> Leaderboard:
+    """The same of games that were counted; systems `BY_ORDER` need the `contests` besides."""
+    if not counted.kinds:
         raise InvalidOption("no game in this store counts, so there is nothing to rank")
+    kinds = sorted(counted.kinds.items())
     sums: dict[str, _Sum] = {}
-    for result in counted:
-        _add(result, sums)
-    decided = any(len(set(result.ranks)) > 1 for result in counted)
-    ratings, unrated = _ratings(counted, system, confidence) if decided else ({}, UNDECIDED)
+    for kind, times in kinds:
+        _add(kind, times, sums)
+    decided = any(len(set(game.ranks)) > 1 for kind, _ in kinds for game in kind)
+    ratings: dict[str, Rating] = {}
+    unrated = UNDECIDED
+    if decided:
+        ratings, unrated = _ratings(contests or contests_of(counted), system, confidence)
+    spent = _spent_by_agent(counted)
     rows = [
-        _row(agent, total, ratings.get(agent), decided, confidence) for agent, total in sums.items()
+        _row(agent, total, ratings.get(agent), decided, confidence, spent[agent])
+        for agent, total in sums.items()
     ]
     return Leaderboard(
         system=system,
         confidence=confidence,
         rows=tuple(sorted(rows, key=_merit)),
-        pairings=_pairings(counted, confidence),
-        games=len(games),
-        void=len(games) - len(counted),
+        pairings=_pairings(kinds, confidence),
+        games=counted.games,
+        void=counted.void.total(),
         unrated=unrated,
-        environments=tuple(sorted({result.match.environment.label for result in games})),
+        environments=counted.environments,
     )
 
 
-def _ratings(
-    results: Sequence[GameResult], system: str, confidence: float
-) -> tuple[dict[str, Rating], str]:
+def _ratings(contests: Contests, system: str, confidence: float) -> tuple[dict[str, Rating], str]:
     """Ratings by agent, or why there are none."""
     try:
-        rated = rate(contests_from(results), system, confidence=confidence)
+        rated = rate(contests, system, confidence=confidence)
     except InvalidOption as error:
         return {}, f"no rating: {error}"
     return {rating.agent: rating for rating in rated}, ""
@@ -112,54 +128,69 @@ def _merit(row: Row) -> tuple[float, float, float, str]:
     return -rating, -(row.points.value if row.points else 0.0), -row.score.value, row.agent
 
 
-def _add(result: GameResult, sums: dict[str, _Sum]) -> None:
-    match = result.match
-    block = match.environment.label, match.seed, match.round, tuple(sorted(match.agents))
-    for seat, agent in enumerate(match.agents):
-        total = sums.setdefault(agent, _Sum())
-        made = total.blocks.setdefault(block, [])
-        made.append((result.points[seat], result.scores[seat]))
-        total.results[result.results[seat]] += 1
-        total.mistakes += result.mistakes[seat]
-        total.usage += result.usage[seat]
-    for agent in set(match.agents):
-        sums[agent].games += 1
+def _add(kind: Kind, times: int, sums: dict[str, _Sum]) -> None:
+    made: dict[str, list[tuple[float, float]]] = {}
+    for game in kind:
+        for seat, agent in enumerate(game.agents):
+            made.setdefault(agent, []).append((game.points[seat], game.scores[seat]))
+            sums.setdefault(agent, _Sum()).results[game.results[seat]] += times
+        for agent in set(game.agents):
+            sums[agent].games += times
+    for agent, seats in made.items():
+        points, scores = (sum(values) / len(values) for values in zip(*seats, strict=True))
+        sums[agent].blocks[points, scores] += times
 
 
-def _row(agent: str, total: _Sum, rating: Rating | None, decided: bool, confidence: float) -> Row:
-    blocks = total.blocks.values()
-    points = [sum(share for share, _ in block) / len(block) for block in blocks]
-    scores = [sum(score for _, score in block) / len(block) for block in blocks]
+def _spent_by_agent(counted: Tally) -> dict[str, Spent]:
+    found: dict[str, Spent] = {}
+    for (_, agent), spent in counted.spent.items():
+        found[agent] = found.get(agent, Spent()).plus(spent)
+    return found
+
+
+def _row(
+    agent: str,
+    total: _Sum,
+    rating: Rating | None,
+    decided: bool,
+    confidence: float,
+    spent: Spent,
+) -> Row:
+    blocks = sorted(total.blocks.items())
+    times = [number for _, number in blocks]
+    points = sum(share * number for (share, _), number in blocks)
     return Row(
         agent=agent,
         rating=rating,
-        points=wilson(sum(points), len(points), confidence) if decided else None,
-        score=mean_interval(scores, confidence),
+        points=wilson(min(points, sum(times)), sum(times), confidence) if decided else None,
+        score=mean_interval([score for (_, score), _ in blocks], confidence, times),
         games=total.games,
         results=total.results,
         forfeits=total.results["forfeit"],
-        mistakes=total.mistakes,
-        usage=total.usage,
+        mistakes=spent.mistakes,
+        usage=spent.usage,
     )
 
 
-def _pairings(results: Sequence[GameResult], confidence: float) -> dict[tuple[str, str], Pairing]:
+def _pairings(
+    kinds: Sequence[tuple[Kind, int]], confidence: float
+) -> dict[tuple[str, str], Pairing]:
     """Every ordered pair of agents that met."""
-    blocks: dict[tuple[str, str], dict[object, list[float]]] = {}
-    for result in results:
-        match = result.match
-        for i, one in enumerate(match.agents):
-            for j, two in enumerate(match.agents):
+    won: dict[tuple[str, str], float] = {}  # blocks, by the share of their games
+    blocks: Counter[tuple[str, str]] = Counter()
+    games: Counter[tuple[str, str]] = Counter()
+    for kind, times in kinds:
+        shares: dict[tuple[str, str], list[float]] = {}
+        for game in kind:
+            for (i, one), (j, two) in permutations(enumerate(game.agents), 2):
                 if one != two:
-                    better = result.ranks[i] < result.ranks[j]
-                    level = result.ranks[i] == result.ranks[j]
-                    block = match.environment.label, match.seed, match.round
-                    of_pair = blocks.setdefault((one, two), {})
-                    of_pair.setdefault(block, []).append(1.0 if better else 0.5 * level)
-    return {pair: _pairing(list(found.values()), confidence) for pair, found in blocks.items()}
-
-
-def _pairing(blocks: list[list[float]], confidence: float) -> Pairing:
-    means = [sum(block) / len(block) for block in blocks]
-    games = sum(len(block) for block in blocks)
-    return Pairing(wilson(sum(means), len(means), confidence), games)
+                    better, level = game.ranks[i] < game.ranks[j], game.ranks[i] == game.ranks[j]
+                    shares.setdefault((one, two), []).append(1.0 if better else 0.5 * level)
+        for pair, made in shares.items():
+            won[pair] = won.get(pair, 0.0) + times * sum(made) / len(made)
+            blocks[pair] += times
+            games[pair] += times * len(made)
+    return {
+        pair: Pairing(wilson(min(won[pair], blocks[pair]), blocks[pair], confidence), games[pair])
+        for pair in blocks
+    }

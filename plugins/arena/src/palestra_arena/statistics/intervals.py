@@ -75,13 +75,22 @@ def bootstrap(
 MANY = 1000  # values, beyond which the mean is normal enough and a bootstrap only slow
 
 
-def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """The mean with a bootstrap interval, and with Student's t beyond `MANY` values."""
+def mean_interval(
+    values: ArrayLike, confidence: float = 0.95, times: ArrayLike | None = None
+) -> Interval:
+    """The mean with a bootstrap interval, and with Student's t beyond `MANY` values.
+
+    `times` says how often each value was seen; once, where it is not given.
+    """
     sample = np.asarray(values, dtype=float)
-    if len(sample) <= MANY:
-        return bootstrap(sample, confidence=confidence, resamples=1000)
-    mean, error = float(sample.mean()), float(stats.sem(sample))
-    half = float(stats.t.ppf((1 + confidence) / 2, len(sample) - 1)) * error
+    seen = np.ones(len(sample), int) if times is None else np.asarray(times)
+    number = int(seen.sum())
+    if number <= MANY:
+        return bootstrap(np.repeat(sample, seen), confidence=confidence, resamples=1000)
+    mean = float(np.average(sample, weights=seen))
+    squares = float(seen @ (sample - mean) ** 2)
+    error = math.sqrt(squares / (number - 1) / number)
+    half = float(stats.t.ppf((1 + confidence) / 2, number - 1)) * error
     return Interval(mean, mean - half, mean + half)
 
 

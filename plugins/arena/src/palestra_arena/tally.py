@@ -1,0 +1,124 @@
+"""Many games, counted: blocks that came out alike are kept once, with how many there are.
+
+A block is one environment, seed and line-up: its games differ in who sat where and share their
+chance, so that whatever is estimated counts blocks. Where scores are few (won, lost, drawn) a
+million games are a few hundred kinds of blocks, and a leaderboard costs no more than those.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from palestra import Usage
+
+from palestra_arena.result import GameResult
+
+
+class Played(NamedTuple):
+    """One game that counts; tuples have one entry a seat."""
+
+    environment: str  # its label
+    agents: tuple[str, ...]
+    results: tuple[str, ...]
+    ranks: tuple[int, ...]
+    points: tuple[float, ...]
+    scores: tuple[float, ...]
+
+
+Kind = tuple[Played, ...]  # the games of a block, sorted
+Block = tuple[str, int, tuple[str, ...]]
+
+
+class Spent(NamedTuple):
+    """What an agent's seats took, and the illegal moves they made."""
+
+    mistakes: int = 0
+    usage: Usage = Usage()
+
+    def plus(self, other: Spent) -> Spent:
+        return Spent(self.mistakes + other.mistakes, self.usage + other.usage)
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many blocks there are of every kind, and what each agent took, by environment."""
+
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    spent: dict[tuple[str, str], Spent] = field(default_factory=dict)  # by environment and agent
+    void: Counter[str] = field(default_factory=Counter)  # games by environment
+
+    @property
+    def games(self) -> int:
+        """Every game, void ones too."""
+        return sum(len(kind) * times for kind, times in self.kinds.items()) + self.void.total()
+
+    @property
+    def environments(self) -> tuple[str, ...]:
+        return tuple(sorted({kind[0].environment for kind in self.kinds} | set(self.void)))
+
+    def only(self, environment: str) -> Tally:
+        """What belongs to one environment's id, whatever its options."""
+
+        def fits(label: str) -> bool:
+            return label.partition("(")[0] == environment
+
+        return Tally(
+            Counter({k: times for k, times in self.kinds.items() if fits(k[0].environment)}),
+            {key: spent for key, spent in self.spent.items() if fits(key[0])},
+            Counter({label: times for label, times in self.void.items() if fits(label)}),
+        )
+
+
+def block_of(result: GameResult) -> Block:
+    match = result.match
+    return match.environment.label, match.seed, tuple(sorted(match.agents))
+
+
+def played(result: GameResult) -> Played:
+    return Played(
+        result.match.environment.label,
+        result.match.agents,
+        result.results,
+        result.ranks,
+        result.points,
+        result.scores,
+    )
+
+
+def spent_in(results: Iterable[GameResult]) -> dict[tuple[str, str], Spent]:
+    """What games that count took, by environment and agent."""
+    found: dict[tuple[str, str], Spent] = {}
+    for result in results:
+        for seat, agent in enumerate(result.match.agents):
+            key = result.match.environment.label, agent
+            seats = Spent(result.mistakes[seat], result.usage[seat])
+            found[key] = found.get(key, Spent()).plus(seats)
+    return found
+
+
+def by_block(results: Iterable[GameResult]) -> dict[Block, list[Played]]:
+    """Games that count, by block."""
+    blocks: dict[Block, list[Played]] = {}
+    for result in results:
+        blocks.setdefault(block_of(result), []).append(played(result))
+    return blocks
+
+
+def tally(results: Iterable[GameResult]) -> Tally:
+    """Count games."""
+    games = list(results)
+    counted = [result for result in games if result.status != "void"]
+    return Tally(
+        Counter(tuple(sorted(block)) for block in by_block(counted).values()),
+        spent_in(counted),
+        Counter(r.match.environment.label for r in games if r.status == "void"),
+    )
+
+
+def add_spent(
+    total: Mapping[tuple[str, str], Spent], more: Mapping[tuple[str, str], Spent]
+) -> dict[tuple[str, str], Spent]:
+    return dict(total) | {key: total.get(key, Spent()).plus(new) for key, new in more.items()}
