@@ -2,7 +2,7 @@
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
-    [marketplace] [web]
+    [marketplace] [web] [arena]
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SUITES = (
     "agents_net",
     "marketplace",
     "web",
+    "arena",
 )
 DISTRIBUTIONS = (
     "numpy",
