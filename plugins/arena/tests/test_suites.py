@@ -79,6 +79,25 @@ def test_environments_count_alike_however_many_games_they_have() -> None:
     assert report.overall["a"].low < 0.45 < report.overall["a"].high
 
 
+def test_where_one_plays_alone_the_return_counts() -> None:
+    def solo(env: str, agent: str, paid: float, seed: int) -> GameResult:
+        nothing: Any = (palestra.Usage(),)
+        match = Match(Environment(env), (agent,), seed)
+        ended: Any = (("win",), (paid,), (0,), (1.0,), (0,))
+        return GameResult(match, "played", *ended, nothing, 1, 0.0)
+
+    games = [solo("x/A-v0", "a", paid, seed) for seed, paid in enumerate((1.0, 0.5))]
+    games += [solo("x/B-v0", "a", 0.25, 0), solo("x/A-v0", "b", 0.0, 0)]
+    report = suite_report(games)
+    assert report.points == {"a": (0.75, 0.25), "b": (0.0, None)}
+    assert report.overall["a"].value == pytest.approx(0.5)
+
+
+def test_the_suite_of_sites_seats_one() -> None:
+    for environment in suite("web").environments:
+        assert load_game(registry().environment(environment.id), {}).num_players == 1
+
+
 def test_a_suite_is_typed_reported_and_gone_on_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,7 +72,7 @@ def start(workers: int) -> list[subprocess.Popen[Any]]:
     """
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if "RAY_ADDRESS" in os.environ:
-        ray.init(**quiet)
+        _join(os.environ["RAY_ADDRESS"], quiet)
         return []
     before = _processes()
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -85,6 +85,16 @@ def start(workers: int) -> list[subprocess.Popen[Any]]:
             **quiet,
         )
     return [process for process in _processes() if process not in before]
+
+
+def _join(address: str, quiet: dict[str, Any]) -> None:
+    try:
+        ray.init(**quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InvalidOption(
+            f"no Ray lets us in at RAY_ADDRESS={address}: {error}; see that it runs there "
+            "(ray start --head), and set RAY_AUTH_MODE and RAY_AUTH_TOKEN as it has them"
+        ) from error
 
 
 def _have_token() -> None:

@@ -42,6 +42,15 @@ MARKETS = (
     Environment("markets/DoubleAuction-v0", players=2),
     Environment("markets/SealedAuction-v0", players=2),
 )
+WEB = (
+    Environment("web/Shop-v0"),
+    Environment("web/ToolWorld-v0"),
+    Environment("web/TravelDesk-v0"),
+    Environment("web/CRMDesk-v0"),
+    Environment("web/AppWorld-v0"),
+    Environment("web/Desktop-v0"),
+    Environment("web/Widgets-v0"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,7 @@ def suite(name: str) -> Suite:
         "mars-held-out": Suite("mars-held-out", "the games MARS tests on", MARS_HELD_OUT),
         "social": Suite("social", "social dilemmas and bargains of two", SOCIAL),
         "markets": Suite("markets", "markets of two", MARKETS),
+        "web": Suite("web", "sites, tools and a desktop, for one", WEB),
         "all-offline": Suite(
             "all-offline", "all that two can play", _all_offline(), (("max_steps", 200),)
         ),

@@ -21,8 +21,8 @@ RESAMPLES = 2000
 class SuiteReport:
     """Points by agent and environment, and the mean over environments, best first.
 
-    Points are the share of rivals beaten, so that environments count alike whatever they pay; None
-    where an agent played no game that counts.
+    Points are the share of rivals beaten, so that environments count alike whatever they pay, and
+    the return where one plays alone; None where an agent played no game that counts.
     """
 
     environments: tuple[str, ...]
@@ -38,7 +38,9 @@ def suite_report(results: Iterable[GameResult], confidence: float = 0.95) -> Sui
             continue
         match = result.match
         block = match.seed, match.round, tuple(sorted(match.agents))
-        for agent, points in zip(match.agents, result.points, strict=True):
+        alone = len(match.agents) == 1
+        made = result.scores if alone else result.points
+        for agent, points in zip(match.agents, made, strict=True):
             of_agent = blocks.setdefault(agent, {}).setdefault(match.environment.label, {})
             of_agent.setdefault(block, []).append(points)
     environments = tuple(sorted({name for found in blocks.values() for name in found}))
