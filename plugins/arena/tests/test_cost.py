@@ -28,6 +28,10 @@ from palestra_arena.cost import (
     word_vectors,
 )
 from palestra_arena.cost.modules import Coalition
+from palestra_arena.cost.spending import Spending
+from palestra_arena.report import make_costs
+from palestra_arena.report.costs import dots, front_line
+from palestra_arena.statistics import Interval
 from scipy.spatial import ConvexHull
 
 TICTACTOE = "games/TicTacToe-v0"
@@ -303,5 +307,21 @@ def test_costs_are_printed_and_put_on_the_page(
     out = capsys.readouterr().out
     assert "cost-of-pass in money" in out
     assert '<table id="costs">' in page.read_text("utf-8")
+    assert '<svg id="front"' in page.read_text("utf-8")
     assert run("results", str(store), "--html", str(page)) == 0
     assert '<table id="costs">' not in page.read_text("utf-8")
+
+
+def test_the_drawing_puts_success_up_and_cost_right_and_joins_the_front() -> None:
+    def row(agent: str, share: float, each: float) -> Spending:
+        some = Interval(share, share - 0.1, share + 0.1)
+        return Spending(agent, 10, some, Usage(), each, Interval(each / share, 0, 1))
+
+    rows = [row("cheap", 0.4, 1), row("dear", 0.8, 4), row("wasteful", 0.3, 2)]
+    drawn = {dot.agent: dot for dot in dots(make_costs(rows, "tokens"))}
+    assert drawn["cheap"].x < drawn["wasteful"].x < drawn["dear"].x
+    assert drawn["dear"].y < drawn["cheap"].y < drawn["wasteful"].y  # downwards on the page
+    assert [name for name, dot in drawn.items() if dot.front] == ["cheap", "dear"]
+    steps = front_line(list(drawn.values()))
+    assert steps[0][:2] == (drawn["cheap"].x, drawn["cheap"].y)
+    assert steps[-1][2:] == (drawn["dear"].x, drawn["dear"].y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -35,6 +36,54 @@ class Costs:
 def make_costs(rows: list[Spending], currency: Currency) -> Costs:
     points = {row.agent: (row.each, row.accuracy.value) for row in rows}
     return Costs(tuple(rows), currency, frozenset(pareto_front(points)))
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """An agent on the drawing of success against cost, in percent of its width and height."""
+
+    agent: str
+    text: str
+    x: float
+    y: float
+    low: float
+    high: float
+    front: bool
+
+
+def dots(costs: Costs) -> list[Dot]:
+    """What an attempt cost to the right, on one scale from nothing, and success upwards."""
+    most = max((row.each for row in costs.rows if math.isfinite(row.each)), default=0.0) or 1.0
+
+    def up(share: float) -> float:
+        return round(96 - 92 * share, 2)
+
+    def told(row: Spending) -> str:
+        success = spread(row.accuracy, 2)
+        return f"{row.agent}: success {success}, {row.each:.3g} {costs.unit} an attempt"
+
+    return [
+        Dot(
+            row.agent,
+            told(row),
+            round(3 + 92 * row.each / most, 2),
+            up(row.accuracy.value),
+            up(row.accuracy.low),
+            up(row.accuracy.high),
+            row.agent in costs.front,
+        )
+        for row in costs.rows
+        if math.isfinite(row.each)
+    ]
+
+
+def front_line(found: list[Dot]) -> list[tuple[float, float, float, float]]:
+    """The steps of the front, each from x1, y1 to x2, y2: what is paid more buys more."""
+    best = sorted((dot.x, dot.y) for dot in found if dot.front)
+    steps = []
+    for (x1, y1), (x2, y2) in pairwise(best):
+        steps += [(x1, y1, x2, y1), (x2, y1, x2, y2)]
+    return steps
 
 
 def cost_cells(row: Spending) -> list[str]:

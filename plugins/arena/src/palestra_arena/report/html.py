@@ -11,7 +11,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from palestra import __version__
 
-from palestra_arena.report.costs import COLUMNS, Costs, cost_cells
+from palestra_arena.report.costs import COLUMNS, Costs, cost_cells, dots, front_line
 from palestra_arena.report.leaderboard import Leaderboard, Row
 from palestra_arena.report.table import cells_of, columns
 from palestra_arena.settings import Settings
@@ -57,6 +57,7 @@ def page_data(
 ) -> dict[str, Any]:
     """What the template shows."""
     names = columns(board)
+    drawn = dots(costs) if costs else []
     agents = [row.agent for row in board.rows]
     shown = settings and msgspec.json.format(msgspec.json.encode(settings), indent=2).decode()
     return {
@@ -71,6 +72,8 @@ def page_data(
         "costs": costs,
         "cost_columns": COLUMNS,
         "cost_rows": [(row.agent, cost_cells(row)) for row in costs.rows] if costs else [],
+        "dots": drawn,
+        "front": front_line(drawn),
         "settings": shown,
         "version": __version__,
     }
