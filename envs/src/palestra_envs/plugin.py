@@ -83,6 +83,35 @@ def palestra_environments() -> list[EnvSpec]:
             "deep reinforcement learning",
         ),
         EnvSpec(
+            "grid/PathFinding-v0",
+            "palestra_envs.grid.path_finding:PathFinding",
+            players=(1, 48),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("planning", "coordination", "partial-view", "chance"),
+            paper="Skrynnik et al. (2024), Learn to Follow: Decentralized Lifelong Multi-Agent "
+            "Pathfinding via Planning and Learning",
+            splits={
+                "random": {"rows": 20, "columns": 20, "num_players": 16, "sight": 5},
+                "maze": {
+                    "map": "maze",
+                    "rows": 21,
+                    "columns": 21,
+                    "num_players": 16,
+                    "sight": 5,
+                },
+                "held-out-warehouse": {
+                    "map": "warehouse",
+                    "rows": 22,
+                    "columns": 31,
+                    "num_players": 32,
+                    "sight": 5,
+                    "max_steps": 512,
+                },
+            },
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),
@@ -179,6 +208,14 @@ def palestra_agents() -> list[AgentSpec]:
             needs=("array",),
         ),
         AgentSpec(
+            "pathfinder",
+            "palestra_envs.grid.pathfinders:Pathfinder",
+            "search",
+            "Plans for all its seats together: priority inheritance with backtracking.",
+            plays=("grid/PathFinding-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
             "negotiator",
             "palestra_envs.text.negotiators:Negotiator",
             "scripted",
@@ -251,5 +288,12 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_envs.text.metrics:efficiency",
             "Total gain over the most that can be caught sustainably.",
             measures=("text/Commons-v0",),
+        ),
+        MetricSpec(
+            "throughput",
+            "palestra_envs.grid.metrics:throughput",
+            "Goals reached by all seats, a step.",
+            unit="goals a step",
+            measures=("grid/PathFinding-v0",),
         ),
     ]

@@ -1,0 +1,112 @@
+"""A planner for path finding: priority inheritance with backtracking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+from palestra import Agent, Decision, InvalidOption, Turn
+
+from palestra_envs.grid.moving import EASTWARD, MOVES, SOUTHWARD, STAY
+from palestra_envs.grid.path_finding import (
+    GOAL_COLUMN,
+    GOAL_ROW,
+    OTHERS,
+    OWN_COLUMN,
+    OWN_ROW,
+    STEPS,
+    PathFinding,
+)
+
+Cell = tuple[int, int]
+
+
+class Pathfinder(Agent):
+    """Plays `grid/PathFinding-v0` for all seats that it is given, as one planner.
+
+    It knows what these seats see. In each step they choose in order of priority, which is the steps
+    since a player's last goal: the free cell nearest to the goal. Whoever stands there inherits the
+    priority and must find another cell first; if he cannot, the next nearest is tried. From Okumura
+    et al., "Priority inheritance with backtracking for iterative multi-agent path finding", IJCAI
+    2019. On a map that stays connected without any one cell, each player reaches his goal in
+    finite time; needs `following`.
+    """
+
+    def __init__(self) -> None:
+        self._waited: dict[tuple[int, int], tuple[Cell, int]] = {}
+
+    def forget(self, episode_key: int) -> None:
+        self._waited = {key: value for key, value in self._waited.items() if key[0] != episode_key}
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        chosen: dict[tuple[int, int], int] = {}
+        for key in {turn.episode_key for turn in turns}:
+            together = [turn for turn in turns if turn.episode_key == key]
+            for player, action in self._plan(key, together).items():
+                chosen[key, player] = action
+        return [Decision(chosen[turn.episode_key, turn.player]) for turn in turns]
+
+    def _plan(self, key: int, turns: Sequence[Turn]) -> dict[int, int]:
+        plan = Plan()
+        for turn in turns:
+            if not isinstance(turn.game, PathFinding):
+                raise InvalidOption(f"the pathfinder plays grid/PathFinding-v0, not {turn.env}")
+            goal = plan.add(turn.game, turn.player, turn.observation)
+            last, waited = self._waited.get((key, turn.player), (goal, -1))
+            self._waited[key, turn.player] = goal, waited + 1 if goal == last else 0
+        for player in sorted(plan.places, key=lambda p: (-self._waited[key, p][1], p)):
+            if player not in plan.chosen:
+                plan.choose(player, None)
+        return {player: plan.action(player) for player in plan.places}
+
+
+class Plan:
+    """One step of all players who are planned for."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, Cell] = {}
+        self.ways: dict[int, list[Cell]] = {}  # nearest to the goal first
+        self.strangers: set[Cell] = set()  # where others were seen
+        self.chosen: dict[int, Cell] = {}
+
+    def add(self, game: PathFinding, player: int, view: NDArray[Any]) -> Cell:
+        """Take in what a player sees; returns his goal."""
+        planes, sight = game.planes(view), game.sight
+        row, column = int(view[OWN_ROW]), int(view[OWN_COLUMN])
+        self.places[player] = row, column
+        for i, j in zip(*planes[OTHERS].nonzero(), strict=True):
+            self.strangers.add((row + int(i) - sight, column + int(j) - sight))
+        ways = []
+        for down, right in zip(SOUTHWARD, EASTWARD, strict=True):
+            steps = int(planes[STEPS, sight + down, sight + right])
+            if steps:
+                crowded = bool(planes[OTHERS, sight + down, sight + right])
+                ways.append((steps, crowded, (row + down, column + right)))
+        self.ways[player] = [cell for _, _, cell in sorted(ways)]
+        return int(view[GOAL_ROW]), int(view[GOAL_COLUMN])
+
+    def choose(self, player: int, pusher: int | None) -> bool:
+        """Give a player a cell for the next step; False if he has to stay."""
+        holders = {cell: other for other, cell in self.places.items()}
+        for cell in self.ways[player]:
+            if cell in self.chosen.values() or (cell in self.strangers and cell not in holders):
+                continue
+            if pusher is not None and cell == self.places[pusher]:
+                continue
+            self.chosen[player] = cell
+            other = holders.get(cell)
+            if other is None or other == player or other in self.chosen:
+                return True
+            if self.choose(other, player):
+                return True
+        self.chosen[player] = self.places[player]
+        return False
+
+    def action(self, player: int) -> int:
+        row, column = self.places[player]
+        r, c = self.chosen[player]
+        for action in range(len(MOVES)):
+            if (SOUTHWARD[action], EASTWARD[action]) == (r - row, c - column):
+                return action
+        return STAY

@@ -1,0 +1,185 @@
+"""What grid games in which everybody takes a step at once have in common, outside their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, only
+from palestra.game import Result
+
+from palestra_envs.grid.moving import EAST, MOVES, NORTH, STAY
+from palestra_envs.grid.sighting import counted
+
+WALL = Piece("#", shape="square", label="wall")
+Range = tuple[str, float, float | None]
+
+
+def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
+    """Raise `InvalidOption` for an option outside (name, least, most or None)."""
+    for name, low, high in ranges:
+        value = getattr(game, name)
+        if not low <= value or (high is not None and value > high):
+            accepted = f"at least {low:g}" if high is None else f"from {low:g} to {high:g}"
+            raise InvalidOption(f"{name} must be {accepted}, not {value!r}")
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise `InvalidOption` for a word that is not among the choices."""
+    if value not in choices:
+        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Walkers(ArrayGame):
+    """Players on a grid who choose at the same time.
+
+    States have `cell` (by seat, counted row by row), `blocked` and `earned`; see
+    `palestra_envs.grid.moving`. The first five actions are those of `MOVES`.
+    """
+
+    order = "simultaneous"
+    payoffs = "general"
+    num_actions = len(MOVES)
+    observation_dtype = np.int16
+
+    rows: int = 8
+    columns: int = 8
+    num_players: int = 2
+    sight: int = 2
+    max_steps: int = 64
+
+    # Endings and pay
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
+            return None
+        if state["truncated"]:
+            return replace(ended, reason=f"time was up after {self.max_steps} steps")
+        score: Result = "score"
+        return replace(ended, results=(score,) * self.num_players, reason=self.ending(state))
+
+    def ending(self, state: Any) -> str:
+        """Why an episode that was not cut off ended."""
+        return "the task was done"
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        """What each player has earned."""
+        return tuple(state["earned"].tolist())
+
+    def noop(self, state: Any, player: int) -> int:
+        return STAY
+
+    # Places
+
+    @property
+    def perfect_information(self) -> bool:  # type: ignore[override]
+        return False
+
+    def place(self, cell: int) -> tuple[int, int]:
+        """Row and column of a cell, from 0."""
+        return int(cell) // self.columns, int(cell) % self.columns
+
+    def at(self, row: int, column: int) -> int:
+        """The cell in a row and column, from 0."""
+        return row * self.columns + column
+
+    def written(self, cell: int) -> str:
+        """'row 3, column 4', from 1."""
+        row, column = self.place(cell)
+        return f"row {row + 1}, column {column + 1}"
+
+    def visible(self, state: Any, player: int) -> NDArray[np.bool_]:
+        """Which cells a player sees, by cell."""
+        row, column = self.place(state.cell[player])
+        rows = abs(np.arange(self.rows) - row) <= self.sight
+        columns = abs(np.arange(self.columns) - column) <= self.sight
+        seen: NDArray[np.bool_] = (rows[:, None] & columns[None, :]).ravel()
+        return seen
+
+    def direction(self, start: int, end: int) -> str:
+        """'2 north and 1 east', or 'here'."""
+        (row, column), (r, c) = self.place(start), self.place(end)
+        parts = [
+            f"{abs(far)} {less if far < 0 else more}"
+            for far, less, more in ((r - row, "north", "south"), (c - column, "west", "east"))
+            if far
+        ]
+        return " and ".join(parts) or "here"
+
+    # Words
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return MOVES[action]
+
+    def header(self, state: Any, player: int) -> str:
+        return (
+            f"You are {self.players[player]} in {self.written(state.cell[player])}. "
+            f"Steps played: {int(state.turn)} of {self.max_steps}."
+        )
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        """To each player what came of his action.
+
+        A step by which his view changes, or that pays him or blocks him, is a "reveal".
+        """
+        if before is None:
+            return []
+        events = []
+        for player, action in sorted(actions.items()):
+            text = self.told(before, after, player, int(action))
+            paid = float(after.earned[player] - before.earned[player])
+            if paid:
+                text += f" You are paid {paid:.4g}."
+            changed = paid or after.blocked[player]
+            changed = changed or not np.array_equal(
+                self.observe(before, player), self.observe(after, player)
+            )
+            data = {"player": player, "action": int(action)}
+            events.append(Event("reveal" if changed else "move", text, data, only(player)))
+        return events
+
+    def told(self, before: Any, after: Any, player: int, action: int) -> str:
+        """What a player reads of his own action."""
+        if NORTH <= action <= EAST:
+            if after.blocked[player]:
+                return f"You try to move {MOVES[action]} and are blocked."
+            return f"You move {MOVES[action]}."
+        return "You stay." if action == STAY else f"You {self.action_text(before, player, action)}."
+
+    def sight_text(self) -> str:
+        return f"You see {counted(self.sight, 'cell')} in every direction, diagonally too."
+
+    # Pictures
+
+    def grid(self, pieces: Mapping[int, Piece], seen: NDArray[np.bool_] | None = None) -> Grid:
+        """A grid of pieces by cell; what is not seen is shaded."""
+        size = self.rows * self.columns
+        cells = [pieces.get(cell) for cell in range(size)]
+        hidden = [] if seen is None else np.flatnonzero(~seen).tolist()
+        return Grid(
+            tuple(tuple(cells[i : i + self.columns]) for i in range(0, size, self.columns)),
+            row_labels=tuple(str(row + 1) for row in range(self.rows)),
+            column_labels=tuple(str(column + 1) for column in range(self.columns)),
+            shaded=frozenset(self.place(cell) for cell in hidden),
+        )
+
+    def seats_shown(self, state: Any, player: int | None) -> list[int]:
+        """Whom to draw for a player, lowest seats last; everybody for a spectator."""
+        seats = list(reversed(range(self.num_players)))
+        if player is None:
+            return seats
+        seen = self.visible(state, player)
+        return [seat for seat in seats if seen[state.cell[seat]]]
+
+    def disc(self, player: int) -> Piece:
+        return Piece(str(player), player, "disc", self.players[player])
+
+
+def windowed(plane: NDArray[Any], kinds: Mapping[int, str]) -> list[str]:
+    """A square plane as text, one character a cell, '.' for values without one."""
+    return ["".join(kinds.get(value, ".") for value in row) for row in plane.tolist()]
