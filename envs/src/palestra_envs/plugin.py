@@ -112,6 +112,23 @@ def palestra_environments() -> list[EnvSpec]:
             },
         ),
         EnvSpec(
+            "grid/Particles-v0",
+            "palestra_envs.grid.particles:Particles",
+            players=(1, 10),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("cooperation", "competition", "continuous", "messages", "hidden-information"),
+            paper="Lowe et al. (2017), Multi-Agent Actor-Critic for Mixed Cooperative-Competitive "
+            "Environments",
+            splits={
+                "spread": {"scenario": "spread", "num_players": 3},
+                "tag": {"scenario": "tag", "num_players": 4},
+                "adversary": {"scenario": "adversary", "num_players": 3},
+                "speaker-listener": {"scenario": "speaker-listener", "num_players": 2},
+            },
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),

@@ -1,0 +1,460 @@
+"""Particles: players as discs on a plane who push themselves about; four scenarios.
+
+In each step of 0.1 time units everybody picks a direction to push in, or none. Positions change by
+velocity, velocities lose a quarter and gain force; solid discs that touch push one another apart
+(force 100 times a softened overlap). Things start at random in the square from -1 to 1.
+
+    spread              n players (size 0.15) cover n landmarks without touching. All are paid minus
+                        the distances from each landmark to its nearest player, and each minus 1 for
+                        everybody who touches him; `local_ratio` is the weight of the second
+    tag                 predators (size 0.075, slower) hunt `num_prey` (the last seats, size 0.05)
+                        among solid landmarks. A contact pays every predator 10 and costs the prey
+                        10; prey also pays for leaving the square
+    adversary           seat 0 does not know which landmark is the goal and is paid minus his
+                        distance from it; the others share his distance minus that of their nearest
+    speaker-listener    seat 0 sees which of three landmarks is the goal, and says one of three
+                        words; seat 1 hears it a step later and moves. Both are paid minus the
+                        square of his distance from the goal
+
+The scenarios are those of Lowe, Wu, Tamar, Harb, Abbeel and Mordatch, "Multi-Agent Actor-Critic for
+Mixed Cooperative-Competitive Environments", NIPS 2017, with the numbers of MPE2 (`simple_spread`,
+`simple_tag`, `simple_adversary`, `simple_speaker_listener`). The softened overlap has no end at a
+distance there; here it is 0 below exp(-40). Numbers are rounded to 2**-30.
+
+Checked against recorded episodes of MPE2 1.1.1: positions, payments and views.
+
+The array view is MPE2's, float32, without the words of those who never speak, with zeros at the end
+for seats that see less: own velocity and position (spread, tag), goal (adversary: those who know
+it), landmarks, other players, all relative to oneself, then velocities of other prey (tag). A
+speaker sees three numbers, 0.65 for the goal and 0.15 for the others; a listener his velocity,
+the landmarks, and what he hears, 1 for the word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene, only
+from palestra.game import Seat
+from palestra.rules import all_act, randint, truncate, uniform
+
+from palestra_envs.grid.particle_rules import (
+    ADVERSARY,
+    BOUNDS,
+    SPEAKER,
+    SPREAD,
+    STILL,
+    TAG,
+    approach,
+    drift,
+    flee,
+    gap,
+    nearest_of,
+    pay,
+    rounded,
+)
+from palestra_envs.grid.walkers import check_choice, check_ranges
+
+SCENARIOS = ("spread", "tag", "adversary", "speaker-listener")
+ACTIONS = ("stay", "west", "east", "south", "north")
+WORDS = ("say red", "say green", "say blue")
+COLOURS = ("red", "green", "blue")
+MAX_SEATS, MAX_LANDMARKS = 10, 10
+TILES, SPAN = 15, 1.25  # of a picture: cells a side, and how far it reaches from the middle
+
+
+@dataclass(frozen=True)
+class Particles(ArrayGame):
+    """You are a disc on a plane, and so are the other players.
+
+    All players choose one action at the same time: "west", "east", "south" or "north" to push
+    yourself that way, or "stay". A push changes your velocity, which also falls by a quarter in
+    each step; your position changes by your velocity, a tenth of it in a step.
+    Places are written as (east, north), as seen from you where it says so, and rounded.
+    """
+
+    scenario: str = "spread"
+    num_players: int = 3
+    num_landmarks: int = 0
+    num_prey: int = 1
+    local_ratio: float = 0.5
+    max_steps: int = 25
+
+    order = "simultaneous"
+    payoffs = "general"
+    perfect_information = False
+    num_actions = len(ACTIONS)
+    reward_terms = ("distance", "contacts", "bounds")
+    observation_dtype = np.float32
+    observation_bounds = (-np.inf, np.inf)
+
+    def __post_init__(self) -> None:
+        check_choice("scenario", self.scenario, SCENARIOS)
+        least = 2 if self.scenario in ("tag", "adversary") else 1
+        check_ranges(
+            self,
+            (
+                ("num_players", least, MAX_SEATS),
+                ("num_landmarks", 0, MAX_LANDMARKS),
+                ("num_prey", 1, max(1, self.num_players - 1)),
+                ("local_ratio", 0, 1),
+                ("max_steps", 1, None),
+            ),
+        )
+        if self.scenario == "speaker-listener" and (self.num_players, self.landmarks) != (2, 3):
+            raise InvalidOption(
+                "speaker-listener has two players and three landmarks, not "
+                f"{self.num_players} and {self.landmarks}; set num_players=2"
+            )
+
+    # What follows from the options
+
+    @property
+    def kind(self) -> int:
+        return SCENARIOS.index(self.scenario)
+
+    @property
+    def landmarks(self) -> int:
+        """How many landmarks there are; num_landmarks=0 leaves it to the scenario."""
+        players = self.num_players
+        return self.num_landmarks or {SPREAD: players, TAG: 2, ADVERSARY: players - 1}.get(
+            self.kind, 3
+        )
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = {
+            "spread": ["agent"] * self.num_players,
+            "tag": ["predator"] * (self.num_players - self.num_prey) + ["prey"] * self.num_prey,
+            "adversary": ["adversary"] + ["agent"] * (self.num_players - 1),
+            "speaker-listener": ["speaker", "listener"],
+        }[self.scenario]
+        teams = {"predator": 0, "prey": 1, "adversary": 1}
+        return tuple(
+            Seat(name, role, teams.get(role, 0))
+            for name, role in zip(self.players, roles, strict=True)
+        )
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        """Of players who push themselves; what throws somebody far off could cost more."""
+        far, steps, prey = 3 + 0.5 * self.max_steps, self.max_steps, self.num_prey
+        low, high = {
+            SPREAD: (-far * self.landmarks - self.num_players, 0.0),
+            TAG: (-10.0 * (self.num_players - prey) - 20, 10.0 * self.num_players * prey),
+            ADVERSARY: (-far, far),
+            SPEAKER: (-far * far, 0.0),
+        }[self.kind]
+        return (low * steps, high * steps)
+
+    @property
+    def observation_shape(self) -> tuple[int]:
+        others = self.num_players - 1
+        prey = self.num_prey if self.kind == TAG else 0
+        head = {SPREAD: 4, TAG: 4, ADVERSARY: 2, SPEAKER: 2 + 3}[self.kind]
+        if self.kind == SPEAKER:
+            others = 0
+        return (head + 2 * (self.landmarks + others + prey),)
+
+    def constants(self) -> Mapping[str, Any]:
+        """`solid`: how many push; `sizes` of all; by seat, forces and top speeds (0: any)."""
+        size, mark = ((0.15, 0.05), (0.0, 0.2), (0.15, 0.08), (0.075, 0.04))[self.kind]
+        roles = [seat.role for seat in self.seats]
+        sizes = [{"predator": 0.075, "prey": 0.05}.get(role, size) for role in roles]
+        return {
+            **super().constants(),
+            "kind": self.kind,
+            "things": self.num_players + self.landmarks,
+            "landmarks": self.landmarks,
+            "speakers": roles.count("speaker"),
+            "solid": {SPREAD: self.num_players, TAG: self.num_players + self.landmarks}.get(
+                self.kind, 0
+            ),
+            "sizes": tuple(sizes + [mark] * self.landmarks),
+            "pulls": tuple({"predator": 3.0, "prey": 4.0}.get(role, 5.0) for role in roles),
+            "tops": tuple({"predator": 1.0, "prey": 1.3}.get(role, 0.0) for role in roles),
+        }
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """Places of players, then landmarks; velocities; the last word (0: none); the goal."""
+        seats = self.num_players
+        return [
+            ("place", np.float64, (seats + self.landmarks, 2)),
+            ("speed", np.float64, (seats, 2)),
+            ("force", np.float64, (seats, 2)),
+            ("said", np.int32),
+            ("goal", np.int32),
+            ("earned", np.float64, seats),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        for thing in range(config.things):
+            wide = 0.9 if config.kind == TAG and thing >= config.num_players else 1.0
+            for axis in range(2):
+                state.place[thing, axis] = rounded(wide * (2 * uniform(state) - 1))
+        state.goal = randint(state, config.landmarks)
+        all_act(state)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        drift(config, state, actions)
+        if config.kind == SPEAKER:
+            state.said = 1 + actions[0]
+        pay(config, state, out)
+        for player in range(config.num_players):
+            for term in range(BOUNDS + 1):
+                state.earned[player] += out.rewards[player, term]
+        if state.turn + 1 >= config.max_steps:
+            truncate(state)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        for action in range(len(ACTIONS)):
+            mask[action] = player >= config.speakers or action < len(WORDS)
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        """See the module's docstring for the layout."""
+        place, speed, at = state.place, state.speed, 0
+        if player < config.speakers:
+            for landmark in range(config.landmarks):
+                view[landmark] = 0.65 if state.goal == landmark else 0.15
+            return
+        if config.kind != ADVERSARY:
+            view[0], view[1], at = speed[player, 0], speed[player, 1], 2
+        if config.kind in (SPREAD, TAG):
+            view[2], view[3], at = place[player, 0], place[player, 1], 4
+        if config.kind == ADVERSARY and player > 0:
+            goal = config.num_players + state.goal
+            view[0], view[1] = place[goal, 0] - place[player, 0], place[goal, 1] - place[player, 1]
+            at = 2
+        for turn in range(config.things):
+            thing = (turn + config.num_players) % config.things  # landmarks first
+            seen = thing >= config.num_players or config.kind != SPEAKER
+            if thing != player and seen:
+                view[at] = place[thing, 0] - place[player, 0]
+                view[at + 1] = place[thing, 1] - place[player, 1]
+                at += 2
+        if config.kind == TAG:
+            for prey in range(config.num_players - config.num_prey, config.num_players):
+                if prey != player:
+                    view[at], view[at + 1] = speed[prey, 0], speed[prey, 1]
+                    at += 2
+        if config.kind == SPEAKER and state.said > 0:
+            view[at + state.said - 1] = 1
+
+    @staticmethod
+    def script(config: Any, state: Any, player: int) -> int:
+        """To a landmark of one's own; to the prey, or away; to the goal, or to all landmarks."""
+        players = config.num_players
+        if config.kind == SPREAD:
+            return approach(config, state, player, players + player % config.landmarks)
+        if config.kind == TAG:
+            predators = players - config.num_prey
+            if player >= predators:
+                return flee(config, state, player)
+            prey = nearest_of(config, state, player, predators, players)
+            return approach(config, state, player, prey)
+        if config.kind == SPEAKER:
+            if player == 0:
+                word: int = state.goal
+                return word
+            return approach(config, state, 1, players + state.said - 1) if state.said else STILL
+        if player > 0:
+            chosen = (state.goal + player - 1) % config.landmarks
+            return approach(config, state, player, players + chosen)
+        best, near = players, 1e9
+        for landmark in range(players, config.things):
+            for other in range(1, players):
+                if gap(state, other, landmark) < near:
+                    best, near = landmark, gap(state, other, landmark)
+        return approach(config, state, 0, best)
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        return ended and replace(ended, reason=f"time was up after {self.max_steps} steps")
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        """What each player has earned."""
+        return tuple(state["earned"].tolist())
+
+    def noop(self, state: Any, player: int) -> int | None:
+        return None if self.seats[player].role == "speaker" else STILL
+
+    # States
+
+    def arrange(self, places: Any, *, goal: int = 0) -> Any:
+        """A state at rest with players, then landmarks, at these (east, north)."""
+        state = self.clone(self.initial_state(0))
+        for thing, place in enumerate(places):
+            state.place[thing] = [rounded(float(number)) for number in place]
+        state.speed[:], state.goal = 0, goal
+        return state
+
+    def knows_goal(self, player: int) -> bool:
+        role = self.seats[player].role
+        return role == "speaker" or (self.kind == ADVERSARY and role == "agent")
+
+    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+        """Draw anew the goal, for who does not know it, and velocities that the player cannot see.
+
+        For a speaker also where everything is.
+        """
+        imagined = self.clone(state)
+
+        def draw() -> float:
+            return rounded(2 * rng.random() - 1)
+
+        if not self.knows_goal(player):
+            imagined.goal = rng.below(self.landmarks)
+        for other in range(self.num_players):
+            seen = self.kind == TAG and self.seats[other].role == "prey"
+            if other != player and not seen and self.seats[other].role != "speaker":
+                imagined.speed[other] = draw(), draw()
+        if self.seats[player].role == "speaker":
+            for thing in range(len(imagined.place)):
+                imagined.place[thing] = draw(), draw()
+        return imagined
+
+    # Words
+
+    def rules(self, player: int) -> str:
+        role = self.seats[player].role
+        purpose = {
+            "agent": "Cover all landmarks: everybody is paid minus the distances from each "
+            "landmark to the player nearest to it, and minus 1 for every player who touches him."
+            if self.kind == SPREAD
+            else "You are paid how far the adversary is from the goal landmark, minus how far the "
+            "nearest agent is from it. The adversary does not know which landmark is the goal.",
+            "predator": "You are a predator. Whenever a predator touches prey, all predators are "
+            "paid 10. The prey is faster. Landmarks cannot be crossed.",
+            "prey": "You are prey. You pay 10 for every predator who touches you, and for being "
+            "more than 0.9 from the middle, east-west or north-south. Landmarks cannot be crossed.",
+            "adversary": "You are the adversary. One landmark is the goal, and you are not told "
+            "which; the agents are. You are paid minus your distance from it.",
+            "speaker": "You are the speaker and cannot move. One landmark, which you see by its "
+            "colour, is the goal of the listener, who hears you a step later. You are both paid "
+            "minus the square of his distance from it.",
+            "listener": "You are the listener. One of three landmarks is your goal; the speaker, "
+            "whom you hear a step later, knows which. You are both paid minus the square of your "
+            "distance from it.",
+        }[role]
+        told = super().rules(player)
+        if role == "speaker":
+            told = 'You and a listener play together. Your actions are "say red", "say green" and '
+            told += '"say blue"; all players choose at the same time.'
+        if self.kind == SPREAD:
+            purpose += (
+                f" The second counts {self.local_ratio:g}, the first {1 - self.local_ratio:g}."
+            )
+        return f"{told}\n{purpose}\nTime is up after {self.max_steps} steps."
+
+    def describe(self, state: Any, player: int) -> str:
+        """What the array view holds, rounded, and how much time has gone by."""
+        view, role = self.observe(state, player).astype(float), self.seats[player].role
+        lines = [
+            f"You are {self.players[player]}, {role}. Steps played: {int(state.turn)} of "
+            f"{self.max_steps}."
+        ]
+        if role == "speaker":
+            return "\n".join([*lines, f"The goal is {COLOURS[int(view[:3].argmax())]}."])
+        pairs = iter([f"({east:.3f}, {north:.3f})" for east, north in _pairs(view)])
+        if self.kind != ADVERSARY:
+            lines.append(f"Your velocity is {next(pairs)}.")
+        if self.kind in (SPREAD, TAG):
+            lines.append(f"You are at {next(pairs)}.")
+        lines.append("From you:")
+        if self.kind == ADVERSARY and player > 0:
+            lines.append(f"- the goal {next(pairs)}")
+        lines += [f"- {self.mark(number)} {next(pairs)}" for number in range(self.landmarks)]
+        others = [seat for seat in range(self.num_players) if seat != player]
+        if self.kind == SPEAKER:
+            heard = view[2 + 2 * self.landmarks :]
+            lines.append(
+                f"You heard: {COLOURS[int(heard.argmax())] if heard.any() else 'nothing'}."
+            )
+            return "\n".join(lines)
+        lines += [f"- {self.players[o]}, {self.seats[o].role} {next(pairs)}" for o in others]
+        if self.kind == TAG:
+            prey = [o for o in others if self.seats[o].role == "prey"]
+            lines += [f"The velocity of {self.players[o]} is {next(pairs)}." for o in prey]
+        return "\n".join(lines)
+
+    def mark(self, number: int) -> str:
+        """What a landmark is called."""
+        if self.kind == SPEAKER:
+            return f"the {COLOURS[number]} landmark"
+        return f"landmark {number + 1}"
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return (WORDS if self.seats[player].role == "speaker" else ACTIONS)[action]
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        """To each player what he did and was paid; always a "reveal", for all keeps moving."""
+        if before is None:
+            return []
+        events = []
+        for player, action in sorted(actions.items()):
+            paid = float(after.earned[player] - before.earned[player])
+            did = self.action_text(before, player, int(action))
+            if self.seats[player].role != "speaker" and action != STILL:
+                did = f"push {did}"
+            data = {"player": player, "action": int(action)}
+            text = f"You {did}. You are paid {paid:.4g}."
+            events.append(Event("reveal", text, data, only(player)))
+        return events
+
+    # Pictures
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        """The plane in squares; who is off it stands at its edge. A speaker sees none of it."""
+        cells: list[list[Piece | None]] = [[None] * TILES for _ in range(TILES)]
+        shows_goal = self.kind in (ADVERSARY, SPEAKER) and (
+            player is None or self.knows_goal(player)
+        )
+        blind = player is not None and self.seats[player].role == "speaker"
+        if not blind:
+            for thing in reversed(range(len(state.place))):
+                east, north = state.place[thing].tolist()
+                row, column = (
+                    min(TILES - 1, max(0, tile)) for tile in (_tile(-north), _tile(east))
+                )
+                number = thing - self.num_players
+                if number < 0:
+                    if player is not None and self.kind == SPEAKER and thing == 0:
+                        continue
+                    label = f"{self.players[thing]}, {self.seats[thing].role}"
+                    cells[row][column] = Piece(str(thing), thing, "disc", label)
+                elif shows_goal and number == int(state.goal):
+                    cells[row][column] = Piece("G", 2, "mark", f"{self.mark(number)}, the goal")
+                else:
+                    cells[row][column] = Piece("x", shape="mark", label=self.mark(number))
+        lines = []
+        if blind or (player is None and self.kind == SPEAKER):
+            lines.append(f"The goal is {COLOURS[int(state.goal)]}.")
+        if self.kind == SPEAKER and state.said and not blind:
+            lines.append(f"Heard: {COLOURS[int(state.said) - 1]}.")
+        most = max(
+            1.0, float(abs(state.earned).max() if player is None else abs(state.earned[player]))
+        )
+        seats = range(self.num_players) if player is None else (player,)
+        bars = [Bar(self.players[p], float(state.earned[p]), most, p) for p in seats]
+        caption = f"{self.scenario}, step {int(state.turn)} of {self.max_steps}"
+        grid = None if blind else Grid(tuple(map(tuple, cells)))
+        return Scene(caption, grid=grid, bars=tuple(bars), lines=tuple(lines))
+
+
+def _pairs(view: Any) -> list[tuple[float, float]]:
+    numbers = view.tolist()
+    return list(zip(numbers[::2], numbers[1::2], strict=False))
+
+
+def _tile(where: float) -> int:
+    return int((where + SPAN) / (2 * SPAN) * TILES)
