@@ -129,6 +129,24 @@ def palestra_environments() -> list[EnvSpec]:
             },
         ),
         EnvSpec(
+            "grid/XLand-v0",
+            "palestra_envs.grid.xland:XLand",
+            players=(1, 4),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("cooperation", "competition", "partial-view", "generated-goals"),
+            paper="Open Ended Learning Team et al. (2021), Open-Ended Learning Leads to Generally "
+            "Capable Agents",
+            splits={
+                "shared": {"relation": "shared"},
+                "rival": {"relation": "rival"},
+                "held-out-tag": {"game": "tag", "num_players": 3},
+                "held-out-hide-and-seek": {"game": "hide-and-seek", "num_players": 4},
+                "held-out-capture-the-flag": {"game": "capture-the-flag", "num_players": 4},
+            },
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),

@@ -1,0 +1,165 @@
+"""What holds in a world of `XLand`: relations between things, and goals made of them.
+
+Plain functions over its state record; they compile, see `palestra.array_game`. Things are numbered
+together: players first, then objects. A goal is an "or" of options, each an "and" of terms
+(relation, thing, thing or floor, denied); relation 0 stands for no term.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.rules import randint
+
+from palestra_envs.grid.moving import random_floor, sees
+
+NONE, NEAR, HOLD, SEE, ON = range(5)  # relations
+OPTIONS, TERMS, PARTS = 3, 3, 4  # of a goal; parts of a term
+FLOORS = 3
+INDEPENDENT, SHARED, RIVAL = range(3)  # how players' goals are related
+FREE = -1  # held by nobody
+TRIES = 20
+
+
+def cell_of(config: Any, state: Any, thing: int) -> int:
+    """Where a player or an object is; what is held is where its holder stands."""
+    if thing < config.num_players:
+        cell: int = state.cell[thing]
+        return cell
+    held_by = state.held_by[thing - config.num_players]
+    lies: int = state.lies[thing - config.num_players] if held_by == FREE else state.cell[held_by]
+    return lies
+
+
+def held(config: Any, state: Any, player: int) -> int:
+    """The object a player holds; -1 if none."""
+    found = -1
+    for item in range(config.num_objects):
+        if state.held_by[item] == player:
+            found = item
+    return found
+
+
+def clear_line(config: Any, state: Any, one: int, other: int) -> bool:
+    """Whether no wall is on the straight line between two cells, which are left out themselves.
+
+    The line goes by the cells nearest to it, from the lower cell on, so that it is the same both
+    ways.
+    """
+    start, end, columns = min(one, other), max(one, other), config.columns
+    row, column = start // columns, start % columns
+    down, right = end // columns - row, end % columns - column
+    length = max(abs(down), abs(right))
+    for step in range(1, length):
+        r = row + (2 * down * step + length) // (2 * length)
+        c = column + (2 * right * step + length) // (2 * length)
+        if state.walls[r * columns + c] == 1:
+            return False
+    return True
+
+
+def in_view(config: Any, state: Any, player: int, cell: int) -> bool:
+    """Whether a player sees what is on a cell."""
+    near = sees(config, state, player, cell)
+    seen: bool = near and clear_line(config, state, state.cell[player], cell)
+    return seen
+
+
+def relates(config: Any, state: Any, kind: int, one: int, other: int) -> bool:
+    """Whether two things are so related."""
+    if kind == HOLD:
+        has: bool = state.held_by[other - config.num_players] == one
+        return has
+    here = cell_of(config, state, one)
+    if kind == ON:
+        on: bool = state.floor[here] == other
+        return on
+    there, columns = cell_of(config, state, other), config.columns
+    if kind == SEE:
+        return in_view(config, state, one, there)
+    apart = abs(here // columns - there // columns) + abs(here % columns - there % columns)
+    near: bool = apart <= 1
+    return near
+
+
+def goal_holds(config: Any, state: Any, player: int) -> bool:
+    """Whether a player's goal is true now."""
+    goals, met = state.goals, False
+    for option in range(OPTIONS):
+        if goals[player, option, 0, 0] != NONE:
+            true = True
+            for term in range(TERMS):
+                kind, denied = goals[player, option, term, 0], goals[player, option, term, 3] == 1
+                one, other = goals[player, option, term, 1], goals[player, option, term, 2]
+                if kind != NONE and relates(config, state, kind, one, other) == denied:
+                    true = False
+            met = met or true
+    opposite: bool = state.opposite[player] == 1
+    return met != opposite
+
+
+def draw_goal(config: Any, state: Any, player: int) -> None:
+    """Draw a goal that does not hold yet, if tries find one."""
+    goals, tries = state.goals, 0
+    while tries < TRIES:
+        goals[player] = 0
+        for option in range(1 + randint(state, config.max_options)):
+            for term in range(1 + randint(state, config.max_terms)):
+                draw_term(config, state, player, option, term)
+        tries = tries + 1 if goal_holds(config, state, player) else TRIES
+
+
+def draw_term(config: Any, state: Any, player: int, option: int, term: int) -> None:
+    """Draw a relation, of the player himself in half of all cases; one in four is denied."""
+    goals, things = state.goals, config.num_players + config.num_objects
+    kind = 1 + randint(state, 4)
+    who = player if randint(state, 2) == 0 else randint(state, config.num_players)
+    one, other = who, config.num_players + randint(state, config.num_objects)
+    if kind == ON:
+        one = who if randint(state, 2) == 0 else other
+        other = randint(state, FLOORS)
+    elif kind != HOLD:
+        if kind == NEAR and randint(state, 2) == 0:
+            one = other
+        other = (one + 1 + randint(state, things - 1)) % things
+    goals[player, option, term, 0], goals[player, option, term, 1] = kind, one
+    goals[player, option, term, 2] = other
+    goals[player, option, term, 3] = randint(state, 4) == 0
+
+
+def lay_world(config: Any, state: Any) -> None:
+    """Pillars on every second cell of every second row, and floor in squares of three colours."""
+    columns, cells = config.columns, config.rows * config.columns
+    for cell in range(cells):
+        row, column = cell // columns, cell % columns
+        if row % 2 == 1 and column % 2 == 1:
+            state.walls[cell] = randint(state, 1000) < 1000 * config.density
+        if config.homes:
+            state.floor[cell] = 0 if column < columns // 3 else 1
+            if column >= columns // 3 and column < columns - columns // 3:
+                state.floor[cell] = 2
+        elif row % 3 == 0 and column % 3 == 0:
+            state.floor[cell] = randint(state, FLOORS)
+        else:
+            state.floor[cell] = state.floor[(row - row % 3) * columns + column - column % 3]
+    for item in range(config.num_objects):
+        state.held_by[item] = FREE
+        state.lies[item] = random_floor(config, state)
+        if config.homes:
+            while state.floor[state.lies[item]] != item % 2:
+                state.lies[item] = random_floor(config, state)
+
+
+def handle(config: Any, state: Any, player: int, grabs: bool) -> None:
+    """Pick up the first object on a player's cell, or put down what he holds."""
+    item = held(config, state, player)
+    if not grabs and item >= 0:
+        state.held_by[item] = FREE
+        state.lies[item] = state.cell[player]
+    elif grabs and item < 0:
+        for found in range(config.num_objects):
+            free = state.held_by[found] == FREE and state.lies[found] == state.cell[player]
+            if free:
+                state.held_by[found] = player
+                state.lies[found] = 0
+                return
