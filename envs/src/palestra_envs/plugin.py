@@ -162,6 +162,22 @@ def palestra_environments() -> list[EnvSpec]:
             },
         ),
         EnvSpec(
+            "grid/Fetch-v0",
+            "palestra_envs.grid.fetch:Fetch",
+            players=(1, 4),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("hidden-information", "costs", "known-optimum"),
+            paper="ESearch-R1 (2025), Learning Cost-Aware MLLM Agents for Interactive Embodied "
+            "Search via Reinforcement Learning",
+            splits={
+                "small": {"num_spots": 4, "distractors": 1},
+                "hard": {"num_spots": 8, "distractors": 4, "rows": 12, "columns": 12},
+                "held-out-stale": {"stale": 0.6, "num_spots": 7, "distractors": 3},
+            },
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),
@@ -279,6 +295,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Adds up what one advisor a fruit values a move at; a large gamma makes it stall.",
             plays=("grid/Fruit-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "fetch-oracle",
+            "palestra_envs.grid.fetchers:FetchOracle",
+            "solver",
+            "The best plan for one robot and up to four spots, by search over what can be known.",
+            plays=("grid/Fetch-v0",),
             needs=("array",),
         ),
         AgentSpec(

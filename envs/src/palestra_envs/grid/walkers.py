@@ -135,7 +135,7 @@ class Walkers(ArrayGame):
             paid = float(after.earned[player] - before.earned[player])
             if paid:
                 text += f" You are paid {paid:.4g}."
-            changed = paid or after.blocked[player]
+            changed = paid or self.hindered(after, player)
             changed = changed or not np.array_equal(
                 self.observe(before, player), self.observe(after, player)
             )
@@ -143,10 +143,14 @@ class Walkers(ArrayGame):
             events.append(Event("reveal" if changed else "move", text, data, only(player)))
         return events
 
+    def hindered(self, after: Any, player: int) -> bool:
+        """Whether somebody came in the way of a player in the last step."""
+        return bool(after.blocked[player])
+
     def told(self, before: Any, after: Any, player: int, action: int) -> str:
         """What a player reads of his own action."""
         if NORTH <= action <= EAST:
-            if after.blocked[player]:
+            if self.hindered(after, player):
                 return f"You try to move {MOVES[action]} and are blocked."
             return f"You move {MOVES[action]}."
         return "You stay." if action == STAY else f"You {self.action_text(before, player, action)}."
