@@ -178,6 +178,22 @@ def palestra_environments() -> list[EnvSpec]:
             },
         ),
         EnvSpec(
+            "grid/Delivery-v0",
+            "palestra_envs.grid.delivery:Delivery",
+            players=(1, 8),
+            moves="simultaneous",
+            payoffs="general",
+            family="grid",
+            tags=("economics", "costs", "safety", "partial-view", "chance"),
+            paper="CostNav (2025), A Navigation Benchmark for Real-World Economic-Cost Evaluation "
+            "of Physical AI Agents",
+            splits={
+                "empty": {"pedestrians": 0, "litter": 0.0},
+                "downtown": {"rows": 17, "columns": 17, "num_players": 6, "pedestrians": 24},
+                "held-out-crowd": {"rows": 13, "columns": 13, "pedestrians": 30, "litter": 0.5},
+            },
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),
@@ -306,6 +322,14 @@ def palestra_agents() -> list[AgentSpec]:
             needs=("array",),
         ),
         AgentSpec(
+            "courier",
+            "palestra_envs.grid.couriers:Courier",
+            "scripted",
+            "Drives shortest ways, fast=true two cells a step, whoever might come in between.",
+            plays=("grid/Delivery-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
             "negotiator",
             "palestra_envs.text.negotiators:Negotiator",
             "scripted",
@@ -385,5 +409,19 @@ def palestra_metrics() -> list[MetricSpec]:
             "Goals reached by all seats, a step.",
             unit="goals a step",
             measures=("grid/PathFinding-v0",),
+        ),
+        MetricSpec(
+            "margin",
+            "palestra_envs.grid.metrics:margin",
+            "Profit an order.",
+            unit="dollars an order",
+            measures=("grid/Delivery-v0",),
+        ),
+        MetricSpec(
+            "break-even",
+            "palestra_envs.grid.metrics:break_even",
+            "Orders of this margin that pay for a robot.",
+            unit="orders",
+            measures=("grid/Delivery-v0",),
         ),
     ]

@@ -107,7 +107,7 @@ def measure(config: Any, state: Any, layer: int, source: int) -> int:
 def random_floor(config: Any, state: Any) -> int:
     """A random cell without a wall; there must be one."""
     cell = randint(state, config.rows * config.columns)
-    while state.walls[cell] == 1:
+    while state.walls[cell] != 0:
         cell = randint(state, config.rows * config.columns)
     return cell
 

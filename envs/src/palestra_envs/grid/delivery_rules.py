@@ -1,0 +1,154 @@
+"""How delivery robots drive, bump and are charged: `Delivery`'s rules in parts.
+
+Plain functions over its state record; they compile, see `palestra.array_game`. `walls` holds
+BUILDING and BIN, `walker` the cells of pedestrians.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.rules import randint
+
+from palestra_envs.grid.moving import (
+    EAST,
+    NOWHERE,
+    STAY,
+    holder,
+    measure,
+    neighbour,
+    random_floor,
+    resolve,
+)
+
+FLOOR, BUILDING, BIN = range(3)
+REVENUE, ELECTRICITY, REPAIR, REFUND, INJURY, PROPERTY = range(6)  # reward terms
+SLOW, FAST = 1, 2  # cells a step
+DRAWS = 20
+
+
+def walker_on(config: Any, state: Any, cell: int) -> bool:
+    """Whether a pedestrian stands on a cell."""
+    for walker in range(config.pedestrians):
+        if state.walker[walker] == cell:
+            return True
+    return False
+
+
+def stroll(config: Any, state: Any) -> None:
+    """Let every pedestrian stay or take a random step to a cell that is free."""
+    for walker in range(config.pedestrians):
+        there = neighbour(config, state.walker[walker], randint(state, EAST + 1))
+        if there != NOWHERE and state.walls[there] == FLOOR:
+            free = holder(config, state, there) < 0 and not walker_on(config, state, there)
+            if free:
+                state.walker[walker] = there
+
+
+def drive(config: Any, state: Any, actions: Any, out: Any) -> None:
+    """Move all robots a cell, then those at speed another; a contact stops a robot."""
+    for stage in range(SLOW, FAST + 1):
+        for player in range(config.num_players):
+            state.target[player] = state.cell[player]
+            way, speed = heading(actions[player]), pace(actions[player])
+            if way != STAY and speed >= stage and state.halted[player] == 0:
+                there = neighbour(config, state.cell[player], way)
+                if there == NOWHERE or state.walls[there] == BUILDING:
+                    state.halted[player] = 1
+                elif state.walls[there] == BIN:
+                    bump(config, state, player, speed, out, PROPERTY)
+                elif walker_on(config, state, there):
+                    bump(config, state, player, speed, out, INJURY)
+                else:
+                    state.target[player] = there
+        resolve(config, state, True)
+        for player in range(config.num_players):
+            if state.blocked[player] == 1:
+                state.halted[player] = 1
+    for player in range(config.num_players):
+        state.blocked[player] = state.halted[player]
+        state.halted[player] = 0
+
+
+def heading(action: int) -> int:
+    """The way of an action, slow or fast."""
+    return action - EAST if action > EAST else action
+
+
+def pace(action: int) -> int:
+    return FAST if action > EAST else SLOW
+
+
+def bump(config: Any, state: Any, player: int, speed: int, out: Any, term: int) -> None:
+    """Stop a robot, shake its cargo, and charge it for what it has hit."""
+    state.halted[player] = 1
+    state.contacts[player] += 1
+    state.damage[player] += speed
+    if term == INJURY:
+        price = config.injury_slow if speed == SLOW else config.injury_fast
+    else:
+        price = config.property_slow if speed == SLOW else config.property_fast
+    out.rewards[player, term] -= price
+
+
+def close_order(config: Any, state: Any, player: int, out: Any) -> None:
+    """End a run that is delivered, spoiled or late, book it, and give the robot another order."""
+    rewards, delivered = out.rewards, state.cell[player] == state.goal[player]
+    if state.damage[player] >= config.fragility:
+        rewards[player, REFUND] -= config.spoiled_refund
+        state.runs[player, 1] += 1
+    elif delivered:
+        rewards[player, REVENUE] += config.fare
+        state.runs[player, 0] += 1
+    elif state.turn + 1 >= state.due[player]:
+        rewards[player, REFUND] -= config.fare
+        state.runs[player, 2] += 1
+    else:
+        return
+    rewards[player, REPAIR] -= config.repair * (1 + state.contacts[player])
+    new_order(config, state, player, state.turn + 1)
+
+
+def new_order(config: Any, state: Any, player: int, now: int) -> None:
+    """Draw an address and how long the robot may take."""
+    goal = random_floor(config, state)
+    while goal == state.cell[player]:
+        goal = random_floor(config, state)
+    state.goal[player] = goal
+    measure(config, state, player, goal)
+    steps = state.far[player, state.cell[player]]
+    state.due[player] = now + int(config.slack * steps) + 2
+    state.damage[player], state.contacts[player] = 0, 0
+
+
+def build(config: Any, state: Any) -> None:
+    """Blocks of two by two cells, some of them plazas, with two lanes between; bins in one lane."""
+    columns = config.columns
+    for cell in range(config.rows * columns):
+        row, column = cell // columns, cell % columns
+        if row % 4 in (1, 2) and column % 4 in (1, 2):
+            first = (row - (row % 4 - 1)) * columns + column - (column % 4 - 1)
+            if cell == first:
+                state.walls[cell] = (
+                    BUILDING if randint(state, 100) < 100 * config.density else FLOOR
+                )
+            else:
+                state.walls[cell] = state.walls[first]
+        elif row % 4 == 3 and column % 4 in (1, 2) and row + 1 < config.rows:
+            state.walls[cell] = BIN if randint(state, 100) < 100 * config.litter else FLOOR
+        else:
+            state.walls[cell] = FLOOR
+
+
+def place_walkers(config: Any, state: Any) -> None:
+    """Put pedestrians on random free cells, as far as tries find some; else where they may."""
+    for walker in range(config.pedestrians):
+        state.walker[walker] = NOWHERE
+    for walker in range(config.pedestrians):
+        cell, tries = random_floor(config, state), 0
+        while tries < DRAWS and (
+            holder(config, state, cell) >= 0 or walker_on(config, state, cell)
+        ):
+            cell = random_floor(config, state)
+            tries += 1
+        state.walker[walker] = cell
