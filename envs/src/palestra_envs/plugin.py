@@ -194,6 +194,21 @@ def palestra_environments() -> list[EnvSpec]:
             },
         ),
         EnvSpec(
+            "grid/SignalForaging-v0",
+            "palestra_envs.grid.signal_foraging:SignalForaging",
+            players=(2, 4),
+            moves="simultaneous",
+            payoffs="common",
+            family="grid",
+            tags=("cooperation", "messages", "emergent-language", "partial-view"),
+            paper="From Grunts to Grammar: Emergent Language from Cooperative Foraging (2025)",
+            splits={
+                "score": {"game": "score"},
+                "order": {"game": "order", "max_steps": 40},
+                "held-out-spelling": {"rows": 9, "columns": 9, "vocabulary": 3, "max_steps": 40},
+            },
+        ),
+        EnvSpec(
             "text/Negotiation-v0",
             "palestra_envs.text.negotiation:Negotiation",
             players=(2, 2),
@@ -327,6 +342,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Drives shortest ways, fast=true two cells a step, whoever might come in between.",
             plays=("grid/Delivery-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "speller",
+            "palestra_envs.grid.spellers:Speller",
+            "scripted",
+            "Spells the food it knows, token by token, and walks to where it pays most.",
+            plays=("grid/SignalForaging-v0",),
             needs=("array",),
         ),
         AgentSpec(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, only
 from palestra.game import Result
+from palestra.specs import Payoffs
 
 from palestra_envs.grid.moving import EAST, MOVES, NORTH, STAY
 from palestra_envs.grid.sighting import counted
@@ -42,7 +43,7 @@ class Walkers(ArrayGame):
     """
 
     order = "simultaneous"
-    payoffs = "general"
+    payoffs: ClassVar[Payoffs] = "general"
     num_actions = len(MOVES)
     observation_dtype = np.int16
 

@@ -1,0 +1,354 @@
+"""Signal foraging: players who each know a part find food together, with nothing but tokens.
+
+Food lies on a grid. Each player sees the three by three cells around him and knows some of the food
+from the start (food i is known to player i modulo their number). In every step each takes a step or
+stays, and says one of `vocabulary` tokens, which mean nothing by themselves and which the others
+hear a step later. Players do not block one another. Food on which all stand is taken:
+
+    score     values are drawn without repeats from 1 to `values`; taking the food of the highest
+              value pays all 1, other food nothing, and ends the episode
+    order     food came in an order that only those who know it remember; it has to be taken in that
+              order. Taking all pays all 1; wrong food ends the episode
+
+From "From Grunts to Grammar: Emergent Language from Cooperative Foraging", 2025 (ScoreG and
+TemporalG). `palestra_envs.grid.language` has the paper's measures of compositionality and
+interchangeability. A protocol that spells place and value, the agent `speller`, needs exactly as
+many steps as its message and then the longest way: checked against that sum.
+
+The array view is an int16 vector: the player's own row and column; for each food row, column and
+value (or its place in the order), -1 -1 0 for what is neither known nor near, value 0 for food near
+whose order is not known; row and column of other players by seat, -1 -1 for those out of sight; and
+what each other player said last, one more than the token's number, 0 before the first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from palestra import Event, InvalidOption, Piece, Rng, Scene, only
+from palestra.rules import all_act, finish, randint, truncate
+
+from palestra_envs.grid.moving import MOVES, NOWHERE, neighbour, sees
+from palestra_envs.grid.walkers import Walkers, check_choice, check_ranges
+
+TOKENS = "ABCDEFGHIJ"
+GAMES = ("score", "order")
+MAX_SEATS, MAX_FOODS, MAX_SIDE, MAX_VALUES = 4, 6, 20, 20
+
+
+@dataclass(frozen=True)
+class SignalForaging(Walkers):
+    """You and the other players look for food on a grid, and have only tokens to speak with.
+
+    All players choose one action at the same time: a step ("north", "south", "west", "east") or
+    "stay", and a token to say, as in "north B". Others hear your token in the next step, wherever
+    they are. Tokens have no meaning but the one you give them. Players do not block one another.
+    Food is taken when all players stand on it. Each player knows some of the food from the start,
+    and no two know the same; other food is seen only from a cell beside it, diagonally too.
+    """
+
+    rows: int = 5
+    columns: int = 5
+    num_players: int = 2
+    sight: int = 1
+    max_steps: int = 24
+    game: str = "score"
+    num_foods: int = 2
+    vocabulary: int = 5
+    values: int = 5
+
+    payoffs = "common"
+    reward_terms = ("success",)
+
+    def __post_init__(self) -> None:
+        check_choice("game", self.game, GAMES)
+        check_ranges(
+            self,
+            (
+                ("rows", 2, MAX_SIDE),
+                ("columns", 2, MAX_SIDE),
+                ("num_players", 2, MAX_SEATS),
+                ("num_foods", 1, MAX_FOODS),
+                ("sight", 0, MAX_SIDE),
+                ("vocabulary", 1, len(TOKENS)),
+                ("values", self.num_foods, MAX_VALUES),
+                ("max_steps", 1, None),
+            ),
+        )
+        if self.rows * self.columns < self.num_foods:
+            raise InvalidOption(
+                f"{self.rows} rows and {self.columns} columns have no room for {self.num_foods} "
+                "foods; make the grid larger"
+            )
+
+    # What follows from the options
+
+    @property
+    def num_actions(self) -> int:  # type: ignore[override]
+        return len(MOVES) * self.vocabulary
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    @property
+    def observation_shape(self) -> tuple[int]:
+        return (2 + 3 * self.num_foods + 3 * (self.num_players - 1),)
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return (-1.0, float(max(self.rows, self.columns, self.values, self.vocabulary)))
+
+    def constants(self) -> Mapping[str, Any]:
+        return {**super().constants(), "ordered": self.game == "order"}
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """Players and what they said last; food, NOWHERE once taken, and values or places."""
+        seats, foods = self.num_players, self.num_foods
+        return [
+            ("cell", np.int32, seats),
+            ("said", np.int32, seats),
+            ("earned", np.float64, seats),
+            ("food", np.int32, foods),
+            ("worth", np.int32, foods),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def setup(config: Any, state: Any) -> None:
+        cells = config.rows * config.columns
+        highest = config.num_foods if config.ordered else config.values
+        for food in range(config.num_foods):
+            state.food[food] = NOWHERE
+        for food in range(config.num_foods):
+            cell, worth = randint(state, cells), 1 + randint(state, highest)
+            while food_on(config, state, cell) != NOWHERE:
+                cell = randint(state, cells)
+            while is_used(state, food, worth):
+                worth = 1 + randint(state, highest)
+            state.food[food], state.worth[food] = cell, worth
+        for player in range(config.num_players):
+            state.cell[player] = randint(state, cells)
+        all_act(state)
+
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        together = True
+        for player in range(config.num_players):
+            there = neighbour(config, state.cell[player], actions[player] % len(MOVES))
+            if there != NOWHERE:
+                state.cell[player] = there
+            state.said[player] = 1 + actions[player] // len(MOVES)
+            together = together and state.cell[player] == state.cell[0]
+        food = food_on(config, state, state.cell[0])
+        if together and food != NOWHERE:
+            right, left = is_next(config, state, food), 0
+            state.food[food] = NOWHERE
+            for other in range(config.num_foods):
+                left += state.food[other] != NOWHERE
+            won = right and (left == 0 or not config.ordered)
+            for player in range(config.num_players):
+                out.rewards[player, 0] = 1.0 if won else 0.0
+                state.earned[player] += out.rewards[player, 0]
+            if won or not right:
+                finish(state)
+        if state.over == 0 and state.turn + 1 >= config.max_steps:
+            truncate(state)
+
+    @staticmethod
+    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+        for action in range(config.num_actions):
+            mask[action] = neighbour(config, state.cell[player], action % len(MOVES)) != NOWHERE
+
+    @staticmethod
+    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+        """See the module's docstring for the layout."""
+        columns, at = config.columns, 2
+        view[0], view[1] = state.cell[player] // columns, state.cell[player] % columns
+        for food in range(config.num_foods):
+            cell, known = state.food[food], food % config.num_players == player
+            view[at], view[at + 1] = -1, -1
+            if cell != NOWHERE:
+                near = sees(config, state, player, cell)
+                if known or near:
+                    view[at], view[at + 1] = cell // columns, cell % columns
+                if known or (near and not config.ordered):
+                    view[at + 2] = state.worth[food]
+            at += 3
+        for other in range(config.num_players):
+            if other != player:
+                cell = state.cell[other]
+                near = sees(config, state, player, cell)
+                view[at] = cell // columns if near else -1
+                view[at + 1] = cell % columns if near else -1
+                view[at + 2] = state.said[other]
+                at += 3
+
+    def hindered(self, after: Any, player: int) -> bool:
+        return False
+
+    def ending(self, state: Any) -> str:
+        if state["earned"][0]:
+            return "the food was found" if self.game == "score" else "all food was taken in order"
+        return "other food was worth more" if self.game == "score" else "other food came before"
+
+    # States
+
+    def knows(self, player: int, food: int) -> bool:
+        """Whether a player knows a food from the start."""
+        return food % self.num_players == player
+
+    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+        """Put food and players that the player neither knows nor sees elsewhere, of other worth."""
+        imagined, seen = self.clone(state), self.visible(state, player)
+        hidden = np.flatnonzero(~seen).tolist()
+        known = [food for food in range(self.num_foods) if self.knows(player, food)]
+        near = [f for f, cell in enumerate(state.food.tolist()) if cell != NOWHERE and seen[cell]]
+        gone = [f for f, cell in enumerate(state.food.tolist()) if cell == NOWHERE]
+        sure = {*known, *gone} if self.game == "order" else {*known, *gone, *near}
+        highest = self.num_foods if self.game == "order" else self.values
+        used = {int(state.worth[food]) for food in sure}
+        worths = [worth for worth in range(1, highest + 1) if worth not in used]
+        taken = {int(state.food[food]) for food in {*known, *near}}
+        free = [cell for cell in hidden if cell not in taken]
+        for food in range(self.num_foods):
+            if food not in sure:
+                imagined.worth[food] = worths.pop(rng.below(len(worths)))
+            if food not in {*known, *gone, *near}:
+                imagined.food[food] = free.pop(rng.below(len(free)))
+        for other in range(self.num_players):
+            if not seen[state.cell[other]]:
+                imagined.cell[other] = rng.choice(hidden)
+        return imagined
+
+    # Words
+
+    def rules(self, player: int) -> str:
+        aim = (
+            f"Food has values from 1 to {self.values}, no two alike. If the food of the highest "
+            "value is taken, every player is paid 1. Taking any food ends the episode."
+        )
+        if self.game == "order":
+            aim = (
+                "Food has to be taken in the order in which it came, which only those who know it "
+                "remember. When all has been taken so, every player is paid 1. Taking food before "
+                "its turn ends the episode."
+            )
+        return "\n".join(
+            [
+                super().rules(player),
+                aim,
+                f"Tokens are {', '.join(TOKENS[: self.vocabulary])}. There are {self.num_players} "
+                f"players, {self.num_foods} foods, {self.rows} rows, row 1 the northernmost, and "
+                f"{self.columns} columns, column 1 the westernmost. Food 1 is known to player_0, "
+                "food 2 to player_1, and so on, round and round. Time is up after "
+                f"{self.max_steps} steps.",
+            ]
+        )
+
+    def describe(self, state: Any, player: int) -> str:
+        """Exactly what the array view holds, and how much time has gone by."""
+        numbers = self.observe(state, player).tolist()
+        own, lines = int(state.cell[player]), [self.header(state, player)]
+        end = 2 + 3 * self.num_foods
+        for food in range(self.num_foods):
+            row, column, worth = numbers[2 + 3 * food : 5 + 3 * food]
+            if row >= 0:
+                lines.append(f"- {self._food(food, self.at(row, column), worth, own)}")
+        others = [name for seat, name in enumerate(self.players) if seat != player]
+        for name, start in zip(others, range(end, len(numbers), 3), strict=True):
+            row, column, said = numbers[start : start + 3]
+            heard = f"said {TOKENS[said - 1]}" if said else "has said nothing yet"
+            place = f" is {self.direction(own, self.at(row, column))}" if row >= 0 else ""
+            lines.append(f"- {name}{f'{place} of you and' if place else ''} {heard}")
+        return "\n".join(lines)
+
+    def _food(self, food: int, cell: int, worth: int, own: int) -> str:
+        way = self.direction(own, cell)
+        place = "here" if way == "here" else f"{way} of you"
+        text = f"food {food + 1} in {self.written(cell)}, {place}"
+        if worth:
+            text += f": it came as number {worth}" if self.game == "order" else f": value {worth}"
+        return text
+
+    def action_text(self, state: Any, player: int, action: int) -> str:
+        return f"{MOVES[action % len(MOVES)]} {TOKENS[action // len(MOVES)]}"
+
+    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+        steps = dict.fromkeys(text.split()[0] for text in moves)
+        tokens = ", ".join(TOKENS[: self.vocabulary])
+        return f"one of {', '.join(steps)}, and a token of {tokens}, as in {next(iter(moves))}"
+
+    def told(self, before: Any, after: Any, player: int, action: int) -> str:
+        step, token = self.action_text(before, player, action).split()
+        return f"You {'stay' if step == 'stay' else f'move {step}'} and say {token}."
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        """As for all walkers; at the start to each player what he knows."""
+        if before is not None:
+            return super().narrate(before, actions, after)
+        events = []
+        for player in range(self.num_players):
+            foods = [food for food in range(self.num_foods) if self.knows(player, food)]
+            known = [[*self.place(after.food[food]), int(after.worth[food])] for food in foods]
+            own = int(after.cell[player])
+            texts = [
+                self._food(food, self.at(row, column), worth, own)
+                for food, (row, column, worth) in zip(foods, known, strict=True)
+            ]
+            text = f"You know {'; '.join(texts)}." if texts else "You know no food."
+            events.append(Event("start", text, {"player": player, "foods": known}, only(player)))
+        return events
+
+    # Pictures
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        """The grid; for a player what he knows and sees of it."""
+        seen = None if player is None else self.visible(state, player)
+        pieces = {}
+        for food, cell in enumerate(state.food.tolist()):
+            known = player is None or self.knows(player, food)
+            if cell != NOWHERE and (known or seen is None or seen[cell]):
+                told = known or self.game == "score"
+                worth = str(int(state.worth[food])) if told else "?"
+                pieces[cell] = Piece(worth, 3, label=f"food {food + 1}, {worth}")
+        for seat in self.seats_shown(state, player):
+            pieces[int(state.cell[seat])] = self.disc(seat)
+        lines = [
+            f"{name} said {TOKENS[said - 1]}"
+            for name, said in zip(self.players, state.said.tolist(), strict=True)
+            if said
+        ]
+        caption = f"Step {int(state.turn)} of {self.max_steps}"
+        return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
+
+
+def food_on(config: Any, state: Any, cell: int) -> int:
+    """The food on a cell; NOWHERE if there is none."""
+    found = NOWHERE
+    for food in range(config.num_foods):
+        if state.food[food] == cell:
+            found = food
+    return found
+
+
+def is_used(state: Any, food: int, worth: int) -> bool:
+    """Whether a food before this one has this value."""
+    for other in range(food):
+        if state.worth[other] == worth:
+            return True
+    return False
+
+
+def is_next(config: Any, state: Any, food: int) -> bool:
+    """Whether a food is the one to take: the highest, or the first to have come of what is left."""
+    for other in range(config.num_foods):
+        if state.food[other] != NOWHERE and other != food:
+            before = state.worth[other] < state.worth[food]
+            if before == config.ordered:
+                return False
+    return True
