@@ -414,10 +414,11 @@ class Delivery(Walkers):
     # Pictures
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The city; for a player his address and whom he sees."""
+        """The city; for a player his address and what he sees."""
         seen = None if player is None else self.visible(state, player)
-        pieces = {int(cell): WALL for cell in np.flatnonzero(state.walls == BUILDING)}
-        bins = np.flatnonzero(state.walls == BIN).tolist()
+        walls = state.walls if seen is None else state.walls * seen
+        pieces = {int(cell): WALL for cell in np.flatnonzero(walls == BUILDING)}
+        bins = np.flatnonzero(walls == BIN).tolist()
         pieces |= {cell: Piece("o", label="bin") for cell in bins}
         seats = range(self.num_players) if player is None else (player,)
         for seat in seats:

@@ -4,8 +4,8 @@ A user asks for a mug, and there are several, which differ in colour, size and m
 spots of a grid, at most one on each. A step is one of: `go` to a spot, which shows what is there;
 `ask` the user, who names the next property of the mug he means, in order; `recall` where each mug
 was seen last, which is out of date for each with probability `stale`; `take` the mug one stands at,
-which ends the episode; or `wait`. Robots share what they find out. Taking the right mug pays all
-`bonus`; taking another, or running out of time, nothing. Prices:
+which ends the episode; or `wait`. Robots share what they find out, and those who ask at once pay
+alike. Taking the right mug pays all `bonus`; taking another, or running out of time, nothing:
 
     go        go_price for each cell of Manhattan distance
     ask       ask_price * (1 + fatigue * questions asked before)
@@ -64,7 +64,6 @@ class Fetch(Walkers):
     rows: int = 8
     columns: int = 8
     num_players: int = 1
-    sight: int = 1
     max_steps: int = 20
     num_spots: int = 5
     distractors: int = 3

@@ -106,7 +106,7 @@ def pay_spread(config: Any, state: Any, out: Any) -> None:
             nearest = min(nearest, gap(state, player, landmark))
         uncovered += nearest
     for player in range(config.num_players):
-        out.rewards[player, DISTANCE] = -(1 - config.local_ratio) * uncovered
+        out.rewards[player, DISTANCE] = -rounded((1 - config.local_ratio) * uncovered)
         for other in range(config.num_players):
             if other != player and touch(config, state, player, other):
                 out.rewards[player, CONTACTS] -= config.local_ratio

@@ -11,7 +11,8 @@ reached by all, a step.
 From Skrynnik, Andreychuk, Nesterova, Yakovlev and Panov, "Learn to Follow: Decentralized Lifelong
 Multi-Agent Pathfinding via Planning and Learning", AAAI 2024, whose environment is POGEMA
 (Skrynnik et al., "POGEMA: Partially Observable Grid Environment for Multiple Agents", 2022). As
-there a player knows the obstacles, so that he can plan, and sees other players only near him.
+there a player can plan by the obstacles, for he sees how far his goal is from each cell near him;
+other players he sees only there.
 
 Maps, each drawn from the seed: `random` obstacles of some `density`, cells cut off from the largest
 region filled up (and laid out anew with a tenth fewer where it has no room for all); a `maze`, a
@@ -365,8 +366,10 @@ class PathFinding(Walkers):
     # Pictures
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The map with players and goals; for a player his own goal and whom he sees."""
-        pieces = {int(cell): WALL for cell in np.flatnonzero(state.walls)}
+        """The map with players and goals; for a player his own goal and what he sees."""
+        seen = None if player is None else self.visible(state, player)
+        walls = state.walls if seen is None else state.walls * seen
+        pieces = {int(cell): WALL for cell in np.flatnonzero(walls)}
         seats = range(self.num_players) if player is None else (player,)
         for seat in seats:
             label = f"goal of {self.players[seat]}"
@@ -375,7 +378,6 @@ class PathFinding(Walkers):
             pieces[int(state.cell[seat])] = self.disc(seat)
         most = max(1.0, float(state.earned.max() if player is None else state.earned[player]))
         bars = [Bar(self.players[seat], float(state.earned[seat]), most, seat) for seat in seats]
-        seen = None if player is None else self.visible(state, player)
         caption = f"Step {int(state.turn)} of {self.max_steps}"
         return Scene(caption, grid=self.grid(pieces, seen), bars=tuple(bars))
 

@@ -80,10 +80,10 @@ class Speller(Agent):
             )
         numbers, end = turn.observation.tolist(), 2 + 3 * game.num_foods
         seen = [tuple(numbers[at : at + 3]) for at in range(2, end, 3)]
-        if now == 0:
-            own = range(player, game.num_foods, game.num_players)
-            self._memories[turn.episode_key, player] = Memory({food: seen[food] for food in own})
-        memory = self._memories[turn.episode_key, player]
+        key, own = (turn.episode_key, player), range(player, game.num_foods, game.num_players)
+        if now == 0 or key not in self._memories:
+            self._memories[key] = Memory({food: seen[food] for food in own})
+        memory = self._memories[key]
         if now > 0:
             memory.heard.append([said - 1 for said in numbers[end + 2 :: 3]])
         length = sum(digits(game))
@@ -92,7 +92,7 @@ class Speller(Agent):
             food = player + now // length * game.num_players
             known = memory.foods.get(food)
             return len(MOVES) * spell(game, known)[now % length] if known else STAY
-        if now == speech:
+        if now == speech == len(memory.heard):
             listen(game, memory, player, length)
         here = numbers[0], numbers[1]
         for food in [food for food, (row, *_) in enumerate(seen) if row < 0]:
@@ -115,6 +115,8 @@ def walk(game: SignalForaging, memory: Memory, player: int, here: tuple[int, int
 
     Where that is in the only way the first player waits once, so that he comes to it alone.
     """
+    if not memory.foods:
+        return STAY
     first = min if game.game == "order" else max
     row, column, worth = first(memory.foods.values(), key=lambda food: food[2])
     others = {food[:2] for food in memory.foods.values() if food[2] != worth}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,24 +34,23 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
         raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {value!r}")
 
 
-@dataclass(frozen=True)
 class Walkers(ArrayGame):
-    """Players on a grid who choose at the same time.
+    """Players on a grid who choose at the same time; its games are dataclasses of their options.
 
     States have `cell` (by seat, counted row by row), `blocked` and `earned`; see
-    `palestra_envs.grid.moving`. The first five actions are those of `MOVES`.
+    `palestra_envs.grid.moving`. The first five actions are those of `MOVES`, unless a game says
+    otherwise.
     """
+
+    rows: int
+    columns: int
+    max_steps: int
+    sight: int  # cells a player sees in every direction, where that is limited
 
     order = "simultaneous"
     payoffs: ClassVar[Payoffs] = "general"
     num_actions = len(MOVES)
     observation_dtype = np.int16
-
-    rows: int = 8
-    columns: int = 8
-    num_players: int = 2
-    sight: int = 2
-    max_steps: int = 64
 
     # Endings and pay
 

@@ -106,6 +106,11 @@ class XLand(Walkers):
     on(a, c): the floor under it has that colour. What is held is where its holder is.
     """
 
+    rows: int = 8
+    columns: int = 8
+    num_players: int = 2
+    sight: int = 2
+    max_steps: int = 64
     game: str = "drawn"
     relation: str = "independent"
     num_objects: int = 4
