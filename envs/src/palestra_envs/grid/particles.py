@@ -38,7 +38,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene, only
+from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene, only
 from palestra.game import Seat
 from palestra.rules import all_act, randint, truncate, uniform
 
@@ -64,7 +64,7 @@ ACTIONS = ("stay", "west", "east", "south", "north")
 WORDS = ("say red", "say green", "say blue")
 COLOURS = ("red", "green", "blue")
 MAX_SEATS, MAX_LANDMARKS = 10, 10
-TILES, SPAN = 15, 1.25  # of a picture: cells a side, and how far it reaches from the middle
+TILES, SPAN = 13, 1.25  # of a picture: cells a side, and how far it reaches from the middle
 
 
 @dataclass(frozen=True)
@@ -415,40 +415,33 @@ class Particles(ArrayGame):
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
         """The plane in squares; who is off it stands at its edge. A speaker sees none of it."""
-        cells: list[list[Piece | None]] = [[None] * TILES for _ in range(TILES)]
-        shows_goal = self.kind in (ADVERSARY, SPEAKER) and (
-            player is None or self.knows_goal(player)
-        )
         blind = player is not None and self.seats[player].role == "speaker"
-        if not blind:
-            for thing in reversed(range(len(state.place))):
-                east, north = state.place[thing].tolist()
-                row, column = (
-                    min(TILES - 1, max(0, tile)) for tile in (_tile(-north), _tile(east))
-                )
-                number = thing - self.num_players
-                if number < 0:
-                    if player is not None and self.kind == SPEAKER and thing == 0:
-                        continue
-                    label = f"{self.players[thing]}, {self.seats[thing].role}"
-                    cells[row][column] = Piece(str(thing), thing, "disc", label)
-                elif shows_goal and number == int(state.goal):
-                    cells[row][column] = Piece("G", 2, "mark", f"{self.mark(number)}, the goal")
-                else:
-                    cells[row][column] = Piece("x", shape="mark", label=self.mark(number))
         lines = []
-        if blind or (player is None and self.kind == SPEAKER):
+        if self.kind == SPEAKER and (blind or player is None):
             lines.append(f"The goal is {COLOURS[int(state.goal)]}.")
         if self.kind == SPEAKER and state.said and not blind:
             lines.append(f"Heard: {COLOURS[int(state.said) - 1]}.")
-        most = max(
-            1.0, float(abs(state.earned).max() if player is None else abs(state.earned[player]))
-        )
-        seats = range(self.num_players) if player is None else (player,)
-        bars = [Bar(self.players[p], float(state.earned[p]), most, p) for p in seats]
         caption = f"{self.scenario}, step {int(state.turn)} of {self.max_steps}"
-        grid = None if blind else Grid(tuple(map(tuple, cells)))
-        return Scene(caption, grid=grid, bars=tuple(bars), lines=tuple(lines))
+        return Scene(caption, None if blind else self._plane(state, player), lines=tuple(lines))
+
+    def _plane(self, state: Any, player: int | None) -> Grid:
+        """Landmarks, the goal where it is known, and players but for a speaker, seats on top."""
+        cells: list[list[Piece | None]] = [[None] * TILES for _ in range(TILES)]
+        told = self.kind in (ADVERSARY, SPEAKER) and (player is None or self.knows_goal(player))
+        for thing in reversed(range(len(state.place))):
+            east, north = state.place[thing].tolist()
+            number = thing - self.num_players
+            if number >= 0:
+                piece = Piece(str(number + 1), label=self.mark(number))
+                if told and number == int(state.goal):
+                    piece = Piece("G", 2, label=f"{self.mark(number)}, the goal")
+            elif self.seats[thing].role == "speaker":
+                continue
+            else:
+                label = f"{self.players[thing]}, {self.seats[thing].role}"
+                piece = Piece(str(thing), thing, "disc", label)
+            cells[_tile(-north)][_tile(east)] = piece
+        return Grid(tuple(map(tuple, cells)))
 
 
 def _pairs(view: Any) -> list[tuple[float, float]]:
@@ -457,4 +450,5 @@ def _pairs(view: Any) -> list[tuple[float, float]]:
 
 
 def _tile(where: float) -> int:
-    return int((where + SPAN) / (2 * SPAN) * TILES)
+    """The square of a coordinate; one beyond the plane is at its edge."""
+    return min(TILES - 1, max(0, int((where + SPAN) / (2 * SPAN) * TILES)))

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene
+from palestra import InvalidOption, Piece, Rng, Scene
 from palestra.game import Seat
 from palestra.rules import all_act, truncate
 
@@ -85,6 +85,8 @@ RELATIONS = ("independent", "shared", "rival")
 GAMES = ("drawn", "tag", "hide-and-seek", "capture-the-flag")
 OBJECTS = ("red ball", "green ball", "blue ball", "red cube", "green cube", "blue cube")
 COLOURS = ("white", "grey", "brown")
+FLOOR = tuple(Piece(name[0], shape="mark", label=f"{name} floor") for name in COLOURS)
+OBJECT = 3  # the colour of objects in pictures
 WORDS = ("", "near", "hold", "see", "on")
 OWN_ROW, OWN_COLUMN, HELD, MET, OPPOSITE, GOAL = range(6)  # of a view
 WINDOW = GOAL + OPTIONS * TERMS * PARTS
@@ -500,7 +502,7 @@ class XLand(Walkers):
     def scene(self, state: Any, player: int | None = None) -> Scene:
         """The world; for a player what he sees of it. Objects are letters, players discs."""
         pieces = {
-            cell: WALL if state.walls[cell] else Piece(" ", kind, "square", COLOURS[kind])
+            cell: WALL if state.walls[cell] else FLOOR[kind]
             for cell, kind in enumerate(state.floor.tolist())
         }
         seen = None
@@ -520,12 +522,11 @@ class XLand(Walkers):
             else:
                 name = OBJECTS[thing - self.num_players]
                 initials = "".join(word[0] for word in name.split())
-                pieces[cell] = Piece(initials, thing, "tile", name)
+                pieces[cell] = Piece(initials, OBJECT, label=name)
         seats = range(self.num_players) if player is None else (player,)
-        bars = [Bar(self.players[p], float(state.earned[p]), self.max_steps, p) for p in seats]
         lines = [f"{self.players[p]}: {self.goal_text(state, p)}" for p in seats]
         caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces, seen), bars=tuple(bars), lines=tuple(lines))
+        return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
 
 
 def knows(config: Any, state: Any, player: int, kind: int, one: int, other: int) -> bool:
