@@ -2,7 +2,7 @@
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
-    [marketplace] [web] [arena]
+    [marketplace] [web] [arena] [rendering]
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ SUITES = (
     "marketplace",
     "web",
     "arena",
+    "rendering",
 )
 DISTRIBUTIONS = (
     "numpy",

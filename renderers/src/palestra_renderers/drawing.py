@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from palestra import MissingExtra
 
 from palestra_renderers.palette import Rgb
 
+MASKS = (0xFF, 0xFF00, 0xFF0000, 0)  # red, green and blue in the order of an array's bytes
 
+
+@cache
 def pygame() -> Any:
     """pygame, or the line that installs it."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
@@ -37,3 +40,12 @@ def font(height: int) -> Any:
 def words(text: str, height: int, colour: Rgb) -> Any:
     """A line of text as a surface."""
     return font(height).render(text, True, colour)
+
+
+@lru_cache(maxsize=512)
+def words_on(text: str, height: int, colour: Rgb, background: Rgb) -> Any:
+    """The same on a background, which is put on a picture in a tenth of the time."""
+    line = font(height).render(text, True, colour, background)
+    opaque = pygame().Surface(line.get_size(), depth=24, masks=MASKS)
+    opaque.blit(line, (0, 0))
+    return opaque

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import Bar, Episode, Grid, Piece, Scene
 
-from palestra_renderers.drawing import pygame, words
+from palestra_renderers.drawing import MASKS, pygame, words, words_on
 from palestra_renderers.palette import (
     BACKGROUND,
     BOARD,
@@ -28,6 +28,7 @@ from palestra_renderers.widgets import draw_widgets
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
+MARGIN = 40  # beside and above a board, for its labels
 TOLD = 24  # the most events that fit a picture
 
 
@@ -36,7 +37,8 @@ class Painter:
 
     def __init__(self, size: tuple[int, int] = SIZE) -> None:
         self.size = size
-        self.surface = pygame().Surface(size)
+        # bytes in the order of the array, so that a frame is one copy of memory
+        self.surface = pygame().Surface(size, depth=24, masks=MASKS)
         self._boards: dict[Any, Any] = {}
         self._place = (0, 0, 0, 0, 0)  # of the grid: left, top, cell, rows, columns
 
@@ -112,7 +114,7 @@ class Painter:
         self, text: str, x: int, y: int, line: int, colour: Rgb = INK, room: int = 0
     ) -> None:
         letters = max(8, (room or self.size[0] - x) * 5 // (2 * line))
-        self.surface.blit(words(clean(text, letters), line, colour), (x, y))
+        self.surface.blit(words_on(clean(text, letters), line, colour, BACKGROUND), (x, y))
 
     def _paragraph(
         self, texts: Sequence[str], x: int, y: int, bottom: int, line: int, colour: Rgb
@@ -122,7 +124,7 @@ class Painter:
         wrapped = [part for text in texts for part in wrap(clean(text), wide)]
         shown = wrapped[-max(1, (bottom - y) // line) :]
         for number, text in enumerate(shown):
-            self.surface.blit(words(text, line, colour), (x, y + number * line))
+            self.surface.blit(words_on(text, line, colour, BACKGROUND), (x, y + number * line))
         return y + line * len(shown)
 
     def _grid(self, grid: Grid, top: int, room: int) -> int:
@@ -134,15 +136,8 @@ class Painter:
         left, y = (width - cell * columns) // 2, top + margin
         self._place = (left, y, cell, rows, columns)
         board = self._board(grid, rows, columns, cell)
-        self.surface.blit(board, (left, y))
-        for column, label in enumerate(grid.column_labels):
-            text = words(clean(label, 3), 18, NEUTRAL)
-            centre = left + column * cell + cell // 2
-            self.surface.blit(text, text.get_rect(midbottom=(centre, y - 1)))
-        for number, label in enumerate(grid.row_labels):
-            text = words(clean(label, 3), 18, NEUTRAL)
-            centre = y + number * cell + cell // 2
-            self.surface.blit(text, text.get_rect(midright=(left - 4, centre)))
+        labelled = (0, MARGIN - margin, board.get_width(), board.get_height())
+        self.surface.blit(board, (left - MARGIN, y - margin), labelled)
         for r, row in enumerate(grid.cells):
             for c, piece in enumerate(row):
                 box = (left + c * cell, y + r * cell, cell, cell)
@@ -155,25 +150,43 @@ class Painter:
         return cell * rows + margin
 
     def _board(self, grid: Grid, rows: int, columns: int, cell: int) -> Any:
-        """The empty board, drawn once: holes where it has column labels only, else ruled cells."""
-        holes = bool(grid.column_labels) and not grid.row_labels
-        key = (rows, columns, cell, holes, grid.checkered)
+        """The empty board with its labels in a `MARGIN`, drawn once.
+
+        It has holes where there are labels for columns only, else ruled cells.
+        """
+        key = (rows, columns, cell, grid.checkered, grid.column_labels, grid.row_labels)
         if key not in self._boards:
-            module = pygame()
-            board = module.Surface((cell * columns + 1, cell * rows + 1))
-            board.fill(BOARD if holes else HOLE)
-            for r in range(rows):
-                for c in range(columns):
-                    box = (c * cell, r * cell, cell + 1, cell + 1)
-                    if holes:
-                        centre = (c * cell + cell // 2, r * cell + cell // 2)
-                        module.draw.circle(board, HOLE, centre, cell * 2 // 5)
-                    elif grid.checkered and (r + c) % 2:
-                        module.draw.rect(board, FAINT, box)
-                    else:
-                        module.draw.rect(board, FAINT, box, 1)
-            self._boards[key] = board
+            self._boards[key] = self._empty_board(grid, rows, columns, cell)
         return self._boards[key]
+
+    def _empty_board(self, grid: Grid, rows: int, columns: int, cell: int) -> Any:
+        holes = bool(grid.column_labels) and not grid.row_labels
+        module = pygame()
+        wide, high = cell * columns + 1, cell * rows + 1
+        board = module.Surface((wide + MARGIN, high + MARGIN), module.SRCALPHA)
+        board.fill(BOARD if holes else HOLE, (MARGIN, MARGIN, wide, high))
+        for r in range(rows):
+            for c in range(columns):
+                box = (MARGIN + c * cell, MARGIN + r * cell, cell + 1, cell + 1)
+                if holes:
+                    hole = (box[0] + cell // 2, box[1] + cell // 2)
+                    module.draw.circle(board, HOLE, hole, cell * 2 // 5)
+                elif grid.checkered and (r + c) % 2:
+                    module.draw.rect(board, FAINT, box)
+                else:
+                    module.draw.rect(board, FAINT, box, 1)
+        for column, label in enumerate(grid.column_labels):
+            text = words(clean(label, 3), 18, NEUTRAL)
+            centre = MARGIN + column * cell + cell // 2
+            board.blit(text, text.get_rect(midbottom=(centre, MARGIN - 1)))
+        for number, label in enumerate(grid.row_labels):
+            text = words(clean(label, 3), 18, NEUTRAL)
+            centre = MARGIN + number * cell + cell // 2
+            board.blit(text, text.get_rect(midright=(MARGIN - 4, centre)))
+        opaque = module.Surface(board.get_size(), 0, self.surface)
+        opaque.fill(BACKGROUND)
+        opaque.blit(board, (0, 0))
+        return opaque
 
     def _piece(self, piece: Piece, box: tuple[int, int, int, int]) -> None:
         x, y, cell, _ = box
@@ -241,8 +254,8 @@ class Painter:
     def array(self) -> Frame:
         """The surface as height x width x 3 bytes."""
         width, height = self.size
-        raw = pygame().image.tobytes(self.surface, "RGB")
-        return np.frombuffer(raw, np.uint8).reshape(height, width, 3)
+        rows = np.frombuffer(self.surface.get_buffer().raw, np.uint8).reshape(height, -1)
+        return rows[:, : 3 * width].reshape(height, width, 3)
 
 
 def _darker(colour: Rgb) -> Rgb:

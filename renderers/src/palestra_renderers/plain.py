@@ -16,6 +16,8 @@ def clean(text: str, limit: int = LINE_LIMIT) -> str:
     What a player says may hold terminal escapes or a hundred thousand letters; nothing of it may
     move the cursor, change colours or flood the screen.
     """
+    if len(text) <= limit and text.isprintable():  # none of the characters below, as a rule
+        return text
     kept = "".join(c if _harmless(c) else "�" for c in text[: limit + 1])
     return kept if len(kept) <= limit else f"{kept[:limit]}…"
 

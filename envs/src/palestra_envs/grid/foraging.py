@@ -548,9 +548,9 @@ class Foraging(ArrayGame):
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
         """The grid; for a player without what he does not see, and that shaded."""
-        shown = self.clone(state)
-        shaded = []
+        shown, shaded = state, []
         if player is not None:
+            shown = self.clone(state)
             shaded = self.cells(state, player, seen=False)
             self._hide(shown, player)
         cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
