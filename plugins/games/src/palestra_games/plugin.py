@@ -485,6 +485,17 @@ def palestra_environments() -> list[EnvSpec]:
                 "population": {"num_players": 12, "candidates": 4},
             },
         ),
+        EnvSpec(
+            "games/Catan-v0",
+            "palestra_games.games.catan:Catan",
+            players=(2, 4),
+            moves="phased",
+            payoffs="zero-sum",
+            family="board",
+            tags=("hidden-information", "chance", "bargaining", "planning"),
+            paper="Teuber (1995), The Settlers of Catan; Agents of Change: Self-Evolving LLM "
+            "Agents for Strategic Planning (2025)",
+        ),
     ]
 
 
@@ -682,6 +693,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Speaks and listens by a code, or learns one from an urn: style=code|urn.",
             plays=("games/Referential-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "catan-settler",
+            "palestra_games.games.catan_players:Settler",
+            "scripted",
+            "Settles where most is yielded, builds what it can pay, trades for what it lacks.",
+            plays=("games/Catan-v0",),
             needs=("array",),
         ),
     ]
