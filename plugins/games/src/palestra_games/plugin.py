@@ -496,6 +496,17 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Teuber (1995), The Settlers of Catan; Agents of Change: Self-Evolving LLM "
             "Agents for Strategic Planning (2025)",
         ),
+        EnvSpec(
+            "games/PlanPath-v0",
+            "palestra_games.games.plan_path:PlanPath",
+            players=(1, 2),
+            moves="sequential",
+            payoffs="common",
+            family="grid",
+            tags=("planning", "perfect-information", "deterministic"),
+            paper="Zhao et al. (2025), Stronger Together: On-Policy Reinforcement Learning for "
+            "Collaborative LLMs",
+        ),
     ]
 
 
@@ -701,6 +712,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Settles where most is yielded, builds what it can pay, trades for what it lacks.",
             plays=("games/Catan-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "path-planner",
+            "palestra_games.games.plan_path:PathPlanner",
+            "scripted",
+            "Drafts and plans shortest ways: style=shortest|trusting.",
+            plays=("games/PlanPath-v0",),
             needs=("array",),
         ),
     ]

@@ -1,0 +1,355 @@
+"""Plan-Path: write down a way through a maze, and walk it as far as it goes.
+
+On a grid with walls drawn at random there are a start and a goal with a way between them. A plan
+is a string of moves, U, D, L and R; the walker follows it to the end, to the goal, or to the first
+move that leads into a wall or off the grid, which is not made and counts as a cost. The next plan
+goes on from there, and after `turns` plans it is over. Reaching the goal pays 1, and 0.5 more if
+no step of all plans was wasted. It is the planning task of AT-GRPO (Zhao et al., "Stronger
+Together: On-Policy Reinforcement Learning for Collaborative LLMs", 2025), 10x10 with 22 % walls and
+rewards as there: with two players one drafts, by reasoning or by running code, and the other sees
+the draft and decides on the plan. Both are paid the same.
+
+Known answer checked: shortest ways are those that networkx finds, and a planner who plays them is
+always paid 1.5.
+
+The array view is an int16 vector: own seat, whose turn it is, plans made, steps taken, moves that
+were blocked; rows and columns of the walker and the goal; all cells row by row, 1 for a wall; the
+draft, 0 padded, as 1 + its moves' places in "UDLR".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Agent,
+    Decision,
+    Event,
+    Grammar,
+    Grid,
+    InvalidOption,
+    Option,
+    Outcome,
+    Piece,
+    Result,
+    Rng,
+    Scene,
+    Seat,
+    Step,
+    TextAction,
+    TextGame,
+    Turn,
+    UnknownName,
+)
+
+Cell = tuple[int, int]
+WAYS: Mapping[str, Cell] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
+MOVES = "".join(WAYS)
+LARGEST, DENSEST = 30, 0.5
+GOAL_PAYS, SHORTEST_PAYS = 1.0, 0.5
+
+
+class Draft(TextAction, frozen=True):
+    """Propose a plan to the planner."""
+
+    path: str
+
+
+class Plan(TextAction, frozen=True):
+    """Walk these moves from where the walker is."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """A domain of an action's field: a string of U, D, L and R."""
+
+    limit: int
+
+    def problem(self, value: object) -> str | None:
+        if isinstance(value, str) and re.fullmatch(f"[{MOVES}]{{1,{self.limit}}}", value):
+            return None
+        return f"must be 1 to {self.limit} of the letters U, D, L and R, not {value!r}"
+
+    def sample(self, rng: Rng) -> str:
+        return "".join(rng.choice(MOVES) for _ in range(rng.between(1, self.limit)))
+
+    def pattern(self, chars: int) -> str:
+        return f"'[{MOVES}]{{1,{self.limit}}}'"
+
+    def longest(self, chars: int) -> int:
+        return self.limit + 2
+
+    def __str__(self) -> str:
+        return f"'1 to {self.limit} of U, D, L, R'"
+
+
+@dataclass(slots=True)
+class Maze:
+    """The state: the map, the walker's way so far, and the draft that stands."""
+
+    rng: Rng
+    walls: frozenset[Cell]
+    start: Cell
+    goal: Cell
+    trail: tuple[Cell, ...]  # start first
+    draft: str = ""
+    plans: int = 0
+    blocked: int = 0
+
+    @property
+    def walker(self) -> Cell:
+        return self.trail[-1]
+
+
+@dataclass(frozen=True)
+class PlanPath(TextGame[Maze]):
+    """You plan a way through a maze, from the start to the goal.
+
+    A plan is a string of moves, U for up, D for down, L for left and R for right. The walker
+    follows it until it ends, until the goal is reached, or until a move would lead into a wall or
+    off the map; that move is not made, and the rest of the plan is dropped. The next plan goes on
+    from where the walker is. On the map S is the walker, G the goal, # a wall and . open. Reaching
+    the goal pays 1, and 0.5 more if the whole way walked was a shortest one.
+    """
+
+    num_players: int = 1
+    rows: int = 10
+    columns: int = 10
+    wall_density: float = 0.22
+    turns: int = 4
+    plan_limit: int = 100
+
+    order = "sequential"
+    payoffs = "common"
+    deterministic = True
+    reward_terms = ("goal", "shortest")
+    cost_terms = ("blocked",)
+    payoff_bounds = (0.0, GOAL_PAYS + SHORTEST_PAYS)
+    action_types = (Draft, Plan)
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("num_players", 1, 2),
+            ("rows", 2, LARGEST),
+            ("columns", 2, LARGEST),
+            ("wall_density", 0, DENSEST),
+            ("turns", 1, 1000),
+            ("plan_limit", 1, 1000),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise InvalidOption(
+                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
+                )
+
+    # What follows from the options
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple((row, column) for row in range(self.rows) for column in range(self.columns))
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = ("planner",) if self.num_players == 1 else ("drafter", "planner")
+        return tuple(Seat(name, role) for name, role in zip(self.players, roles, strict=True))
+
+    @property
+    def planner(self) -> int:
+        return int(self.num_players - 1)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Straight runs of every length."""
+        longest = min(self.plan_limit, max(self.rows, self.columns) - 1)
+        runs = [move * length for move in MOVES for length in range(1, longest + 1)]
+        drafts = map(Draft, runs) if self.num_players == 2 else ()
+        return (*map(Plan, runs), *drafts)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Maze:
+        rng = Rng.seeded(seed)
+        while True:
+            walls = frozenset(cell for cell in self.cells if rng.random() < self.wall_density)
+            free = [cell for cell in self.cells if cell not in walls]
+            if len(free) < 2:
+                continue
+            start, goal = rng.choice(free), rng.choice(free)
+            maze = Maze(rng, walls, start, goal, (start,))
+            if start != goal and self.shortest(maze) is not None:
+                return maze
+
+    def to_act(self, state: Maze) -> tuple[int, ...]:
+        if state.walker == state.goal or state.plans == self.turns:
+            return ()
+        return (self.planner if state.draft else 0,)
+
+    def legal(self, state: Maze, player: int) -> Grammar:
+        kind = Plan if player == self.planner else Draft
+        return Grammar((Option(kind, {"path": Moves(self.plan_limit)}),))
+
+    def step(self, state: Maze, actions: Mapping[int, Any]) -> Step:
+        ((player, action),) = actions.items()
+        if isinstance(action, Draft):
+            state.draft = action.path
+            text = f"{self.players[player]} drafts: {action.path}."
+            return Step(events=[Event("draft", text, {"path": action.path})])
+        walked = tuple(self._walk(state, action.path))
+        cut = len(walked) < len(action.path) and state.goal not in walked
+        state.trail += walked
+        state.plans, state.blocked, state.draft = state.plans + 1, state.blocked + cut, ""
+        text = f"{self.players[player]} plans {action.path}: {told(walked, cut)}."
+        event = Event("walk", text, {"path": action.path, "walked": len(walked), "blocked": cut})
+        costs = {seat: {"blocked": float(cut)} for seat in range(self.num_players) if cut}
+        return Step(self._paid(state), costs, [event])
+
+    def _walk(self, state: Maze, path: str) -> Iterator[Cell]:
+        """The cells a plan leads to, as far as it goes."""
+        at = state.walker
+        for move in path:
+            at = (at[0] + WAYS[move][0], at[1] + WAYS[move][1])
+            if at not in self._places or at in state.walls:
+                return
+            yield at
+            if at == state.goal:
+                return
+
+    @cached_property
+    def _places(self) -> frozenset[Cell]:
+        return frozenset(self.cells)
+
+    def _paid(self, state: Maze) -> dict[int, dict[str, float]]:
+        if state.walker != state.goal:
+            return {}
+        whole = self.shortest(Maze(state.rng, state.walls, state.start, state.goal, (state.start,)))
+        paid = {"goal": GOAL_PAYS}
+        if whole is not None and len(whole) == len(state.trail) - 1:
+            paid["shortest"] = SHORTEST_PAYS
+        return {seat: dict(paid) for seat in range(self.num_players)}
+
+    def shortest(self, state: Maze) -> str | None:
+        """The moves of a shortest way from the walker to the goal; None if there is no way."""
+        ways: dict[Cell, str] = {state.walker: ""}
+        queue = deque([state.walker])
+        while queue:
+            at = queue.popleft()
+            if at == state.goal:
+                return ways[at]
+            for move, (south, east) in WAYS.items():
+                then = (at[0] + south, at[1] + east)
+                if then in self._places and then not in state.walls and then not in ways:
+                    ways[then] = ways[at] + move
+                    queue.append(then)
+        return None
+
+    def outcome(self, state: Maze) -> Outcome | None:
+        if self.to_act(state):
+            return None
+        paid = sum(self._paid(state).get(0, {}).values())
+        result: Result = "score"
+        reason = "the goal was reached" if paid else "the plans are used up"
+        seats = self.num_players
+        return Outcome((result,) * seats, (paid,) * seats, reason)
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        lines = [super().rules(player)]
+        if self.num_players == 1:
+            lines.append("In your turn write Plan(path='RRD').")
+        else:
+            lines.append(
+                "player_0 drafts a plan, Draft(path='RRD'); player_1 sees it and decides, "
+                "Plan(path='RRD'). Both are paid the same."
+            )
+        lines.append(f"There are {self.turns} plans in all, of up to {self.plan_limit} moves.")
+        return "\n".join(lines)
+
+    def describe(self, state: Maze, player: int) -> str:
+        rows = [
+            "".join(self._glyph(state, (row, column)) for column in range(self.columns))
+            for row in range(self.rows)
+        ]
+        lines = [
+            f"You are the {self.seats[player].role}. Plans made: {state.plans} of {self.turns}. "
+            f"Steps taken: {len(state.trail) - 1}. Blocked: {state.blocked}.",
+            *rows,
+        ]
+        if state.draft:
+            lines.append(f"The draft: {state.draft}.")
+        return "\n".join(lines)
+
+    @staticmethod
+    def _glyph(state: Maze, cell: Cell) -> str:
+        if cell == state.walker:
+            return "S"
+        return "G" if cell == state.goal else "#" if cell in state.walls else "."
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        size = 9 + len(self.cells) + (self.plan_limit if self.num_players == 2 else 0)
+        return spaces.Box(0, self.turns * self.plan_limit, (size,), np.int32)
+
+    def observe(self, state: Maze, player: int) -> NDArray[np.int32]:
+        """See the module's docstring for the layout."""
+        acting = self.planner if state.draft else 0
+        row = [player, acting, state.plans, len(state.trail) - 1, state.blocked]
+        row += [*state.walker, *state.goal, *(cell in state.walls for cell in self.cells)]
+        if self.num_players == 2:
+            draft = [1 + MOVES.index(move) for move in state.draft]
+            row += draft + [0] * (self.plan_limit - len(draft))
+        return np.array(row, np.int32)
+
+    def scene(self, state: Maze, player: int | None = None) -> Scene:
+        pieces: dict[Cell, Piece] = {cell: Piece("#", -1, "square", "wall") for cell in state.walls}
+        pieces |= {cell: Piece("+", 0, "mark", "walked") for cell in state.trail}
+        pieces |= {state.goal: Piece("G", 2, "tile", "goal")}
+        pieces |= {state.walker: Piece("S", 0, "disc", "walker")}
+        rows = tuple(
+            tuple(pieces.get((row, column)) for column in range(self.columns))
+            for row in range(self.rows)
+        )
+        lines = (f"Plans made: {state.plans} of {self.turns}",)
+        draft = (f"Draft: {state.draft}",) if state.draft else ()
+        return Scene(grid=Grid(rows), lines=(*lines, *draft))
+
+
+def told(walked: Sequence[Cell], cut: bool) -> str:
+    """How far a plan went, for a reader."""
+    steps = f"{len(walked)} step{'s' * (len(walked) != 1)}"
+    return f"{steps}, then the way is blocked" if cut else steps
+
+
+class PathPlanner(Agent):
+    """Drafts and plans shortest ways: style=shortest, or style=trusting, which plans the draft."""
+
+    STYLES = ("shortest", "trusting")
+
+    def __init__(self, *, style: str = "shortest") -> None:
+        if style not in self.STYLES:
+            raise UnknownName("path-planner style", style, self.STYLES)
+        self._trusting = style == "trusting"
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        game = turn.game
+        if not isinstance(game, PlanPath):
+            raise InvalidOption(f"the path-planner plays games/PlanPath-v0, not {turn.env}")
+        maze = turn.fork(Rng(0)).state  # everything is public
+        path = maze.draft if self._trusting and maze.draft else game.shortest(maze) or ""
+        path = path[: game.plan_limit]
+        return Plan(path) if turn.player == game.planner else Draft(path)
