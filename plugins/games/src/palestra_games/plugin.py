@@ -507,6 +507,17 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Zhao et al. (2025), Stronger Together: On-Policy Reinforcement Learning for "
             "Collaborative LLMs",
         ),
+        EnvSpec(
+            "games/Quest-v0",
+            "palestra_games.games.quest:Quest",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="text",
+            tags=("planning", "hidden-information", "deterministic"),
+            paper="Wang and Ammanabrolu (2025), A Practitioner's Guide to Multi-turn Agentic "
+            "Reinforcement Learning; Côté et al. (2018), TextWorld",
+        ),
     ]
 
 
@@ -720,6 +731,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Drafts and plans shortest ways: style=shortest|trusting.",
             plays=("games/PlanPath-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "quest-explorer",
+            "palestra_games.games.quest:QuestExplorer",
+            "scripted",
+            "Fetches keys in turn, and looks for them in the nearest room it has not seen.",
+            plays=("games/Quest-v0",),
             needs=("array",),
         ),
     ]
