@@ -518,6 +518,24 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Wang and Ammanabrolu (2025), A Practitioner's Guide to Multi-turn Agentic "
             "Reinforcement Learning; Côté et al. (2018), TextWorld",
         ),
+        EnvSpec(
+            "games/SplitFacts-v0",
+            "palestra_games.games.split_facts:SplitFacts",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="common",
+            family="text",
+            tags=(
+                "cooperation",
+                "communication",
+                "messages",
+                "costs",
+                "hidden-information",
+                "deterministic",
+            ),
+            paper="Chen et al. (2024), Optima: Optimizing Effectiveness and Efficiency for LLM-"
+            "Based Multi-Agent System",
+        ),
     ]
 
 
@@ -739,6 +757,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Fetches keys in turn, and looks for them in the nearest room it has not seen.",
             plays=("games/Quest-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "fact-teller",
+            "palestra_games.games.split_facts:FactTeller",
+            "scripted",
+            "Tells the facts that answer a question, or all it has: style=relay|all.",
+            plays=("games/SplitFacts-v0",),
             needs=("array",),
         ),
     ]
