@@ -536,6 +536,17 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Chen et al. (2024), Optima: Optimizing Effectiveness and Efficiency for LLM-"
             "Based Multi-Agent System",
         ),
+        EnvSpec(
+            "games/LogicGrid-v0",
+            "palestra_games.games.logic_grid:LogicGrid",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="grid",
+            tags=("puzzle", "perfect-information", "deterministic"),
+            paper="Wang et al. (2023), Unleashing Cognitive Synergy in Large Language Models: A "
+            "Task-Solving Agent through Multi-Persona Self-Collaboration",
+        ),
     ]
 
 
@@ -765,6 +776,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Tells the facts that answer a question, or all it has: style=relay|all.",
             plays=("games/SplitFacts-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "logic-grid-solver",
+            "palestra_games.games.logic_grid:LogicGridSolver",
+            "scripted",
+            "Works out who lives where from the clues of a logic grid.",
+            plays=("games/LogicGrid-v0",),
             needs=("array",),
         ),
     ]
