@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from string import Formatter
+from typing import Any
+
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_envs.text.commons import Commons, Harvest, Pass, Say, shares
+from palestra_envs.text.commons import (
+    LANGUAGES,
+    SCENARIOS,
+    Commons,
+    Harvest,
+    Pass,
+    Say,
+    shares,
+    words_in,
+)
 from palestra_envs.text.metrics import gini
 
 
@@ -207,3 +219,53 @@ def test_gini_of_known_distributions() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, object], word: str) -> None:
     with pytest.raises(InvalidOption, match=word):
         Commons(**options)
+
+
+def shape(words: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same in all languages: sentences, and what is put into them."""
+    found: dict[str, Any] = {}
+    for name, text in words.items():
+        if isinstance(text, dict):
+            found[name] = shape(text)
+        elif isinstance(text, str):
+            found[name] = {field for _, field, _, _ in Formatter().parse(text) if field}
+        else:
+            found[name] = len(text)
+    return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_says_the_same(language: str) -> None:
+    own, english = shape(words_in(language)), shape(words_in("en"))
+    own.pop("rules", None)
+    needed = {"resource"}  # of the scenario, named or not as the grammar of a language has it
+    for name, fields in english.items():
+        if isinstance(fields, set):
+            assert fields - needed - {"unit"} <= own[name] | needed, name
+            assert own[name] <= fields | needed | {"unit", "taken", "takes"}, name
+        else:
+            assert own[name] == fields, name
+    assert set(own) == set(english)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("language", ["de", "ja"])
+def test_another_language_changes_words_and_nothing_else(language: str, scenario: str) -> None:
+    options = {"scenario": scenario, "universalise": True, "newcomer": 2}
+    one = Episode(Commons(**options), seed=3)
+    other = Episode(Commons(**options, language=language), seed=3)
+    rng = Rng(3)
+    english = ("You", "Round", "Harvest of", "left", "says", "joins")
+    while not one.over:
+        told = other.describe(0) + other.game.rules(0).replace("Harvest(", "").replace("Say(", "")
+        assert not any(word in told for word in english)
+        actions = {p: one.game.sample(one.state, p, rng) for p in one.to_act}
+        one.act(actions)
+        other.act(actions)
+        assert one.observation(0).tolist() == other.observation(0).tolist()
+    assert one.returns == other.returns
+
+
+def test_unknown_languages_are_named() -> None:
+    with pytest.raises(InvalidOption, match="en, de, ja"):
+        Commons(language="xx")

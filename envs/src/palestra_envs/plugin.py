@@ -233,7 +233,20 @@ def palestra_environments() -> list[EnvSpec]:
                 "pasture": {"scenario": "pasture"},
                 "pollution": {"scenario": "pollution"},
                 "newcomer": {"newcomer": 3},
+                "german": {"language": "de"},
+                "japanese": {"language": "ja"},
             },
+        ),
+        EnvSpec(
+            "text/Trash-v0",
+            "palestra_envs.text.trash:Trash",
+            players=(2, 10),
+            moves="phased",
+            payoffs="general",
+            family="text",
+            tags=("commons", "social-dilemma", "messages", "public-good", "deterministic"),
+            paper="Reproducibility Study of Cooperate or Collapse: Emergence of Sustainable "
+            "Cooperation in a Society of LLM Agents (2025)",
         ),
         EnvSpec(
             "text/CollaborationMaze-v0",
@@ -365,6 +378,13 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Harvests by rule and says nothing: policy=sustainable|greedy|fixed.",
             plays=("text/Commons-v0",),
+        ),
+        AgentSpec(
+            "tidier",
+            "palestra_envs.text.trash:Tidier",
+            "scripted",
+            "Clears its share of the trash by rule: policy=farsighted|needed|idle.",
+            plays=("text/Trash-v0",),
         ),
         AgentSpec(
             "cartographer",

@@ -7,7 +7,9 @@ less than `collapse` is left after a harvest the resource is dead and the game e
 et al., "Cooperate or Collapse: Emergence of Sustainable Cooperation in a Society of LLM Agents"
 (GovSim), 2024, with its three scenarios, which are the same rules in other words: fish of a lake,
 grass of a pasture, and the clean water that a river has left. With `newcomer` the last player joins
-after so many rounds, and is neither asked nor paid before.
+after so many rounds, and is neither asked nor paid before. `language` is that of all a player
+reads, as in the reproduction of that study with prompts in another language (2025); actions are
+written the same in all.
 
 If five players take 10 of 100 each in every round, all twelve rounds are played and everybody has
 120. Whatever is taken, the stock s follows s' = min(capacity, 2 (s - sum of what is taken)).
@@ -15,10 +17,12 @@ If five players take 10 of 100 each in every round, all twelve rounds are played
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -46,37 +50,15 @@ EVERYBODY = "everybody"
 ALLOCATIONS = ("random", "pro-rata")
 
 
-class Scenario(NamedTuple):
-    """The words of a scenario; `intro` is the first paragraph of its rules."""
-
-    resource: str
-    unit: str
-    takes: str
-    taken: str
-    intro: str
+SCENARIOS = ("fishery", "pasture", "pollution")
+LANGUAGES = ("en", "de", "ja")
 
 
-SCENARIOS = {
-    "fishery": Scenario(
-        "lake", "tons", "catches", "Caught", "You fish a lake. An amount is a catch in tons."
-    ),
-    "pasture": Scenario(
-        "pasture",
-        "hectares of grass",
-        "grazes",
-        "Grazed",
-        "You are a herdsman. An amount is a number of flocks, each of which eats one hectare of "
-        "grass of the common pasture.",
-    ),
-    "pollution": Scenario(
-        "river",
-        "percent of clean water",
-        "pollutes",
-        "Polluted",
-        "You own a factory on a river. An amount is a number of pallets you produce, each of which "
-        "pollutes one percent of the river.",
-    ),
-}
+@lru_cache(maxsize=len(LANGUAGES))
+def words_in(language: str) -> dict[str, Any]:
+    """All that a player reads in one language; a table a scenario among it."""
+    text = files("palestra_envs.text").joinpath("commons_words", f"{language}.toml")
+    return tomllib.loads(text.read_text("utf-8"))
 
 
 class Harvest(TextAction, frozen=True):
@@ -94,14 +76,6 @@ class Say(TextAction, frozen=True):
 
 class Pass(TextAction, frozen=True):
     """Say nothing."""
-
-
-LINES = (
-    Say(text="Let us all take less."),
-    Say(text="I will take my fair share."),
-    Say(text="Somebody took too much."),
-    Say(text="I agree."),
-)
 
 
 @dataclass(slots=True)
@@ -140,6 +114,7 @@ class Commons(TextGame[Lake]):
     message_limit: int = 300
     scenario: str = "fishery"
     newcomer: int = 0
+    language: str = "en"
 
     order = "phased"
     payoffs = "general"
@@ -160,15 +135,32 @@ class Commons(TextGame[Lake]):
             raise InvalidOption(
                 f"scenario must be one of {', '.join(SCENARIOS)}, not {self.scenario!r}"
             )
+        if self.language not in LANGUAGES:
+            raise InvalidOption(
+                f"language must be one of {', '.join(LANGUAGES)}, not {self.language!r}"
+            )
         if not 0 <= self.newcomer < self.rounds:
             raise InvalidOption(
                 f"newcomer must be 0, for none, or the number of rounds before the last player "
                 f"joins, less than {self.rounds}; not {self.newcomer}"
             )
 
-    @property
-    def words(self) -> Scenario:
-        return SCENARIOS[self.scenario]
+    @cached_property
+    def words(self) -> Mapping[str, Any]:
+        """What is said in this language of this scenario."""
+        words = words_in(self.language)
+        merged: Mapping[str, Any] = words | words[self.scenario]
+        return merged
+
+    def tell(self, sentence: str, **values: object) -> str:
+        """A sentence of the language by name, with the scenario's words and these values."""
+        told: str = self.words[sentence].format(**{**self.words, **values})
+        return told
+
+    @cached_property
+    def lines(self) -> tuple[Say, ...]:
+        """What a program may say."""
+        return tuple(Say(text=line) for line in self.words["lines"])
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -177,7 +169,7 @@ class Commons(TextGame[Lake]):
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
         """Every catch, then the lines a program may say, then silence."""
-        return (*(Harvest(n) for n in range(self.capacity + 1)), *LINES, Pass())
+        return (*(Harvest(n) for n in range(self.capacity + 1)), *self.lines, Pass())
 
     # The rules
 
@@ -200,7 +192,7 @@ class Commons(TextGame[Lake]):
     def legal(self, state: Lake, player: int) -> Grammar:
         if not state.talking:
             return harvest_grammar(self.capacity)
-        return talk_grammar(self.players, player, self.message_limit)
+        return talk_grammar(self.players, player, self.message_limit, self.lines)
 
     def step(self, state: Lake, actions: Mapping[int, Any]) -> Step:
         if state.talking:
@@ -215,8 +207,7 @@ class Commons(TextGame[Lake]):
         events = [self._report(state, got)]
         if state.stock < self.collapse:
             state.ended = "collapsed"
-            left = f"Only {state.stock} {self.words.unit} are left"
-            events.append(Event("end", f"{left}: the {self.words.resource} is dead."))
+            events.append(Event("end", self.tell("dead", stock=state.stock)))
         elif self.talk:
             state.talking, state.spoken = True, 0
         else:
@@ -241,8 +232,8 @@ class Commons(TextGame[Lake]):
         return got
 
     def _report(self, state: Lake, got: Sequence[int]) -> Event:
-        told = ", ".join(f"{name} {n}" for name, n in zip(self.players, got, strict=True))
-        text = f"Round {state.round}: {told}; {state.stock} {self.words.unit} left."
+        values = {"round": state.round, "named": self._named(got), "stock": state.stock}
+        text = self.tell("report", **values)
         return Event("catch", text, {"caught": list(got), "left": state.stock})
 
     def _speak(self, state: Lake, actions: Mapping[int, Any]) -> list[Event]:
@@ -252,11 +243,12 @@ class Commons(TextGame[Lake]):
             name = self.players[player]
             if action.to == EVERYBODY:
                 data = {"player": player, "text": action.text}
-                events.append(Event("message", f"{name} says: {action.text}", data))
+                text = self.tell("says", name=name, text=action.text)
+                events.append(Event("message", text, data))
             else:
                 hearer = self.players.index(action.to)
                 data = {"player": player, "to": hearer, "text": action.text}
-                text = f"{name} whispers to {action.to}: {action.text}"
+                text = self.tell("whispers", name=name, to=action.to, text=action.text)
                 events.append(Event("message", text, data, only(player, hearer)))
         state.spoken += 1
         if state.spoken >= self.utterances:
@@ -267,13 +259,12 @@ class Commons(TextGame[Lake]):
     def _regrow(self, state: Lake) -> list[Event]:
         if state.round >= self.rounds:
             state.ended = "survived"
-            text = f"The {self.words.resource} lived through all {self.rounds} rounds."
-            return [Event("end", text)]
+            return [Event("end", self.tell("lived", rounds=self.rounds))]
         state.stock = min(self.capacity, 2 * state.stock)
-        text = f"The {self.words.resource} regrows to {state.stock} {self.words.unit}."
+        text = self.tell("regrows", stock=state.stock)
         events = [Event("regrowth", text, {"stock": state.stock})]
         if self.newcomer and state.round == self.newcomer:
-            text = f"{self.players[-1]} joins."
+            text = self.tell("joins", name=self.players[-1])
             events.append(Event("newcomer", text, {"player": self.num_players - 1}))
         return events
 
@@ -281,12 +272,13 @@ class Commons(TextGame[Lake]):
         if not state.ended:
             return None
         scores = tuple(float(n) for n in state.caught)
-        reason = f"The {self.words.resource} {state.ended} in round {state.round} of {self.rounds}."
+        resource = words_in("en")[self.scenario]["resource"]
+        reason = f"The {resource} {state.ended} in round {state.round} of {self.rounds}."
         score: Result = "score"
         return Outcome((score,) * self.num_players, scores, reason)
 
     def opening(self, state: Lake) -> Sequence[Event]:
-        text = f"The {self.words.resource} holds {state.stock} {self.words.unit}."
+        text = self.tell("opening", stock=state.stock)
         return [Event("stock", text, {"stock": state.stock})]
 
     def noop(self, state: Lake, player: int) -> TextAction:
@@ -299,36 +291,33 @@ class Commons(TextGame[Lake]):
     # What a player sees
 
     def rules(self, player: int) -> str:
-        lines = [super().rules(player), self.words.intro]
+        rules = self.words.get("rules", "").strip() or super().rules(player)
+        lines = [rules, self.words["intro"]]
         if self.newcomer:
-            lines.append(f"{self.players[-1]} joins after {self.newcomer} rounds.")
+            lines.append(self.tell("newcomer", name=self.players[-1], rounds=self.newcomer))
         return "\n".join(lines)
 
     def describe(self, state: Lake, player: int) -> str:
-        words = self.words
+        phase = self._phase(state)
         lines = [
-            f"You are {self.players[player]}. {self._phase(state)} of {self.rounds}.",
-            f"The {words.resource} holds {state.stock} {words.unit} of at most "
-            f"{self.capacity}; below "
-            f"{self.collapse} after a harvest it dies.",
-            f"{words.taken} so far: {self._named(state.caught)}.",
+            self.tell("you", name=self.players[player], phase=phase, rounds=self.rounds),
+            self.tell("holds", stock=state.stock, capacity=self.capacity, collapse=self.collapse),
+            self.tell("so_far", named=self._named(state.caught)),
         ]
         if state.last:
-            lines.append(f"Last harvest: {self._named(state.last)}.")
+            lines.append(self.tell("last", named=self._named(state.last)))
         if self.universalise and not state.talking and not state.ended:
             share = self.sustainable(state.stock, self.members(state))
-            lines.append(
-                f"If everybody {words.takes} more than {share} {words.unit}, the "
-                f"{words.resource} shrinks every round."
-            )
+            lines.append(self.tell("universal", share=share))
         if state.talking:
-            lines.append(f"Words spoken in this talk: {state.spoken} of {self.utterances}.")
+            values = {"spoken": state.spoken, "utterances": self.utterances}
+            lines.append(self.tell("spoken", **values))
         return "\n".join(lines)
 
     def _phase(self, state: Lake) -> str:
         if state.talking:
-            return f"Talk after round {state.round}"
-        return f"Harvest of round {min(state.round + 1, self.rounds)}"
+            return self.tell("talk", round=state.round)
+        return self.tell("harvest", round=min(state.round + 1, self.rounds))
 
     def _named(self, amounts: Sequence[int]) -> str:
         return ", ".join(f"{name} {n}" for name, n in zip(self.players, amounts, strict=True))
@@ -360,7 +349,7 @@ class Commons(TextGame[Lake]):
         return mask
 
     def scene(self, state: Lake, player: int | None = None) -> Scene:
-        bars = [Bar(self.words.resource, float(state.stock), float(self.capacity), 6)]
+        bars = [Bar(self.words["resource"], float(state.stock), float(self.capacity), 6)]
         full = float(max(self.capacity, *state.caught))
         bars += [
             Bar(n, float(c), full, s)
@@ -375,10 +364,12 @@ def harvest_grammar(capacity: int) -> Grammar:
 
 
 @lru_cache(maxsize=256)
-def talk_grammar(players: tuple[str, ...], player: int, message_limit: int) -> Grammar:
+def talk_grammar(
+    players: tuple[str, ...], player: int, message_limit: int, lines: tuple[Say, ...]
+) -> Grammar:
     """A word to everybody or to one other player, or none."""
     others = tuple(name for seat, name in enumerate(players) if seat != player)
-    said = Text(message_limit, tuple(line.text for line in LINES))
+    said = Text(message_limit, tuple(line.text for line in lines))
     return Grammar((Option(Say, {"text": said, "to": OneOf((EVERYBODY, *others))}), Option(Pass)))
 
 
