@@ -547,6 +547,16 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Wang et al. (2023), Unleashing Cognitive Synergy in Large Language Models: A "
             "Task-Solving Agent through Multi-Persona Self-Collaboration",
         ),
+        EnvSpec(
+            "games/Norms-v0",
+            "palestra_games.games.norms:Norms",
+            players=(2, 50),
+            moves="simultaneous",
+            payoffs="general",
+            family="text",
+            tags=("population", "iterated", "hidden-information", "chance"),
+            paper="Li et al. (2024), Agent Alignment in Evolving Social Norms",
+        ),
     ]
 
 
@@ -784,6 +794,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Works out who lives where from the clues of a logic grid.",
             plays=("games/LogicGrid-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "norm-villager",
+            "palestra_games.games.norms:Villager",
+            "scripted",
+            "Lives by a strategy that newcomers may inherit: style=conformist|tempted|traditional.",
+            plays=("games/Norms-v0",),
             needs=("array",),
         ),
     ]
