@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-STEPS = {"sb3_ppo.py": "600", "maskable_self_play.py": "40000", "cleanrl_foraging.py": "16384"}
+STEPS = {
+    "sb3_ppo.py": "600",
+    "maskable_self_play.py": "40000",
+    "cleanrl_foraging.py": "16384",
+    "exploration_sweep.py": "200",
+    "jam_ql.py": "200",
+}
 
 pytestmark = pytest.mark.slow
 
