@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -10,7 +11,16 @@ import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
 from palestra_games.associations import english, related, words_of
-from palestra_games.games.codenames import ASSASSIN, BYSTANDER, Clue, Codenames, Guess, Stop
+from palestra_games.games.codenames import (
+    ASSASSIN,
+    BYSTANDER,
+    Clue,
+    Codenames,
+    Guess,
+    Say,
+    Stop,
+    Suggest,
+)
 
 ENV = "games/Codenames-v0"
 GAME = Codenames()
@@ -198,6 +208,64 @@ def test_random_operatives_win_as_often_as_the_recursion_says(until_miss: bool) 
     assert won / games == pytest.approx(
         expected, abs=4 * (expected * (1 - expected) / games) ** 0.5
     )
+
+
+# Several operatives
+
+
+def test_the_others_advise_before_each_touch_and_everybody_hears_it() -> None:
+    episode = Episode(Codenames(num_players=8), 0)
+    game, team = episode.game, episode.state.team
+    first = 4 * team
+    episode.act({first: Clue("zzz", 2)})
+    one, two, toucher = game.speakers(episode.state)
+    assert {one, two, toucher} == {first + 1, first + 2, first + 3}
+    own = game.names(episode.state, episode.state.left(team))[0]
+    with pytest.raises(InvalidAction):
+        episode.act({one: Guess(own)})
+    episode.act({one: Suggest(own)})
+    episode.act({two: Say("I am not sure.")})
+    rival = 4 * (1 - team) + 1
+    for seat in (toucher, rival):
+        assert f"player_{one} suggests {own}." in episode.describe(seat)
+        assert f"player_{two} says: I am not sure." in episode.describe(seat)
+    place = episode.state.words.index(game.vocabulary.index(own))
+    assert episode.observation(toucher)[-2:].tolist() == [1 + place, -1]
+    episode.act({toucher: Guess(own)})
+    assert episode.to_act == (one,)  # advice on the next touch
+    assert episode.observation(toucher)[-2:].tolist() == [0, 0]
+
+
+def test_another_operative_touches_after_every_clue() -> None:
+    episode, touched = Episode(Codenames(num_players=6), 1), []
+    while not episode.over and len(episode.state.clues) < 8:
+        (seat,) = episode.to_act
+        state = episode.state
+        if not state.guessing:
+            episode.act({seat: Clue("zzz", 1)})
+        elif episode.game.advising(state):
+            episode.act({seat: Say("Go on.")})
+        else:
+            touched.append(seat)
+            bystander = [*state.left(BYSTANDER), *state.left(1 - state.team)][0]
+            episode.act({seat: Guess(episode.game.names(state, [bystander])[0])})
+    for team in range(2):
+        mine = [seat for seat in touched if seat // 3 == team]
+        assert all(a != b for a, b in itertools.pairwise(mine))
+
+
+@pytest.mark.parametrize("players", [6, 12])
+def test_associates_win_in_larger_teams_too(players: int) -> None:
+    agents = ["word-associate"] * (players // 2) + ["random"] * (players // 2)
+    records = palestra.play(ENV, agents=agents, episodes=15, seed=0, num_players=players)
+    assert sum(record.returns[0] > 0 for record in records) >= 14
+    assert all(sum(record.returns) == 0 for record in records)
+
+
+@pytest.mark.parametrize("players", [2, 5, 14])
+def test_teams_are_of_one_size(players: int) -> None:
+    with pytest.raises(InvalidOption, match="even number from 4 to 12"):
+        Codenames(num_players=players)
 
 
 # Scripted players

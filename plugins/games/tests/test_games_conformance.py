@@ -2,4 +2,7 @@
 
 from palestra.testing import conformance
 
-test_conformance = conformance("palestra_games")
+test_conformance = conformance(
+    "palestra_games",
+    variants={"games/Codenames-v0": {"num_players": 6}, "games/PlanPath-v0": {"num_players": 2}},
+)

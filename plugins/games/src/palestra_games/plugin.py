@@ -441,7 +441,7 @@ def palestra_environments() -> list[EnvSpec]:
         EnvSpec(
             "games/Codenames-v0",
             "palestra_games.games.codenames:Codenames",
-            players=(4, 4),
+            players=(4, 12),
             moves="sequential",
             payoffs="zero-sum",
             family="text",

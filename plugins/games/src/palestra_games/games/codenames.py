@@ -7,14 +7,15 @@ most one more than the number of the clue, without limit if it is 0. A word of t
 him go on; any other ends the turn; the assassin's loses the game at once. A team wins when all its
 words are covered, whoever covered the last. A clue is invalid if it is a form of a word that is not
 covered, or if one begins or ends with the other: the turn ends, and a word of the other team is
-covered, drawn by lot where the rulebook lets that team's spymaster choose. The words, and the
-associations by which the scripted players play, are our own.
+covered, drawn by lot where the rulebook lets that team's spymaster choose. A team may have several
+operatives: before each touch the others advise in turn, openly, and then one touches, another one
+after every clue. The words, and the associations by which the scripted players play, are our own.
 
 Known answers checked: the counts of the key and the rulebook's turns, and for operatives who touch
 words at random, one a turn or until they miss, how often the team that begins wins, by an exact
 recursion over the words left.
 
-The array view is an int16 vector of 81 numbers:
+The array view is an int16 vector of 81 numbers, and one more for every operative but the first:
 
     phase, whose turn, own team     0 clue, 1 guess, 2 over; 0 red, 1 blue
     clue, its number, guesses       the clue's place among the hints from 1 on, 0 for none and for
@@ -23,6 +24,7 @@ The array view is an int16 vector of 81 numbers:
     owners                          0 not known to this player, 1 red, 2 blue, 3 a bystander's,
                                     4 the assassin's
     covered                         25 times 0 or 1
+    advice for the next touch       in order; 0 none yet, 1 + place on the table, -1 other words
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ from palestra import (
     Scene,
     Seat,
     Step,
+    Text,
     TextAction,
     TextGame,
     Turn,
@@ -63,6 +66,7 @@ from palestra_games.associations import Table, Word, checked_table, related, wor
 RED, BLUE, BYSTANDER, ASSASSIN = range(4)
 OWNERS = ("red", "blue", "bystander", "assassin")
 TEAMS = ("red", "blue")
+ROLES = ("spymaster", "operative")
 TABLE = 25  # words on the table
 FIRST, SECOND, BYSTANDERS = 9, 8, 7
 NOBODY = -1
@@ -70,7 +74,8 @@ CLUE, GUESS, OVER = range(3)
 MOST = 9  # the largest number of a clue
 MENU_NUMBERS = (1, 2, 3, 4)
 LETTERS = 24
-SPYMASTERS = (0, 2)
+MOST_PLAYERS = 12
+TALKED = -1  # advice in words, and not by a word on the table
 COLOURS = (3, 0, -1, 6)  # in a scene, by owner
 
 
@@ -87,8 +92,23 @@ class Guess(TextAction, frozen=True):
     word: str
 
 
+class Suggest(TextAction, frozen=True):
+    """Advise the operative who is to touch: this word next."""
+
+    word: str
+
+
+class Say(TextAction, frozen=True):
+    """Advise in words of your own, which everybody hears."""
+
+    text: str
+
+
 class Stop(TextAction, frozen=True):
     """Touch no more words in this turn."""
+
+
+STOPPING = Say("I would stop.")
 
 
 @dataclass(slots=True)
@@ -103,6 +123,8 @@ class Board:
     clues: tuple[tuple[int, str, int], ...] = ()  # team, word and number
     guessing: bool = False
     guesses: int = 0
+    advice: tuple[int, ...] = ()  # places, or TALKED, for the next touch
+    said: tuple[str, ...] = ()  # the same as it was put
     winner: int = NOBODY
     reason: str = ""
 
@@ -113,11 +135,11 @@ class Board:
 
 @dataclass(frozen=True)
 class Codenames(TextGame[Board]):
-    """You play Codenames. player_0 and player_1 are the red team, player_2 and player_3 the blue.
+    """You play Codenames. The first half of the players are the red team, the others the blue.
 
     There are 25 words on the table. Nine are of the team that begins, eight of the other team,
-    seven of bystanders and one of the assassin. player_0 and player_2 are the spymasters, who know
-    which are whose. player_1 and player_3 are their operatives, who do not.
+    seven of bystanders and one of the assassin. The first player of each team is its spymaster, who
+    knows which are whose. The others are operatives, who do not.
     In turn a spymaster writes a clue, one word and how many words on the table it means, such as
     Clue(word='ocean', number=2). His operative then touches words: Guess(word='whale'). A word of
     his own team lets him touch another one, up to one more than the number of the clue, or as many
@@ -130,22 +152,49 @@ class Codenames(TextGame[Board]):
     """
 
     associations: Table = ()
+    num_players: int = 4
+    message_limit: int = 200
 
     order = "sequential"
     payoffs = "zero-sum"
-    num_players = 4
     perfect_information = False
     deterministic = False
     reward_terms = ("win",)
-    action_types = (Clue, Guess, Stop)
+    action_types = (Clue, Guess, Suggest, Say, Stop)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "associations", checked_table(self.associations, TABLE))
+        if self.num_players % 2 or not 4 <= self.num_players <= MOST_PLAYERS:
+            raise InvalidOption(
+                f"num_players must be an even number from 4 to {MOST_PLAYERS}, half of them a "
+                f"team, not {self.num_players}"
+            )
+        if self.message_limit < LETTERS:
+            raise InvalidOption(
+                f"message_limit must be at least {LETTERS}, not {self.message_limit}"
+            )
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        roles = ("spymaster", "operative") * 2
-        return tuple(Seat(self.players[s], role, s // 2) for s, role in enumerate(roles))
+        return tuple(
+            Seat(name, ROLES[seat % self.side > 0], seat // self.side)
+            for seat, name in enumerate(self.players)
+        )
+
+    @property
+    def side(self) -> int:
+        """Players of a team, its spymaster first."""
+        return int(self.num_players // 2)
+
+    def is_spymaster(self, player: int) -> bool:
+        return player % self.side == 0
+
+    def speakers(self, state: Board) -> list[int]:
+        """The operatives to be heard before the next touch, in order; the last one touches."""
+        operatives = self.side - 1
+        turns = sum(team == state.team for team, _, _ in state.clues)
+        first = state.team * self.side + 1
+        return [first + (turns + n) % operatives for n in range(operatives)]
 
     @cached_property
     def hints(self) -> tuple[str, ...]:
@@ -158,9 +207,10 @@ class Codenames(TextGame[Board]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Every hint with 1 to 4, then every word, then Stop()."""
+        """Every hint with 1 to 4, then every word, Stop(), and with several operatives advice."""
         clues = (Clue(hint, number) for hint in self.hints for number in MENU_NUMBERS)
-        return (*clues, *map(Guess, self.vocabulary), Stop())
+        advice = (*map(Suggest, self.vocabulary), STOPPING) if self.side > 2 else ()
+        return (*clues, *map(Guess, self.vocabulary), Stop(), *advice)
 
     def names(self, state: Board, places: Sequence[int]) -> tuple[str, ...]:
         """The words at these places of the table."""
@@ -180,18 +230,31 @@ class Codenames(TextGame[Board]):
         return Board(rng, tuple(words[:TABLE]), tuple(key), team)
 
     def to_act(self, state: Board) -> tuple[int, ...]:
-        return () if state.winner != NOBODY else (2 * state.team + state.guessing,)
+        if state.winner != NOBODY:
+            return ()
+        if not state.guessing:
+            return (state.team * self.side,)
+        return (self.speakers(state)[len(state.advice)],)
+
+    def advising(self, state: Board) -> bool:
+        """Whether advice is to be given before the next touch."""
+        return state.guessing and len(state.advice) < self.side - 2
 
     def legal(self, state: Board, player: int) -> Grammar:
         if not state.guessing:
             return clue_grammar(self.hints)
         open_places = [place for place in range(TABLE) if not state.covered[place]]
-        return guess_grammar(self.names(state, open_places), state.guesses > 0)
+        words = self.names(state, open_places)
+        if self.advising(state):
+            return advice_grammar(words, self.message_limit)
+        return guess_grammar(words, state.guesses > 0)
 
     def step(self, state: Board, actions: Mapping[int, Any]) -> Step:
         ((player, action),) = actions.items()
         if isinstance(action, Clue):
             events = self._hear(state, action)
+        elif isinstance(action, Suggest | Say):
+            events = [self._advise(state, player, action)]
         elif isinstance(action, Guess):
             events = self._touch(state, self.vocabulary.index(action.word), player)
         else:
@@ -200,8 +263,23 @@ class Codenames(TextGame[Board]):
         if state.winner == NOBODY:
             return Step(events=events)
         events.append(Event("reveal", f"{state.reason} {self._shown(state)}", {"key": state.key}))
-        paid = {s: {"win": 1.0 if s // 2 == state.winner else -1.0} for s in range(4)}
+        paid = {s: {"win": score} for s, score in enumerate(self._scores(state))}
         return Step(paid, events=events)
+
+    def _scores(self, state: Board) -> tuple[float, ...]:
+        seats = range(self.num_players)
+        return tuple(1.0 if s // self.side == state.winner else -1.0 for s in seats)
+
+    def _advise(self, state: Board, player: int, action: Suggest | Say) -> Event:
+        told = f"{self.players[player]} "
+        if isinstance(action, Suggest):
+            state.advice += (state.words.index(self.vocabulary.index(action.word)),)
+            told += f"suggests {action.word}."
+        else:
+            state.advice += (TALKED,)
+            told += f"says: {action.text}"
+        state.said += (told,)
+        return Event("advice", told, {"player": player})
 
     def _hear(self, state: Board, clue: Clue) -> list[Event]:
         team, word = state.team, clue.word.lower()
@@ -226,6 +304,7 @@ class Codenames(TextGame[Board]):
         text = f"{self.players[player]} touches {self.vocabulary[word]}."
         events = [Event("touch", text, {"player": player, "place": place})]
         state.guesses += 1
+        state.advice, state.said = (), ()
         events.append(self._cover(state, place))
         number = state.clues[-1][2]
         used_up = number > 0 and state.guesses > number
@@ -249,20 +328,21 @@ class Codenames(TextGame[Board]):
 
     def _pass(self, state: Board) -> None:
         state.team, state.guessing, state.guesses = 1 - state.team, False, 0
+        state.advice, state.said = (), ()
 
     def outcome(self, state: Board) -> Outcome | None:
         if state.winner == NOBODY:
             return None
-        won = [seat // 2 == state.winner for seat in range(4)]
-        results: tuple[Result, ...] = tuple("win" if w else "loss" for w in won)
-        return Outcome(results, tuple(1.0 if w else -1.0 for w in won), state.reason)
+        scores = self._scores(state)
+        results: tuple[Result, ...] = tuple("win" if score > 0 else "loss" for score in scores)
+        return Outcome(results, scores, state.reason)
 
     def opening(self, state: Board) -> Sequence[Event]:
         words = ", ".join(self.names(state, range(TABLE)))
         text = f"On the table: {words}. The {TEAMS[state.team]} team begins."
         told = [Event("table", text, {"words": state.words, "team": state.team})]
         key = {"key": state.key}
-        return [*told, Event("key", self._shown(state), key, only(*SPYMASTERS))]
+        return [*told, Event("key", self._shown(state), key, only(0, self.side))]
 
     def _shown(self, state: Board) -> str:
         whose = [
@@ -273,7 +353,7 @@ class Codenames(TextGame[Board]):
     def determinize(self, state: Board, player: int, rng: Rng) -> Board:
         """For operatives, deal the owners of the words that are not covered anew."""
         copy = self.clone(state)
-        if player in SPYMASTERS or state.winner != NOBODY:
+        if self.is_spymaster(player) or state.winner != NOBODY:
             return copy
         places = [place for place in range(TABLE) if not state.covered[place]]
         owners = [state.key[place] for place in places]
@@ -284,14 +364,23 @@ class Codenames(TextGame[Board]):
 
     # What a player sees
 
+    def rules(self, player: int) -> str:
+        if self.side == 2:
+            return super().rules(player)
+        return (
+            f"{super().rules(player)}\nBefore each touch the other operatives of the team advise "
+            "in turn, Suggest(word='whale') or Say(text='Stop here.'), which everybody hears. "
+            "After every clue another operative is the one who touches."
+        )
+
     def describe(self, state: Board, player: int) -> str:
-        team, role = TEAMS[player // 2], self.seats[player].role
+        team, role = TEAMS[player // self.side], self.seats[player].role
         lines = [f"You are {self.players[player]}, the {team} {role}."]
         if state.winner != NOBODY:
             return "\n".join([*lines, state.reason, self._shown(state)])
         doing = "touch words" if state.guessing else "give a clue"
         lines.append(f"It is for the {TEAMS[state.team]} team to {doing}.")
-        if player in SPYMASTERS:
+        if self.is_spymaster(player):
             for owner, name in enumerate(OWNERS):
                 words = ", ".join(self.names(state, state.left(owner))) or "none"
                 lines.append(f"Not covered, {name}: {words}.")
@@ -309,19 +398,21 @@ class Codenames(TextGame[Board]):
             lines.append(f"Clues so far: {told}.")
         if state.guessing:
             lines.append(f"Touched by this clue: {state.guesses}.")
+            lines += state.said
         return "\n".join(lines)
 
     def action_mask(self, state: Board, player: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
         if player not in self.to_act(state):
             return mask
-        clues = len(self.hints) * len(MENU_NUMBERS)
+        clues, words = len(self.hints) * len(MENU_NUMBERS), len(self.vocabulary)
         mask[:clues] = not state.guessing
         mask[clues:] = 0
         if state.guessing:
+            first = clues + (words + 1) * self.advising(state)
             open_words = [w for w, c in zip(state.words, state.covered, strict=True) if not c]
-            mask[clues + np.array(open_words)] = 1
-            mask[-1] = state.guesses > 0
+            mask[first + np.array(open_words)] = 1
+            mask[first + words] = self.advising(state) or state.guesses > 0
         return mask
 
     def observation_space(self, player: int) -> spaces.Box:
@@ -330,7 +421,7 @@ class Codenames(TextGame[Board]):
     @cached_property
     def _space(self) -> spaces.Box:
         top = max(len(self.vocabulary), len(self.hints), TABLE)
-        return spaces.Box(-1, top, (6 + 3 * TABLE,), np.int16)
+        return spaces.Box(-1, top, (6 + 3 * TABLE + self.side - 2,), np.int16)
 
     def observe(self, state: Board, player: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
@@ -338,13 +429,15 @@ class Codenames(TextGame[Board]):
         phase = OVER if over else GUESS if state.guessing else CLUE
         _, word, number = state.clues[-1] if state.guessing else (0, "", -1)
         hint = 1 + self.hints.index(word) if word in self.hints else 0
-        knows = over or player in SPYMASTERS
+        knows = over or self.is_spymaster(player)
         owners = [1 + o if knows or c else 0 for o, c in zip(state.key, state.covered, strict=True)]
-        head = (phase, state.team, player // 2, hint, number, state.guesses)
-        return np.array([*head, *state.words, *owners, *state.covered], np.int16)
+        head = (phase, state.team, player // self.side, hint, number, state.guesses)
+        advice = [place if place == TALKED else 1 + place for place in state.advice]
+        advice += [0] * (self.side - 2 - len(advice))
+        return np.array([*head, *state.words, *owners, *state.covered, *advice], np.int16)
 
     def scene(self, state: Board, player: int | None = None) -> Scene:
-        knows = player is None or player in SPYMASTERS or state.winner != NOBODY
+        knows = player is None or self.is_spymaster(player) or state.winner != NOBODY
         pieces = []
         for place, name in enumerate(self.names(state, range(TABLE))):
             covered, owner = state.covered[place], state.key[place]
@@ -355,7 +448,8 @@ class Codenames(TextGame[Board]):
         shaded = frozenset(divmod(p, 5) for p in range(TABLE) if state.covered[p])
         left = ", ".join(f"{team} {len(state.left(t))}" for t, team in enumerate(TEAMS))
         clue = [f"clue: {state.clues[-1][1]} {state.clues[-1][2]}"] if state.guessing else []
-        return Scene(grid=Grid(rows, shaded=shaded), lines=(f"words left: {left}", *clue))
+        lines = (f"words left: {left}", *clue, *state.said)
+        return Scene(grid=Grid(rows, shaded=shaded), lines=lines)
 
 
 @lru_cache(maxsize=16)
@@ -369,12 +463,19 @@ def guess_grammar(words: tuple[str, ...], may_stop: bool) -> Grammar:
     return Grammar((touch, Option(Stop)) if may_stop else (touch,))
 
 
+@lru_cache(maxsize=1024)
+def advice_grammar(words: tuple[str, ...], message_limit: int) -> Grammar:
+    said = Text(message_limit, (STOPPING.text,))
+    return Grammar((Option(Suggest, {"word": OneOf(words)}), Option(Say, {"text": said})))
+
+
 class WordAssociate(Agent):
     """Plays both roles of Codenames by the table of associations.
 
     As the spymaster it gives the hint that fits most of its words before the first word of anybody
     else, in the order of the table; if none does, the one whose first words do least harm. As the
-    operative it touches the words that the clue fits, in that order, as many as the clue says.
+    operative it touches the words that the clue fits, in that order, as many as the clue says, and
+    advises the same where another one touches.
     """
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -390,13 +491,16 @@ class WordAssociate(Agent):
         owners = {
             word: owner - 1
             for word, owner, covered in zip(
-                words, table[TABLE : 2 * TABLE], table[2 * TABLE :], strict=True
+                words, table[TABLE : 2 * TABLE], table[2 * TABLE : 3 * TABLE], strict=True
             )
             if not covered
         }
         if seen[0] == CLUE:
             return best_clue(game.associations, owners, seen[2])
-        return self._touch(dict(game.associations), game.hints, seen, owners)
+        move = self._touch(dict(game.associations), game.hints, seen, owners)
+        if 0 not in table[3 * TABLE :]:
+            return move
+        return Suggest(move.word) if isinstance(move, Guess) else STOPPING
 
     def _touch(
         self,
