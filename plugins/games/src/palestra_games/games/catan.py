@@ -40,7 +40,7 @@ The array view is an int16 vector:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -598,9 +598,7 @@ class Catan(TextGame[Table]):
         return state.phase == OVER and state.winner == NOBODY
 
     def noop(self, state: Table, player: int) -> TextAction | None:
-        if state.phase == ANSWER:
-            return Decline()
-        return Withdraw() if state.phase == CHOOSE else End() if state.phase == TRADE else None
+        return {ANSWER: Decline(), CHOOSE: Withdraw(), TRADE: End()}.get(state.phase)
 
     def determinize(self, state: Table, player: int, rng: Rng) -> Table:
         """Draw anew what is not known of the others' hands, their development cards and the deck.
@@ -694,7 +692,7 @@ def held_kinds(hand: Sequence[int]) -> list[str]:
     return [name for name, count in zip(RESOURCES, hand, strict=True) if count]
 
 
-def names(roads: Any) -> list[str]:
+def names(roads: Iterable[int]) -> list[str]:
     """What some roads are called."""
     return [ROAD_NAMES[road] for road in roads]
 
