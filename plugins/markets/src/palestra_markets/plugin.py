@@ -14,6 +14,7 @@ PERSUASION = "markets/Persuasion-v0"
 SEALED_AUCTION = "markets/SealedAuction-v0"
 POSITION_AUCTION = "markets/PositionAuction-v0"
 MAGENTIC = "markets/Magentic-v0"
+TRADING = "markets/Trading-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -136,6 +137,23 @@ def palestra_environments() -> list[EnvSpec]:
                 "injection": {"manipulation": "injection"},
             },
         ),
+        EnvSpec(
+            TRADING,
+            "palestra_markets.stocks.trading:Trading",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="market",
+            tags=("shares", "tools", "hidden-information", "chance"),
+            paper="Chen et al. (2025), StockBench: Can LLM Agents Trade Stocks Profitably In "
+            "Real-world Markets?; AlphaQuanter (2025), An End-to-End Tool-Orchestrated Agentic "
+            "Reinforcement Learning Framework for Stock Trading",
+            splits={
+                "one-share": {"shares": 1},
+                "stockbench": {"shares": 20, "days": 82, "questions": 40, "orders": 40},
+                "free": {"fee": 0.0, "slippage": 0.0},
+            },
+        ),
     ]
 
 
@@ -252,6 +270,22 @@ def palestra_agents() -> list[AgentSpec]:
             "A business that answers every request; quote=lowest or list.",
             plays=(MAGENTIC,),
         ),
+        AgentSpec(
+            "buy-and-hold",
+            "palestra_markets.stocks.investors:BuyAndHold",
+            "scripted",
+            "Puts the same part of the cash into every share on the first day.",
+            plays=(TRADING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "momentum-trader",
+            "palestra_markets.stocks.investors:MomentumTrader",
+            "scripted",
+            "Every every=5 days, holds the keep=2 shares that rose most over 20 days.",
+            plays=(TRADING,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -365,5 +399,29 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.magentic.metrics:requests_met",
             "The part of the customers whose request was met.",
             measures=(MAGENTIC,),
+        ),
+        MetricSpec(
+            "total-return",
+            "palestra_markets.stocks.metrics:total_return",
+            "Wealth at the end over that at first, less 1.",
+            measures=(TRADING,),
+        ),
+        MetricSpec(
+            "max-drawdown",
+            "palestra_markets.stocks.metrics:max_drawdown",
+            "The largest fall of wealth from a peak, as a part of it.",
+            measures=(TRADING,),
+        ),
+        MetricSpec(
+            "sortino-ratio",
+            "palestra_markets.stocks.metrics:sortino_ratio",
+            "Annualised mean daily return over its downside deviation.",
+            measures=(TRADING,),
+        ),
+        MetricSpec(
+            "excess-return",
+            "palestra_markets.stocks.metrics:excess_return",
+            "The return less that of an equal sum held in every share, without costs.",
+            measures=(TRADING,),
         ),
     ]

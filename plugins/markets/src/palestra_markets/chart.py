@@ -1,0 +1,52 @@
+"""Lines over time as a grid of cells, which every renderer can draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from palestra import Grid, Piece
+
+ROWS, COLUMNS = 12, 40
+
+
+def chart(
+    lines: Mapping[str, Sequence[float]], *, rows: int = ROWS, columns: int = COLUMNS
+) -> Grid | None:
+    """One disc a column for every line, named after it and coloured by its place; None if empty.
+
+    Longer lines are thinned to `columns` points, the last always shown. Where lines cross, the
+    first is in front. Row labels are the values at the top, in the middle and at the bottom.
+    """
+    shown = {name: thinned(values, columns) for name, values in lines.items() if len(values)}
+    if not shown:
+        return None
+    low = min(min(values) for values in shown.values())
+    high = max(max(values) for values in shown.values())
+    width = max(len(values) for values in shown.values())
+    cells: list[list[Piece | None]] = [[None] * max(width, 2) for _ in range(rows)]
+    colours = {name: colour for colour, name in enumerate(lines)}
+    for name in reversed(shown):
+        for column, value in enumerate(shown[name]):
+            up = (value - low) / (high - low) if high > low else 0.5
+            row = rows - 1 - round(up * (rows - 1))
+            cells[row][column] = Piece(name[:1], colours[name], "square", name)
+    labels = [""] * rows
+    labels[rows // 2] = brief((low + high) / 2)
+    labels[0], labels[-1] = brief(high), brief(low)
+    return Grid(tuple(tuple(row) for row in cells), row_labels=tuple(labels))
+
+
+def thinned(values: Sequence[float], most: int) -> list[float]:
+    """At most so many of the values, evenly spaced, the first and the last among them."""
+    count = len(values)
+    if count <= most:
+        return [float(value) for value in values]
+    return [float(values[round(at * (count - 1) / (most - 1))]) for at in range(most)]
+
+
+def brief(value: float) -> str:
+    """A number in few characters: 950, 1.2k, 3.4M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"

@@ -1,0 +1,77 @@
+"""Technical indicators of closing prices, oldest first; None where there are too few days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def moving_average(closes: Any, days: int = 20) -> float | None:
+    """The mean of the last days."""
+    return float(closes[-days:].mean()) if len(closes) >= days else None
+
+
+def exponential(values: Any, weight: float) -> Any:
+    """Exponentially weighted averages, started at the first value: s = s + weight (x - s)."""
+    smooth = np.empty(len(values))
+    smooth[0] = values[0]
+    for at in range(1, len(values)):
+        smooth[at] = smooth[at - 1] + weight * (values[at] - smooth[at - 1])
+    return smooth
+
+
+def relative_strength(closes: Any, days: int = 14) -> float | None:
+    """J. W. Wilder's index, 1978: 100 for prices that only rise, 0 for prices that only fall.
+
+    Rises and falls are averaged with weight 1 / days.
+    """
+    if len(closes) <= days:
+        return None
+    moves = np.diff(closes)
+    up = exponential(np.maximum(moves, 0), 1 / days)[-1]
+    down = exponential(np.maximum(-moves, 0), 1 / days)[-1]
+    return float(100 * up / (up + down)) if up + down > 0 else 50.0
+
+
+def convergence(closes: Any) -> Any:
+    """Averages of 12 less those of 26 days (G. Appel's MACD), in the units of the prices."""
+    return exponential(closes, 2 / 13) - exponential(closes, 2 / 27)
+
+
+def macd(closes: Any) -> float | None:
+    return float(convergence(closes)[-1]) if len(closes) >= 26 else None
+
+
+def macd_signal(closes: Any) -> float | None:
+    """The average of MACD over nine days."""
+    return float(exponential(convergence(closes), 2 / 10)[-1]) if len(closes) >= 35 else None
+
+
+def volatility(closes: Any, days: int = 20) -> float | None:
+    """The standard deviation of daily returns in percent, not annualised."""
+    if len(closes) <= days:
+        return None
+    returns = np.diff(closes[-days - 1 :]) / closes[-days - 1 : -1]
+    return float(100 * returns.std(ddof=1))
+
+
+def momentum(closes: Any, days: int = 20) -> float | None:
+    """The return over so many days in percent."""
+    return float(100 * (closes[-1] / closes[-days - 1] - 1)) if len(closes) > days else None
+
+
+INDICATORS: Mapping[str, Callable[[Any], float | None]] = {
+    "average_20": lambda closes: _in_dollars(moving_average(closes)),
+    "average_50": lambda closes: _in_dollars(moving_average(closes, 50)),
+    "relative_strength_14": relative_strength,
+    "macd": lambda closes: _in_dollars(macd(closes)),
+    "macd_signal": lambda closes: _in_dollars(macd_signal(closes)),
+    "volatility_20": volatility,
+    "momentum_20": momentum,
+}
+
+
+def _in_dollars(cents: float | None) -> float | None:
+    return None if cents is None else cents / 100

@@ -1,0 +1,127 @@
+"""Reference investors of `markets/Trading-v0`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+
+from palestra_markets.stocks.trading import Buy, EndDay, Sell, Trading
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The morning as an investor is told it: day, wealth and cash in cents, shares by symbol."""
+
+    game: Trading
+    day: int
+    prices: tuple[int, ...]
+    cash: int
+    shares: tuple[int, ...]
+
+    @classmethod
+    def of(cls, turn: Turn) -> Holdings:
+        if not isinstance(turn.game, Trading):
+            raise InvalidOption(f"investors play markets/Trading-v0, not {turn.env}")
+        game, cash = turn.game, 100 * turn.game.cash
+        held, prices = dict.fromkeys(game.symbols, 0), ()
+        for event in turn.transcript:
+            if event.kind in ("open", "reveal"):
+                prices = tuple(event.data["prices"])
+            elif event.kind == "order":
+                held[event.data["symbol"]] += event.data["shares"]
+                cash -= event.data["paid"] * (1 if event.data["shares"] > 0 else -1)
+        day = int(np.asarray(turn.observation)[0])
+        return cls(game, day, prices, cash, tuple(held.values()))
+
+    @property
+    def wealth(self) -> int:
+        return self.cash + sum(n * p for n, p in zip(self.shares, self.prices, strict=True))
+
+    def orders_to(self, weights: Sequence[float]) -> list[TextAction]:
+        """Sales, then purchases, that lead to parts of wealth, costs taken from what is bought."""
+        wealth, cash = self.wealth, self.cash
+        sales: list[TextAction] = []
+        buys: list[TextAction] = []
+        for share, weight in enumerate(weights):
+            price, held = self.prices[share], self.shares[share]
+            more = int(weight * wealth / price) - held
+            if more < 0:
+                sales.append(Sell(self.game.symbols[share], -more))
+                cash += self.game.sold_for(-more, price)
+        for share, weight in enumerate(weights):
+            price, held = self.prices[share], self.shares[share]
+            more = int(weight * wealth / price) - held
+            more = min(more, self.game.affordable(cash, price))
+            if more > 0:
+                buys.append(Buy(self.game.symbols[share], more))
+                cash -= self.game.bought_for(more, price)
+        return [*sales, *buys]
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is still to be done on a day."""
+
+    day: int = -1
+    orders: list[TextAction] = field(default_factory=list)
+
+
+class Investor(Agent):
+    """Decides on weights in the morning, places the orders, and ends the day."""
+
+    def __init__(self) -> None:
+        self._plans: dict[int, Plan] = {}
+
+    def forget(self, episode_key: int) -> None:
+        self._plans.pop(episode_key, None)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        plan = self._plans.setdefault(turn.episode_key, Plan())
+        holdings = Holdings.of(turn)
+        if plan.day != holdings.day:
+            weights = self.weights(holdings, turn)
+            orders = [] if weights is None else holdings.orders_to(weights)
+            plan.day, plan.orders = holdings.day, orders[: holdings.game.orders]
+        return plan.orders.pop(0) if plan.orders else EndDay()
+
+    @abstractmethod
+    def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
+        """The part of wealth to hold in every share; None to trade nothing today."""
+
+
+class BuyAndHold(Investor):
+    """Puts the same part of the cash into every share on the first day, and nothing after."""
+
+    def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
+        count = len(holdings.prices)
+        return [1 / count] * count if holdings.day == 0 else None
+
+
+class MomentumTrader(Investor):
+    """Every `every` days, holds in equal parts the `keep` shares that rose most over 20 days.
+
+    A share that fell is not held (N. Jegadeesh and S. Titman, "Returns to Buying Winners and
+    Selling Losers", Journal of Finance 48, 1993).
+    """
+
+    def __init__(self, keep: int = 2, every: int = 5) -> None:
+        super().__init__()
+        for name, value in (("keep", keep), ("every", every)):
+            if value < 1:
+                raise InvalidOption(f"momentum-trader: {name} must be at least 1, not {value}")
+        self._keep, self._every = keep, every
+
+    def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
+        if holdings.day % self._every:
+            return None
+        seen = np.asarray(turn.observation)[4:].reshape(-1, 5)
+        risen: Mapping[int, float] = {n: float(r) for n, r in enumerate(seen[:, 4]) if r > 0}
+        best = sorted(risen, key=lambda share: -risen[share])[: self._keep]
+        return [1 / self._keep if share in best else 0.0 for share in range(len(seen))]
