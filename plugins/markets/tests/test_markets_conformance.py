@@ -27,6 +27,15 @@ VARIANTS = {
         "click_rates": (3.5, 2, 1, 1, 0.5),
     },
     "markets/Trading-v0": {"shares": 2, "days": 8, "fee": 30.0, "questions": 2, "orders": 2},
+    "markets/TaxEconomy-v0": {
+        "num_players": 4,
+        "elections": True,
+        "altruists": 1,
+        "adversaries": 1,
+        "aversion": 1.0,
+        "years": 2,
+        "steps": 2,
+    },
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

@@ -15,6 +15,7 @@ SEALED_AUCTION = "markets/SealedAuction-v0"
 POSITION_AUCTION = "markets/PositionAuction-v0"
 MAGENTIC = "markets/Magentic-v0"
 TRADING = "markets/Trading-v0"
+TAX_ECONOMY = "markets/TaxEconomy-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -154,6 +155,23 @@ def palestra_environments() -> list[EnvSpec]:
                 "free": {"fee": 0.0, "slippage": 0.0},
             },
         ),
+        EnvSpec(
+            TAX_ECONOMY,
+            "palestra_markets.taxes.economy:TaxEconomy",
+            players=(3, 101),
+            moves="phased",
+            payoffs="general",
+            family="market",
+            tags=("taxes", "leader-follower", "hidden-information", "chance"),
+            paper="Karten et al. (2025), LLM Economist: Large Population Models and Mechanism "
+            "Design in Multi-Agent Generative Simulacra; Saez (2001), Using Elasticities to "
+            "Derive Optimal Income Tax Rates",
+            splits={
+                "elections": {"elections": True},
+                "hundred": {"num_players": 101},
+                "mixed": {"num_players": 11, "altruists": 3, "adversaries": 1},
+            },
+        ),
     ]
 
 
@@ -284,6 +302,38 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Every every=5 days, holds the keep=2 shares that rose most over 20 days.",
             plays=(TRADING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "rational-worker",
+            "palestra_markets.taxes.citizens:RationalWorker",
+            "scripted",
+            "Works the hours that serve it best, votes and, once elected, taxes for itself.",
+            plays=(TAX_ECONOMY,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "fixed-planner",
+            "palestra_markets.taxes.citizens:FixedPlanner",
+            "scripted",
+            "The same rates always: rate=20 in all brackets, or the federal ones.",
+            plays=(TAX_ECONOMY,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "saez-planner",
+            "palestra_markets.taxes.citizens:SaezPlanner",
+            "solver",
+            "Saez's optimal rates from the last incomes.",
+            plays=(TAX_ECONOMY,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "stackelberg-planner",
+            "palestra_markets.taxes.citizens:StackelbergPlanner",
+            "solver",
+            "The best rates of a grid of step=10 percents, by the workers' best answers.",
+            plays=(TAX_ECONOMY,),
             needs=("array",),
         ),
     ]
@@ -423,5 +473,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.stocks.metrics:excess_return",
             "The return less that of an equal sum held in every share, without costs.",
             measures=(TRADING,),
+        ),
+        MetricSpec(
+            "social-welfare",
+            "palestra_markets.taxes.metrics:social_welfare",
+            "The workers' utility, a step and head.",
+            measures=(TAX_ECONOMY,),
+        ),
+        MetricSpec(
+            "income-gini",
+            "palestra_markets.taxes.metrics:income_gini",
+            "The Gini coefficient of incomes before taxes, in the mean of all steps.",
+            measures=(TAX_ECONOMY,),
+        ),
+        MetricSpec(
+            "tax-share",
+            "palestra_markets.taxes.metrics:tax_share",
+            "Taxes over incomes, in the mean of all steps.",
+            measures=(TAX_ECONOMY,),
         ),
     ]

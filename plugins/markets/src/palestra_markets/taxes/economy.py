@@ -1,0 +1,533 @@
+"""Workers choose their hours, a planner sets the tax on what they earn, year after year.
+
+In a tax year the planner first sets the rates of seven brackets; then, step by step, all workers
+choose their hours at once. Income is skill times hours. Taxes are collected in whole cents and paid
+back at once, the same to everybody. A worker's utility rises with consumption, ever less, and
+falls with hours; what he is paid depends on his motive (see `households`). The planner is paid the
+workers' mean utility. With `elections` there is no planner's seat: before every year all workers
+speak, then vote, and the one with the most votes, by lot among equals, sets the rates.
+
+The design is that of S. Karten et al., "LLM Economist: Large Population Models and Mechanism Design
+in Multi-Agent Generative Simulacra", 2025. Known answers checked: taxes equal rebates to the cent;
+without taxes hours are those of the closed form; Saez's rates are in [0, 1], for a Pareto tail
+1 / (1 + a e), and 73 percent with the figures of Diamond and Saez (2011); no rates on the grid
+serve better than Stackelberg's.
+
+The array view is a float32 vector of 23 + n numbers for n workers:
+
+    phase (0 speeches, 1 votes, 2 rates, 3 work), year, last year, step, last step of the year
+    whether the seat sets the rates, the seat that does (-1: not yet known)
+    the seven rates in percent
+    own skill in dollars an hour (0: the planner), own weight of the others' utility
+    last step: own hours, income, tax and consumption in thousand dollars, own utility
+    last step, of all: mean income in thousand dollars, mean utility
+    incomes of all workers in thousand dollars, to who sets the rates (-1: not told)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Result,
+    Rng,
+    Scene,
+    Seat,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    only,
+)
+
+from palestra_markets.chart import chart
+from palestra_markets.taxes.households import (
+    CARE,
+    MOST_HOURS,
+    MOST_SKILL,
+    Tastes,
+    Worker,
+    draw_worker,
+)
+from palestra_markets.taxes.schedule import BRACKETS, FEDERAL, shares, tax
+
+SPEAK, VOTE, RATES, WORK = range(4)
+PHASES = ("speeches", "votes", "rates", "work")
+MOST_PLAYERS = 101
+SHIFTS = (-10, 10)  # percent points by which a program moves one bracket
+
+
+class Speak(TextAction, frozen=True):
+    """Say to all how you would tax."""
+
+    text: str = ""
+
+
+class Vote(TextAction, frozen=True):
+    """Vote for who sets the rates."""
+
+    player: str
+
+
+class Rates(TextAction, frozen=True):
+    """Set the seven rates in percent, lowest bracket first."""
+
+    b1: int
+    b2: int
+    b3: int
+    b4: int
+    b5: int
+    b6: int
+    b7: int
+
+
+class Shift(TextAction, frozen=True):
+    """Move the rate of one bracket, from 1, by percent points; 0 leaves all as they are."""
+
+    bracket: int
+    by: int
+
+
+class Work(TextAction, frozen=True):
+    """Work so many hours in this step."""
+
+    hours: int
+
+
+@dataclass(slots=True)
+class Economy:
+    """The state; lists are by worker, money is in cents.
+
+    `planner` is the seat that sets the rates (-1: not elected yet). `history` is mean utility and
+    mean income of every step.
+    """
+
+    rng: Rng
+    workers: tuple[Worker, ...]
+    rates: tuple[int, ...]
+    phase: int
+    planner: int
+    year: int = 0
+    step: int = 0
+    hours: list[int] = field(default_factory=list)
+    incomes: list[int] = field(default_factory=list)
+    taxes: list[int] = field(default_factory=list)
+    rebates: list[int] = field(default_factory=list)
+    utilities: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    history: list[tuple[float, float]] = field(default_factory=list)
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class TaxEconomy(TextGame[Economy]):
+    """You live in an economy of workers whose income is taxed and paid back in equal parts.
+
+    A worker chooses his hours in every step and earns his skill for each. Every year the planner
+    sets the rates of seven tax brackets. A rate applies to the part of an income within its
+    bracket. All taxes of a step are paid back at once, the same to everybody. What a worker can
+    spend makes him happier, ever less the more it is; hours make him less happy, ever more the
+    more they are. The planner wants the workers' mean happiness to be high. Write one of:
+    Work(hours=40) to work, from 0 to 100 hours in this step;
+    Rates(b1=10, b2=12, b3=22, b4=24, b5=32, b6=35, b7=37) to set all rates in percent;
+    Shift(bracket=3, by=-10) to change one of them by percent points, and by=0 none;
+    Speak(text='I would tax less.') to speak to all before an election, with or without words;
+    Vote(player='player_2') to vote for who sets the rates of the next year.
+    """
+
+    num_players: int = 6
+    years: int = 4
+    steps: int = 5
+    elections: bool = False
+    altruists: int = 0
+    adversaries: int = 0
+    aversion: float = 0.5
+    effort: float = 1.5e-5
+    toil: float = 3.0
+    message_limit: int = 300
+
+    order = "phased"
+    payoffs = "general"
+    perfect_information = False
+    reward_terms = ("utility",)
+    action_types = (Speak, Vote, Rates, Shift, Work)
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("num_players", 3, MOST_PLAYERS),
+            ("years", 1, 100),
+            ("steps", 1, 100),
+            ("altruists", 0, self.num_workers),
+            ("adversaries", 0, self.num_workers - self.altruists),
+            ("aversion", 0, 10),
+            ("effort", 1e-12, 1e6),
+            ("toil", 1.01, 10),
+            ("message_limit", 1, 1_000_000),
+        ):
+            value = getattr(self, name)
+            if not isfinite(value) or not low <= value <= high:
+                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+
+    # What follows from the options
+
+    @property
+    def num_workers(self) -> int:
+        return self.num_players if self.elections else self.num_players - 1
+
+    @cached_property
+    def tastes(self) -> Tastes:
+        return Tastes(self.aversion, self.effort, self.toil)
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = ["worker"] * self.num_players
+        if not self.elections:
+            roles[0] = "planner"
+        return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
+
+    def worker_of(self, player: int) -> int:
+        """Which worker a seat is; -1 for the planner."""
+        return player if self.elections else player - 1
+
+    def seat_of(self, worker: int) -> int:
+        return worker if self.elections else worker + 1
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        low = float(self.tastes.utility(0, MOST_HOURS))
+        high = float(self.tastes.utility(2 * MOST_SKILL * MOST_HOURS, 0))
+        most = self.years * self.steps * (abs(low) + abs(high))
+        return (-most, most)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """All hours, changes of one rate, votes, and a speech without words."""
+        shifts = (Shift(b, by) for b in range(1, len(BRACKETS) + 1) for by in SHIFTS)
+        hours = (Work(h) for h in range(MOST_HOURS + 1))
+        votes = (Vote(player) for player in self.players) if self.elections else ()
+        speech = (Speak(),) if self.elections else ()
+        return (*hours, Shift(1, 0), *shifts, *votes, *speech)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Economy:
+        rng = Rng.seeded(seed)
+        motives = ["altruistic"] * self.altruists + ["adversarial"] * self.adversaries
+        motives += ["selfish"] * (self.num_workers - len(motives))
+        rng.shuffle(motives)
+        workers = tuple(draw_worker(motive, rng) for motive in motives)
+        count = len(workers)
+        phase, planner = (SPEAK, -1) if self.elections else (RATES, 0)
+        state = Economy(rng, workers, FEDERAL, phase, planner)
+        state.hours, state.incomes, state.taxes, state.rebates = ([0] * count for _ in range(4))
+        state.utilities, state.scores = [0.0] * count, [0.0] * self.num_players
+        return state
+
+    def to_act(self, state: Economy) -> tuple[int, ...]:
+        if state.ended:
+            return ()
+        if state.phase == RATES:
+            return (state.planner,)
+        return tuple(self.seat_of(worker) for worker in range(self.num_workers))
+
+    def legal(self, state: Economy, player: int) -> Grammar:
+        if state.phase == WORK:
+            return HOURS
+        if state.phase == SPEAK:
+            return self._speeches
+        if state.phase == VOTE:
+            return self._votes
+        whole = {name: Integer(0, 100) for name in Rates.__struct_fields__}
+        shifts = [
+            Option(Shift, {"bracket": OneOf((place,)), "by": Integer(-rate, 100 - rate)})
+            for place, rate in enumerate(state.rates, 1)
+        ]
+        return Grammar((Option(Rates, whole), *shifts))
+
+    @cached_property
+    def _speeches(self) -> Grammar:
+        words = Text(self.message_limit, ("", "I would tax less.", "I would tax the rich."))
+        return Grammar((Option(Speak, {"text": words}),))
+
+    @cached_property
+    def _votes(self) -> Grammar:
+        return Grammar((Option(Vote, {"player": OneOf(self.players)}),))
+
+    def step(self, state: Economy, actions: Mapping[int, Any]) -> Step:
+        if state.phase == SPEAK:
+            state.phase = VOTE
+            said = ((seat, speech.text) for seat, speech in sorted(actions.items()))
+            return Step(events=[self._speech(seat, text) for seat, text in said if text])
+        if state.phase == VOTE:
+            return Step(events=self._elect(state, actions))
+        if state.phase == RATES:
+            ((_, action),) = actions.items()
+            state.rates, state.phase = new_rates(state.rates, action), WORK
+            text = f"The rates of year {state.year + 1} are {rates_text(state.rates)}."
+            return Step(events=[Event("rates", text, {"rates": list(state.rates)})])
+        return self._work(state, actions)
+
+    def _speech(self, seat: int, text: str) -> Event:
+        return Event("speech", f"{self.players[seat]}: {text}", {"player": seat, "text": text})
+
+    def _elect(self, state: Economy, actions: Mapping[int, Vote]) -> list[Event]:
+        """The most votes win, by lot among equals; who wins is shown last year's incomes."""
+        counts = [0] * self.num_players
+        for vote in actions.values():
+            counts[self.players.index(vote.player)] += 1
+        tied = [seat for seat, count in enumerate(counts) if count == max(counts)]
+        state.planner, state.phase = state.rng.choice(tied), RATES
+        text = f"{self.players[state.planner]} is elected with {max(counts)} votes."
+        data = {"player": state.planner, "votes": counts}
+        return [Event("elected", text, data), *self._returns(state)]
+
+    def _returns(self, state: Economy) -> list[Event]:
+        """The incomes of the last step, to who sets the rates."""
+        if not state.history:
+            return []
+        listed = ", ".join(map(dollars, state.incomes))
+        text = f"The last incomes of all workers were {listed}."
+        return [Event("returns", text, {"incomes": list(state.incomes)}, only(state.planner))]
+
+    def _work(self, state: Economy, actions: Mapping[int, Work]) -> Step:
+        """Earn, collect, pay back, and pay utilities."""
+        count = self.num_workers
+        state.hours = [actions[self.seat_of(worker)].hours for worker in range(count)]
+        pairs = zip(state.workers, state.hours, strict=True)
+        state.incomes = [worker.skill * hours for worker, hours in pairs]
+        state.taxes = tax(state.incomes, state.rates).tolist()
+        state.rebates = shares(sum(state.taxes), count, state.rng.below(count))
+        consumed = [self.consumption(state, worker) for worker in range(count)]
+        state.utilities = self.tastes.utility(consumed, state.hours).tolist()
+        mean = sum(state.utilities) / count
+        state.history.append((mean, sum(state.incomes) / count))
+        paid = {self.seat_of(w): self._paid(state, w) for w in range(count)}
+        if not self.elections:
+            paid[0] = mean
+        for seat, utility in paid.items():
+            state.scores[seat] += utility
+        events = [self._slip(state, worker) for worker in range(count)]
+        events.append(self._books(state))
+        self._advance(state)
+        if state.phase == RATES and not state.ended:
+            events += self._returns(state)
+        return Step({seat: {"utility": value} for seat, value in paid.items()}, events=events)
+
+    def consumption(self, state: Economy, worker: int) -> int:
+        return state.incomes[worker] - state.taxes[worker] + state.rebates[worker]
+
+    def _paid(self, state: Economy, worker: int) -> float:
+        care, own = CARE[state.workers[worker].motive], state.utilities[worker]
+        others = (sum(state.utilities) - own) / max(1, self.num_workers - 1)
+        return (1 - abs(care)) * own + care * others
+
+    def _advance(self, state: Economy) -> None:
+        state.step += 1
+        if state.step < self.steps:
+            return
+        state.step, state.year = 0, state.year + 1
+        state.phase = SPEAK if self.elections else RATES
+        state.ended = state.year == self.years
+
+    def _slip(self, state: Economy, worker: int) -> Event:
+        """A worker's own figures of a step."""
+        seat = self.seat_of(worker)
+        hours, utility = state.hours[worker], state.utilities[worker]
+        money = {
+            "income": state.incomes[worker],
+            "tax": state.taxes[worker],
+            "rebate": state.rebates[worker],
+        }
+        listed = ", ".join(f"{name} {dollars(cents)}" for name, cents in money.items())
+        text = f"{self.players[seat]}, you worked {hours} hours: {listed}, utility {utility:.3f}."
+        data = {"hours": hours, **money, "utility": utility}
+        return Event("slip", text, data, only(seat))
+
+    def _books(self, state: Economy) -> Event:
+        """What everybody learns of a step; ends the comparison of hidden skills."""
+        utility, mean = state.history[-1]
+        total = sum(state.incomes)
+        data = {
+            "taxes": sum(state.taxes),
+            "rebates": sum(state.rebates),
+            "mean_income": mean,
+            "welfare": utility,
+            "gini": gini(state.incomes),
+            "tax_share": sum(state.taxes) / total if total else 0.0,
+        }
+        text = (
+            f"Year {state.year + 1}, step {state.step + 1}: the mean income is "
+            f"{dollars(round(mean))}, taxes of {dollars(sum(state.taxes))} are paid back, the "
+            f"mean utility is {utility:.3f}."
+        )
+        return Event("reveal", text, data)
+
+    def opening(self, state: Economy) -> Sequence[Event]:
+        told = []
+        for number, worker in enumerate(state.workers):
+            seat = self.seat_of(number)
+            text = f"{self.players[seat]}, {worker_text(worker)}"
+            data = {"skill": worker.skill, "motive": worker.motive, "persona": worker.persona}
+            told.append(Event("worker", text, data, only(seat)))
+        return told
+
+    def outcome(self, state: Economy) -> Outcome | None:
+        if not state.ended:
+            return None
+        mean = sum(utility for utility, _ in state.history) / len(state.history)
+        score: Result = "score"
+        reason = f"the mean utility of a step was {mean:.3f}"
+        return Outcome((score,) * self.num_players, tuple(state.scores), reason)
+
+    def determinize(self, state: Economy, player: int, rng: Rng) -> Economy:
+        """Draw the other workers anew; what they earned so far stays as it was."""
+        copy, own = self.clone(state), self.worker_of(player)
+        motives = [w.motive for n, w in enumerate(state.workers) if n != own]
+        rng.shuffle(motives)
+        copy.workers = tuple(
+            worker if number == own else draw_worker(motives.pop(), rng)
+            for number, worker in enumerate(state.workers)
+        )
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        starts = ", ".join(f"{start:,}" for start in BRACKETS)
+        tastes = f"spending c thousand dollars and working h hours is worth c^{1 - self.aversion:g}"
+        if self.aversion == 1:
+            tastes = "spending c thousand dollars and working h hours is worth log(c)"
+        elif self.aversion:
+            tastes += f" / {1 - self.aversion:g}"
+        return (
+            f"{super().rules(player)}\nBrackets begin at {starts} dollars of income a step. "
+            f"Precisely, {tastes} - {self.effort:g} h^{self.toil:g}. There are {self.years} years "
+            f"of {self.steps} steps, and {self.num_workers} workers."
+        )
+
+    def describe(self, state: Economy, player: int) -> str:
+        year, step = min(state.year + 1, self.years), state.step + 1
+        lines = [
+            f"You are {self.players[player]}. Year {year} of {self.years}, step {step} of "
+            f"{self.steps}: {PHASES[state.phase]}.",
+            f"The rates are {rates_text(state.rates)}.",
+        ]
+        own = self.worker_of(player)
+        if own >= 0:
+            text = worker_text(state.workers[own])
+            lines.append(text[0].upper() + text[1:])
+        if state.history:
+            utility, mean = state.history[-1]
+            if own >= 0:
+                spent = dollars(self.consumption(state, own))
+                lines.append(
+                    f"In the last step you worked {state.hours[own]} hours, paid "
+                    f"{dollars(state.taxes[own])} of {dollars(state.incomes[own])} in taxes, spent "
+                    f"{spent} and had a utility of {state.utilities[own]:.3f}."
+                )
+            lines.append(
+                f"The mean income was {dollars(round(mean))} and the mean utility {utility:.3f}."
+            )
+        if self._sees_incomes(state, player):
+            lines.append(f"Incomes were {', '.join(map(dollars, state.incomes))}.")
+        return "\n".join(lines)
+
+    def _sees_incomes(self, state: Economy, player: int) -> bool:
+        """Who sets the rates sees them while he does."""
+        return player == state.planner and state.phase == RATES and bool(state.history)
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        return spaces.Box(-1e9, 1e9, (23 + self.num_workers,), np.float32)
+
+    def observe(self, state: Economy, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        own = self.worker_of(player)
+        setting = state.phase == RATES and player == state.planner
+        seen: list[float] = [state.phase, state.year, self.years, state.step, self.steps]
+        seen += [setting, state.planner, *state.rates]
+        if own >= 0:
+            worker = state.workers[own]
+            money = state.incomes[own], state.taxes[own], self.consumption(state, own)
+            seen += [worker.skill / 100, CARE[worker.motive], state.hours[own]]
+            seen += [*(cents / 1e5 for cents in money), state.utilities[own]]
+        else:
+            seen += [0.0] * 7
+        utility, mean = state.history[-1] if state.history else (0.0, 0.0)
+        seen += [mean / 1e5, utility]
+        told = self._sees_incomes(state, player)
+        seen += [cents / 1e5 if told else -1.0 for cents in state.incomes]
+        return np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
+
+    def scene(self, state: Economy, player: int | None = None) -> Scene:
+        """Mean utility over time, and the rates."""
+        rates = zip(BRACKETS, state.rates, strict=True)
+        bars = tuple(Bar(f"from {start:,}", float(rate), 100.0, 1) for start, rate in rates)
+        year = min(state.year + 1, self.years)
+        line = f"Year {year} of {self.years}, step {state.step + 1}: {PHASES[state.phase]}."
+        if player is None and state.history:
+            line += f" Incomes: {', '.join(dollars(cents) for cents in state.incomes[:12])}."
+        return Scene(
+            caption="the workers' mean utility, and the rates in percent",
+            grid=chart({"utility": [utility for utility, _ in state.history]}, rows=8),
+            bars=bars,
+            lines=(line,),
+        )
+
+
+HOURS = Grammar((Option(Work, {"hours": Integer(0, MOST_HOURS)}),))
+
+
+def new_rates(rates: Sequence[int], action: Any) -> tuple[int, ...]:
+    if isinstance(action, Rates):
+        return tuple(getattr(action, name) for name in Rates.__struct_fields__)
+    changed = list(rates)
+    changed[action.bracket - 1] += action.by
+    return tuple(changed)
+
+
+def gini(incomes: Sequence[int]) -> float:
+    """The Gini coefficient; 0 where nobody earns anything."""
+    ordered = np.sort(np.asarray(incomes, float))
+    count, total = len(ordered), ordered.sum()
+    if total == 0:
+        return 0.0
+    return float((2 * np.arange(1, count + 1) - count - 1) @ ordered / (count * total))
+
+
+def dollars(cents: int) -> str:
+    return f"{cents / 100:,.2f}"
+
+
+def rates_text(rates: Sequence[int]) -> str:
+    return ", ".join(map(str, rates)) + " percent"
+
+
+def worker_text(worker: Worker) -> str:
+    motives = {
+        "selfish": "You want your own utility to be high.",
+        "altruistic": "Half of what you want is the mean utility of the others.",
+        "adversarial": "Half of what you want is that the mean utility of the others is low.",
+    }
+    return (
+        f"you are {worker.persona}, and earn {dollars(worker.skill)} an hour. "
+        f"{motives[worker.motive]}"
+    )
