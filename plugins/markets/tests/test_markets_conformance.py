@@ -36,6 +36,13 @@ VARIANTS = {
         "years": 2,
         "steps": 2,
     },
+    "markets/Hiring-v0": {
+        "num_players": 4,
+        "accuracies": (0.5, 0.9),
+        "costs": (0, 300),
+        "overlap": 0.3,
+        "known": False,
+    },
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,
@@ -62,4 +69,12 @@ FIXED = {
 )
 def test_a_fixed_schedule_conforms_too(name: str) -> None:
     (verdict,) = check("markets/DoubleAuction-v0", only=[name], **FIXED)
+    assert verdict.status == "passed", verdict.detail
+
+
+@pytest.mark.parametrize(
+    "name", ["secrets_stay_hidden", "transcripts_keep_secrets", "record_replays_exactly"]
+)
+def test_experts_paid_by_each_others_reports_conform_too(name: str) -> None:
+    (verdict,) = check("markets/Hiring-v0", only=[name], verified=False, overlap=0.5)
     assert verdict.status == "passed", verdict.detail

@@ -16,6 +16,7 @@ POSITION_AUCTION = "markets/PositionAuction-v0"
 MAGENTIC = "markets/Magentic-v0"
 TRADING = "markets/Trading-v0"
 TAX_ECONOMY = "markets/TaxEconomy-v0"
+HIRING = "markets/Hiring-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -170,6 +171,23 @@ def palestra_environments() -> list[EnvSpec]:
                 "elections": {"elections": True},
                 "hundred": {"num_players": 101},
                 "mixed": {"num_players": 11, "altruists": 3, "adversaries": 1},
+            },
+        ),
+        EnvSpec(
+            HIRING,
+            "palestra_markets.hiring.hiring:Hiring",
+            players=(2, 4),
+            moves="phased",
+            payoffs="general",
+            family="market",
+            tags=("principal-agent", "leader-follower", "hidden-information", "chance"),
+            paper="Cacciamani, Castiglioni and Gatti (2023), Online Information Acquisition: "
+            "Hiring Multiple Agents",
+            splits={
+                "one-expert": {"num_players": 2},
+                "correlated": {"overlap": 0.5},
+                "unverified": {"verified": False},
+                "unknown": {"known": False, "rounds": 200},
             },
         ),
     ]
@@ -336,6 +354,38 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(TAX_ECONOMY,),
             needs=("array",),
         ),
+        AgentSpec(
+            "rational-expert",
+            "palestra_markets.hiring.parties:RationalExpert",
+            "solver",
+            "Works and reports what pays best, as recommended and truly among equals.",
+            plays=(HIRING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "programme-principal",
+            "palestra_markets.hiring.parties:ProgrammePrincipal",
+            "solver",
+            "Offers the best mechanism by linear programming.",
+            plays=(HIRING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "scoring-principal",
+            "palestra_markets.hiring.parties:ScoringPrincipal",
+            "solver",
+            "The least pay by one rule=quadratic, logarithmic or spherical that is obeyed.",
+            plays=(HIRING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "exploring-principal",
+            "palestra_markets.hiring.parties:ExploringPrincipal",
+            "scripted",
+            "Tries offers for T^(2/3) rounds, then commits to the best.",
+            plays=(HIRING,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -491,5 +541,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.taxes.metrics:tax_share",
             "Taxes over incomes, in the mean of all steps.",
             measures=(TAX_ECONOMY,),
+        ),
+        MetricSpec(
+            "obedience",
+            "palestra_markets.hiring.metrics:obedience",
+            "How often experts work at the level that was recommended.",
+            measures=(HIRING,),
+        ),
+        MetricSpec(
+            "truthfulness",
+            "palestra_markets.hiring.metrics:truthfulness",
+            "How often experts report the signal they saw.",
+            measures=(HIRING,),
+        ),
+        MetricSpec(
+            "principal-gain",
+            "palestra_markets.hiring.metrics:principal_gain",
+            "What the principal gains a round, over the value of a right decision.",
+            measures=(HIRING,),
         ),
     ]

@@ -1,0 +1,549 @@
+"""A principal hires experts: he announces how he pays, they find out, report, and he decides.
+
+In every round one of a few equally likely states is the case, and nobody knows which. The principal
+announces recommended effort levels and what he will pay for which reports; each expert is told his
+own recommendation only. Experts choose an effort level, which costs them and which nobody else
+sees, then see a private signal that is right the more often the higher the level, then report any
+signal at all. The principal reads the reports, decides on a state, and gains `value` if he is
+right. Then the state comes out, and payments are made as announced, in whole units.
+
+The principal offers one of the proper scoring rules, or the best mechanism by linear programming
+(`Optimal`), which may recommend a lottery over efforts. Unless `known`, experts' costs are their
+own secret and that offer cannot be made: he has to learn over the rounds.
+
+The game is that of F. Cacciamani, M. Castiglioni and N. Gatti, "Online Information Acquisition:
+Hiring Multiple Agents", 2023. Known answers checked: the least payment that makes one expert work,
+in closed form; under a proper rule truth is the best report at every signal, under the programme's
+payments the recommended level is; no deviation pays, by enumeration; that correlating efforts beats
+every single profile where luck is shared; the programme's optimum against another solver.
+
+The array view is a float32 vector of 13 + n + 2 k + m m numbers for n effort levels, k experts and
+m states:
+
+    phase (0 offer, 1 effort, 2 report, 3 decision), round, last round, seat (0: the principal)
+    value of a right decision, the most that is paid, earned so far
+    own recommended level, own level, own signal (-1: none)
+    recommended profile's number, last decision, last state (-1: none, or not told)
+    own cost of every level (-1: none), reports by expert (-1: none, not told)
+    recommended level by expert (-1: none, not told)
+    what each report pays on average in each state, to an expert (0: none)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Result,
+    Rng,
+    Scene,
+    Seat,
+    Step,
+    TextAction,
+    TextGame,
+    only,
+)
+
+from palestra_markets.chart import chart
+from palestra_markets.hiring.information import (
+    RULES,
+    Information,
+    Mechanism,
+    joint,
+    scoring_mechanism,
+)
+from palestra_markets.hiring.programme import optimal_mechanism
+
+OFFER, EFFORT, REPORT, DECISION = range(4)
+PHASES = ("offer", "effort", "report", "decision")
+PRINCIPAL = 0
+PAY_STEPS = (10, 20, 30, 40, 60, 100)  # percent of the most, for programs
+TALENTS = (50, 150)  # percent of `costs` that an expert's are drawn from
+
+
+class Offer(TextAction, frozen=True):
+    """Pay by a scoring rule, 0 to `pay` units, and recommend levels, one digit an expert."""
+
+    rule: str
+    pay: int
+    efforts: str
+
+
+class Optimal(TextAction, frozen=True):
+    """Offer the best mechanism, by linear programming."""
+
+
+class Exert(TextAction, frozen=True):
+    """Choose an effort level."""
+
+    level: int
+
+
+class Report(TextAction, frozen=True):
+    """Report a signal."""
+
+    signal: int
+
+
+class Decide(TextAction, frozen=True):
+    """Decide that this is the state."""
+
+    state: int
+
+
+@dataclass(slots=True)
+class Firm:
+    """The state of a game; lists are by expert.
+
+    `drawn` is the number of the recommended profile within the mechanism. Signals are drawn before
+    the state is, which comes to the same; `history` is the principal's gain of every round.
+    """
+
+    rng: Rng
+    costs: tuple[tuple[int, ...], ...]
+    phase: int = OFFER
+    round: int = 0
+    mechanism: Mechanism | None = None
+    drawn: int = -1
+    efforts: list[int] = field(default_factory=list)
+    signals: list[int] = field(default_factory=list)
+    reports: list[int] = field(default_factory=list)
+    last: tuple[int, int] = (-1, -1)  # decision and state
+    totals: list[int] = field(default_factory=list)
+    history: list[int] = field(default_factory=list)
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Hiring(TextGame[Firm]):
+    """A principal wants to know which state is the case; experts can find out, for a price.
+
+    In every round the principal first offers how he will pay for reports and which effort levels he
+    recommends. Each expert then chooses a level, which costs him and which nobody else sees, is
+    shown a signal, and reports a signal, true or not. The principal decides on a state and gains if
+    he is right. Then the state comes out and everybody is paid as was offered. Write one of:
+    Offer(rule='quadratic', pay=2000, efforts='11') to pay by a scoring rule from 0 to 2000 units
+    and to recommend level 1 to two experts; with 'flat' everybody is paid whatever he reports;
+    Optimal() to offer the best mechanism, where you know what effort costs the experts;
+    Exert(level=1) to work at a level (experts);
+    Report(signal=0) to report a signal (experts);
+    Decide(state=0) to decide (the principal).
+    """
+
+    num_players: int = 3
+    states: int = 2
+    accuracies: Sequence[float] = (0.5, 0.7, 0.85)
+    costs: Sequence[int] = (0, 200, 600)
+    overlap: float = 0.0
+    value: int = 10_000
+    most_paid: int = 10_000
+    verified: bool = True
+    known: bool = True
+    rounds: int = 5
+
+    order = "phased"
+    payoffs = "general"
+    perfect_information = False
+    reward_terms = ("decision", "paid", "effort")
+    action_types = (Offer, Optimal, Exert, Report, Decide)
+
+    def __post_init__(self) -> None:
+        for name in ("accuracies", "costs"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name, low, high in (
+            ("num_players", 2, 4),
+            ("states", 2, 3),
+            ("overlap", 0, 1),
+            ("value", 1, 1_000_000),
+            ("most_paid", 1, 1_000_000),
+            ("rounds", 1, 100_000),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        self._check_levels()
+        if not self.verified and self.num_players == 2:
+            raise InvalidOption(
+                "verified=False pays one expert by the report of another: num_players must be 3 "
+                "or 4, not 2"
+            )
+
+    def _check_levels(self) -> None:
+        right, costs = self.accuracies, self.costs
+        if not 2 <= len(right) <= 3 or list(right) != sorted(right):
+            raise InvalidOption(f"accuracies must be two or three rising numbers, not {right}")
+        if right[0] < 1 / self.states - 1e-9 or right[-1] >= 1:
+            raise InvalidOption(
+                f"accuracies must be from 1/{self.states} to below 1 for {self.states} states, "
+                f"not {right}"
+            )
+        whole = all(isinstance(cost, int) and cost >= 0 for cost in costs)
+        if len(costs) != len(right) or not whole or costs[0] or list(costs) != sorted(costs):
+            raise InvalidOption(
+                f"costs must be {len(right)} rising whole numbers from 0, not {costs}"
+            )
+
+    # What follows from the options
+
+    @property
+    def experts(self) -> int:
+        return int(self.num_players) - 1
+
+    @cached_property
+    def information(self) -> Information:
+        return Information(self.states, self.experts, tuple(self.accuracies), self.overlap)
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = ["principal"] + ["expert"] * self.experts
+        return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        dearest = self.costs[-1] * TALENTS[1] / 100
+        low = max(self.most_paid * self.experts, dearest)
+        return (-float(self.rounds * low), float(self.rounds * max(self.value, self.most_paid)))
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Levels, reports, decisions; the programme; every rule at some pays for every profile."""
+        exerts = (Exert(level) for level in range(len(self.accuracies)))
+        reports = (Report(signal) for signal in range(self.states))
+        decisions = (Decide(state) for state in range(self.states))
+        pays = sorted({max(1, self.most_paid * percent // 100) for percent in PAY_STEPS})
+        names = [written(profile) for profile in self.information.profiles]
+        offers = (Offer(*parts) for parts in product(RULES, pays, names))
+        return (*exerts, *reports, *decisions, Optimal(), *offers)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Firm:
+        rng = Rng.seeded(seed)
+        costs = tuple(self._draw_costs(rng) for _ in range(self.experts))
+        return Firm(rng, costs, totals=[0] * self.num_players)
+
+    def _draw_costs(self, rng: Rng) -> tuple[int, ...]:
+        percent = rng.between(*TALENTS)
+        return tuple(cost * percent // 100 for cost in self.costs)
+
+    def to_act(self, state: Firm) -> tuple[int, ...]:
+        if state.ended:
+            return ()
+        if state.phase in (OFFER, DECISION):
+            return (PRINCIPAL,)
+        return tuple(range(1, self.num_players))
+
+    def legal(self, state: Firm, player: int) -> Grammar:
+        return self._grammars[state.phase]
+
+    @cached_property
+    def _grammars(self) -> tuple[Grammar, ...]:
+        efforts = tuple(written(profile) for profile in self.information.profiles)
+        offer: dict[str, Any] = {
+            "rule": OneOf(RULES),
+            "pay": Integer(0, self.most_paid),
+            "efforts": OneOf(efforts),
+        }
+        best = (Option(Optimal),) if self.known else ()
+        return (
+            Grammar((Option(Offer, offer), *best)),
+            Grammar((Option(Exert, {"level": Integer(0, len(self.accuracies) - 1)}),)),
+            Grammar((Option(Report, {"signal": Integer(0, self.states - 1)}),)),
+            Grammar((Option(Decide, {"state": Integer(0, self.states - 1)}),)),
+        )
+
+    def step(self, state: Firm, actions: Mapping[int, Any]) -> Step:
+        if state.phase == OFFER:
+            return Step(events=self._offer(state, actions[PRINCIPAL]))
+        if state.phase == EFFORT:
+            return self._work(state, [actions[seat].level for seat in self.to_act(state)])
+        if state.phase == REPORT:
+            state.reports = [actions[seat].signal for seat in self.to_act(state)]
+            state.phase = DECISION
+            text = f"The experts report {listed(state.reports)}."
+            data = {"reports": list(state.reports)}
+            return Step(events=[Event("reports", text, data, only(PRINCIPAL))])
+        return self._decide(state, actions[PRINCIPAL].state)
+
+    def mechanism_of(self, action: Any, costs: tuple[tuple[int, ...], ...]) -> Mechanism:
+        """What an offer amounts to, for experts with these costs."""
+        if isinstance(action, Optimal):
+            known = self.information, costs, self.value, self.most_paid, self.verified
+            return optimal_mechanism(*known)[0]
+        profile = tuple(map(int, action.efforts))
+        return scoring_mechanism(self.information, profile, action.rule, action.pay, self.verified)
+
+    def _offer(self, state: Firm, action: Any) -> list[Event]:
+        """Announce payments to all, and each expert's recommendation to him and the principal."""
+        mechanism = state.mechanism = self.mechanism_of(action, state.costs)
+        state.drawn, state.phase = state.rng.weighted(mechanism.chances), EFFORT
+        profile = mechanism.profiles[state.drawn]
+        if isinstance(action, Optimal):
+            text = f"Round {state.round + 1}: the best mechanism is offered."
+        else:
+            text = f"Round {state.round + 1}: up to {action.pay} units by the {action.rule} rule."
+        profiles = [list(p) for p in mechanism.profiles]
+        data = {"profiles": profiles, "chances": list(mechanism.chances)}
+        events = [Event("offer", text, data)]
+        chosen = f"The recommended levels are {listed(profile)}."
+        events.append(Event("profile", chosen, {"profile": list(profile)}, only(PRINCIPAL)))
+        for expert in range(self.experts):
+            events.append(self._advice(mechanism, expert, profile[expert]))
+        return events
+
+    def _advice(self, mechanism: Mechanism, expert: int, level: int) -> Event:
+        """An expert's recommendation, and what his reports pay him."""
+        table = self._average_pay(mechanism, expert, level)
+        rows = "; ".join(
+            f"report {signal} pays {', '.join(f'{pay:.0f}' for pay in row)}"
+            for signal, row in enumerate(table)
+        )
+        seat = expert + 1
+        text = (
+            f"{self.players[seat]}, level {level} is recommended to you. If the others do as they "
+            f"are told, on average by state: {rows}."
+        )
+        mine = [at for at, p in enumerate(mechanism.profiles) if p[expert] == level]
+        data = {
+            "level": level,
+            "profiles": [list(mechanism.profiles[at]) for at in mine],
+            "chances": [mechanism.chances[at] for at in mine],
+            "pays": [mechanism.pays[at][expert].tolist() for at in mine],
+        }
+        return Event("advice", text, data, only(seat))
+
+    def _average_pay(self, mechanism: Mechanism, expert: int, level: int) -> Any:
+        """What each report pays on average in each state, to an expert advised a level."""
+        m = self.states
+        total, weight = np.zeros((m, m)), 0.0
+        for profile, chance, pays in zip(
+            mechanism.profiles, mechanism.chances, mechanism.pays, strict=True
+        ):
+            if profile[expert] != level:
+                continue
+            seen = joint(self.information, profile)
+            # the others' signals given the state, whatever the expert himself reports
+            others = seen.sum(expert, keepdims=True) * m
+            total += chance * np.moveaxis(others * pays[expert], expert, 0).reshape(m, -1, m).sum(1)
+            weight += chance
+        return total / weight if weight else total
+
+    def _work(self, state: Firm, levels: Sequence[int]) -> Step:
+        """Efforts cost; signals are drawn and shown, each to his expert."""
+        state.efforts, state.phase = list(levels), REPORT
+        seen = joint(self.information, tuple(levels)).sum(-1)
+        state.signals = drawn_cell(seen, state.rng)
+        rewards, events = {}, []
+        for expert, level in enumerate(levels):
+            seat, cost = expert + 1, state.costs[expert][level]
+            state.totals[seat] -= cost
+            if cost:
+                rewards[seat] = {"effort": -float(cost)}
+            signal = state.signals[expert]
+            text = f"{self.players[seat]}, you see signal {signal}."
+            events.append(Event("signal", text, {"signal": signal, "cost": cost}, only(seat)))
+        return Step(rewards, events=events)
+
+    def _decide(self, state: Firm, decision: int) -> Step:
+        """Pay as announced, tell the state, and begin the next round."""
+        assert state.mechanism is not None
+        likely = joint(self.information, tuple(state.efforts))[tuple(state.signals)]
+        truth = state.rng.weighted(likely.tolist())
+        cell = (*state.reports, truth)
+        paid = [int(table[cell]) for table in state.mechanism.pays[state.drawn]]
+        gained = self.value if decision == truth else 0
+        rewards = {seat: {"paid": float(pay)} for seat, pay in enumerate(paid, 1) if pay}
+        rewards[PRINCIPAL] = {"decision": float(gained), "paid": -float(sum(paid))}
+        state.history.append(gained - sum(paid))
+        for seat, change in enumerate([gained - sum(paid), *paid]):
+            state.totals[seat] += change
+        state.last = decision, truth
+        word = "right" if gained else "wrong"
+        text = (
+            f"Round {state.round + 1}: the principal decides for state {decision}, which is "
+            f"{word}. He pays {listed(paid)}."
+        )
+        data = {"decision": decision, "state": truth, "paid": paid, "gained": gained}
+        self._next_round(state)
+        return Step(rewards, events=[Event("reveal", text, data)])
+
+    def _next_round(self, state: Firm) -> None:
+        state.round += 1
+        state.ended = state.round == self.rounds
+        if state.ended:
+            return
+        state.phase, state.mechanism, state.drawn = OFFER, None, -1
+        state.efforts, state.signals, state.reports = [], [], []
+
+    def opening(self, state: Firm) -> Sequence[Event]:
+        told = []
+        for expert, costs in enumerate(state.costs):
+            seat = expert + 1
+            text = f"The effort levels cost {self.players[seat]} {listed(costs)} units."
+            audience = None if self.known else only(seat)
+            told.append(Event("costs", text, {"expert": seat, "costs": list(costs)}, audience))
+        return told
+
+    def outcome(self, state: Firm) -> Outcome | None:
+        if not state.ended:
+            return None
+        score: Result = "score"
+        mean = sum(state.history) / len(state.history)
+        scores = tuple(map(float, state.totals))
+        return Outcome(
+            (score,) * self.num_players, scores, f"the principal gains {mean:,.1f} a round"
+        )
+
+    def determinize(self, state: Firm, player: int, rng: Rng) -> Firm:
+        """Draw the others' advice and signals anew, given an expert's own; and unknown costs."""
+        copy = self.clone(state)
+        if not self.known:
+            copy.costs = tuple(
+                own if expert + 1 == player else self._draw_costs(rng)
+                for expert, own in enumerate(state.costs)
+            )
+        if state.mechanism is not None and player != PRINCIPAL:
+            profiles, own = state.mechanism.profiles, player - 1
+            advised = profiles[state.drawn][own]
+            pairs = zip(profiles, state.mechanism.chances, strict=True)
+            copy.drawn = rng.weighted([c if p[own] == advised else 0.0 for p, c in pairs])
+        if state.signals and not state.ended:
+            chances = joint(self.information, tuple(state.efforts)).sum(-1)
+            if player != PRINCIPAL:
+                seen = np.moveaxis(chances, player - 1, 0)
+                seen[[s for s in range(self.states) if s != state.signals[player - 1]]] = 0
+            copy.signals = drawn_cell(chances, rng)
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        right = ", ".join(f"{q:g}" for q in self.accuracies)
+        about = "the state" if self.verified else "the next expert's report"
+        luck = (
+            f" With chance {self.overlap:g} all experts share their luck." if self.overlap else ""
+        )
+        return (
+            f"{super().rules(player)}\nThere are {self.rounds} rounds and {self.states} equally "
+            f"likely states. Signals are right with chance {right} by level.{luck} A right "
+            f"decision is worth {self.value} units. Scoring rules score what a report says about "
+            f"{about}."
+        )
+
+    def describe(self, state: Firm, player: int) -> str:
+        at = min(state.round + 1, self.rounds)
+        lines = [
+            f"You are {self.players[player]}, {'the principal' if not player else 'an expert'}. "
+            f"Round {at} of {self.rounds}: {PHASES[state.phase]}.",
+            f"You have earned {state.totals[player]} units so far.",
+        ]
+        if state.last[0] >= 0:
+            lines.append(f"The last decision was {state.last[0]}, the state {state.last[1]}.")
+        if player:
+            lines.append(f"The levels cost you {listed(state.costs[player - 1])}.")
+        if state.mechanism is not None and not state.ended:
+            lines += self._standing(state, player)
+        return "\n".join(lines)
+
+    def _standing(self, state: Firm, player: int) -> list[str]:
+        """What the round has brought so far."""
+        assert state.mechanism is not None
+        profile = state.mechanism.profiles[state.drawn]
+        if player == PRINCIPAL:
+            lines = [f"You recommended {listed(profile)}."]
+            return lines + ([f"Reports: {listed(state.reports)}."] if state.reports else [])
+        expert = player - 1
+        lines = [self._advice(state.mechanism, expert, profile[expert]).text]
+        if state.signals:
+            lines.append(f"You work at level {state.efforts[expert]}.")
+            lines.append(f"Your signal is {state.signals[expert]}.")
+        if state.reports:
+            lines.append(f"You reported {state.reports[expert]}.")
+        return lines
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        size = 13 + len(self.accuracies) + 2 * self.experts + self.states**2
+        most = float(max(1e6, *map(abs, self.payoff_bounds)))
+        return spaces.Box(-most, most, (size,), np.float32)
+
+    def observe(self, state: Firm, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        expert, k = player - 1, self.experts
+        seen: list[float] = [state.phase, state.round, self.rounds, player]
+        seen += [self.value, self.most_paid, state.totals[player]]
+        offered = state.mechanism is not None and not state.ended
+        profile = state.mechanism.profiles[state.drawn] if offered else ()  # type: ignore[union-attr]
+        own = player > 0 and offered
+        seen.append(profile[expert] if own else -1)
+        seen.append(state.efforts[expert] if own and state.efforts else -1)
+        seen.append(state.signals[expert] if own and state.signals else -1)
+        seen += [state.drawn if offered and not player else -1, *state.last]
+        seen += state.costs[expert] if player else [-1] * len(self.accuracies)
+        if player == PRINCIPAL:
+            seen += state.reports if offered and state.reports else [-1] * k
+            seen += profile if offered else [-1] * k
+        else:
+            told = own and state.reports
+            seen += [state.reports[n] if told and n == expert else -1 for n in range(k)]
+            seen += [profile[n] if own and n == expert else -1 for n in range(k)]
+        if own:
+            table = self._average_pay(state.mechanism, expert, profile[expert])  # type: ignore[arg-type]
+        else:
+            table = np.zeros((self.states, self.states))
+        return np.array([*seen, *table.ravel()], np.float32)
+
+    def scene(self, state: Firm, player: int | None = None) -> Scene:
+        """The principal's gain over the rounds, and what everybody has earned."""
+        full = float(max(1, *map(abs, state.totals)))
+        shown = range(self.num_players) if player is None else (player,)
+        bars = [
+            Bar(self.players[seat], max(0.0, float(state.totals[seat])), full, seat)
+            for seat in shown
+        ]
+        at = min(state.round + 1, self.rounds)
+        lines = [f"Round {at} of {self.rounds}: {PHASES[state.phase]}."]
+        if player is None and state.efforts and not state.ended:
+            lines.append(f"Levels {listed(state.efforts)}, signals {listed(state.signals)}.")
+        if state.last[0] >= 0:
+            lines.append(f"The last decision was {state.last[0]}, the state {state.last[1]}.")
+        gains = np.cumsum(state.history).tolist()
+        return Scene(
+            caption="what the principal has gained",
+            grid=chart({"principal": gains}, rows=8),
+            bars=tuple(bars),
+            lines=tuple(lines),
+        )
+
+
+def drawn_cell(chances: Any, rng: Rng) -> list[int]:
+    """A place in a table, drawn in proportion to what stands there."""
+    cell = rng.weighted(chances.ravel().tolist())
+    return [int(place) for place in np.unravel_index(cell, chances.shape)]
+
+
+def written(profile: Sequence[int]) -> str:
+    """Levels as one digit an expert."""
+    return "".join(map(str, profile))
+
+
+def listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

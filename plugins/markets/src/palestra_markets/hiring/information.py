@@ -1,0 +1,175 @@
+"""What experts can find out, and rules that pay them for what they report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+RULES = ("quadratic", "logarithmic", "spherical", "flat")
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """Equally likely states, each with a signal; what an effort level makes of the signals.
+
+    An expert at level e sees the true state with chance `accuracies[e]`, else one of the others.
+    With chance `overlap` the luck of all experts is the same, else each has his own.
+    """
+
+    states: int
+    experts: int
+    accuracies: tuple[float, ...]
+    overlap: float
+
+    @property
+    def levels(self) -> int:
+        return len(self.accuracies)
+
+    @property
+    def profiles(self) -> tuple[tuple[int, ...], ...]:
+        """All combinations of effort levels."""
+        return tuple(product(range(self.levels), repeat=self.experts))
+
+
+@lru_cache(maxsize=256)
+def joint(known: Information, profile: tuple[int, ...]) -> Any:
+    """Chances of signals and state, of shape (signals of the first expert, …, state)."""
+    m, k = known.states, known.experts
+    table = np.zeros((m,) * (k + 1))
+    right = [known.accuracies[level] for level in profile]
+    for theta in range(m):
+        single = [np.full(m, (1 - q) / (m - 1)) for q in right]
+        for part, q in zip(single, right, strict=True):
+            part[theta] = q
+        own = single[0]
+        for part in single[1:]:
+            own = np.multiply.outer(own, part)
+        table[..., theta] = (1 - known.overlap) * own + known.overlap * _shared(m, right, theta)
+    table /= m
+    table.flags.writeable = False
+    return table
+
+
+def _shared(states: int, right: Sequence[float], theta: int) -> Any:
+    """Chances of signals where one draw decides for all who is right, and another how wrong."""
+    table = np.zeros((states,) * len(right))
+    bounds = sorted({0.0, 1.0, *right})
+    for low, high in pairwise(bounds):
+        for off in range(1, states):
+            seen = tuple(theta if low < q else (theta + off) % states for q in right)
+            table[seen] += (high - low) / (states - 1)
+    return table
+
+
+def decision_value(known: Information, profile: tuple[int, ...]) -> float:
+    """The chance to decide right from true reports of experts at these levels."""
+    return float(joint(known, profile).max(-1).sum())
+
+
+def scores(rule: str, predicted: Any) -> Any:
+    """A proper score of every outcome: `predicted` has distributions over its last axis.
+
+    G. Brier 1950; I. Good 1952; T. Roby 1965. `flat` pays whatever comes, and is not proper.
+    """
+    if rule == "quadratic":
+        return 2 * predicted - (predicted**2).sum(-1, keepdims=True)
+    if rule == "logarithmic":
+        return np.log(np.maximum(predicted, 1e-6))
+    if rule == "spherical":
+        return predicted / np.sqrt((predicted**2).sum(-1, keepdims=True))
+    return np.ones_like(predicted)
+
+
+def payments(
+    known: Information, profile: tuple[int, ...], expert: int, rule: str, most: int, verified: bool
+) -> Any:
+    """What a scoring rule pays an expert, in whole units, of the shape of `joint`.
+
+    His report is taken for his signal at the recommended level, and the distribution it predicts is
+    scored: of the state where that is verified, else of the next expert's report (N. Miller, P.
+    Resnick and R. Zeckhauser, Management Science 51, 2005). Scores are stretched to 0 … `most`.
+    """
+    k = known.experts
+    about = k if verified else (expert + 1) % k
+    others = tuple(axis for axis in range(k + 1) if axis not in (expert, about))
+    seen = joint(known, profile).sum(others)
+    if about < expert:
+        seen = seen.T
+    scored = scores(rule, seen / seen.sum(1, keepdims=True))
+    low, high = scored.min(), scored.max()
+    if rule == "flat":
+        paid = np.full(scored.shape, most)
+    elif high - low < 1e-9:
+        paid = np.zeros(scored.shape, np.int64)
+    else:
+        paid = np.rint(most * (scored - low) / (high - low)).astype(np.int64)
+    if about < expert:
+        paid = paid.T
+    shape = [1] * (k + 1)
+    shape[expert] = shape[about] = known.states
+    return np.broadcast_to(paid.reshape(shape), (known.states,) * (k + 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mechanism:
+    """Profiles of recommended levels with their chances, and what each expert is paid under each.
+
+    `pays[profile][expert]` are whole units by all reports and the state, of the shape of `joint`.
+    """
+
+    profiles: tuple[tuple[int, ...], ...]
+    chances: tuple[float, ...]
+    pays: tuple[tuple[Any, ...], ...]
+
+    def expected(self, known: Information, expert: int, advised: int, level: int) -> Any:
+        """What each report pays on average, by signal: shape (signals, reports).
+
+        The expert was advised one level and chose another; the others do as advised and tell the
+        truth. Rows are weighted with the chance of their signal.
+        """
+        total, weight = np.zeros((known.states, known.states)), 0.0
+        for profile, chance, pays in zip(self.profiles, self.chances, self.pays, strict=True):
+            if profile[expert] != advised:
+                continue
+            weight += chance
+            chosen = (*profile[:expert], level, *profile[expert + 1 :])
+            seen = np.moveaxis(joint(known, chosen), expert, 0).reshape(known.states, -1)
+            paid = np.moveaxis(pays[expert], expert, 0).reshape(known.states, -1)
+            total += chance * seen @ paid.T
+        return total / weight if weight else total
+
+    def best_answer(
+        self, known: Information, expert: int, advised: int, costs: Sequence[int]
+    ) -> tuple[int, float]:
+        """The level that pays best, the advised one among equals, and what it gains over it."""
+        gains = [
+            float(self.expected(known, expert, advised, level).max(1).sum()) - costs[level]
+            for level in range(known.levels)
+        ]
+        best = max(range(known.levels), key=lambda e: (gains[e] > gains[advised] + 1e-9, gains[e]))
+        if gains[best] <= gains[advised] + 1e-9:
+            return advised, 0.0
+        return best, gains[best] - gains[advised]
+
+    def principal_value(self, known: Information, value: int) -> float:
+        """What the principal gains on average from obedient, honest experts by deciding well."""
+        total = 0.0
+        for profile, chance, pays in zip(self.profiles, self.chances, self.pays, strict=True):
+            paid = sum(float((joint(known, profile) * table).sum()) for table in pays)
+            total += chance * (value * decision_value(known, profile) - paid)
+        return total
+
+
+def scoring_mechanism(
+    known: Information, profile: tuple[int, ...], rule: str, most: int, verified: bool
+) -> Mechanism:
+    """One profile for certain, and every expert paid by the same scoring rule."""
+    pays = tuple(
+        payments(known, profile, expert, rule, most, verified) for expert in range(known.experts)
+    )
+    return Mechanism((profile,), (1.0,), (pays,))
