@@ -51,6 +51,7 @@ from palestra import (
 from palestra.game import Result
 from palestra.rules import finish, mover, randint, turn_to
 
+from palestra_markets.chart import chart
 from palestra_markets.trading.order_book import (
     ASK,
     BID,
@@ -66,7 +67,8 @@ from palestra_markets.trading.schedules import Equilibrium, Rows, check_rows, eq
 
 PASS, WITHDRAW, FIRST_ORDER = 0, 1, 2
 SHOWN = 5  # prices of each side that are shown
-RECENT = 9  # trades whose prices are shown
+RECENT = 9  # trades whose prices are told
+DRAWN = 40  # trades whose prices a scene draws
 MOST_PLAYERS, MOST_UNITS, MOST_PRICE = 100, 20, 10_000
 DRAWN_UNITS = 3  # units a trader has where values are drawn
 
@@ -228,7 +230,7 @@ class DoubleAuction(ArrayGame):
             ("period", np.int32),
             ("elapsed", np.int32),
             ("trades", np.int32),
-            ("recent", np.int32, RECENT),
+            ("recent", np.int32, DRAWN),
         ]
 
     # The rules
@@ -430,23 +432,34 @@ class DoubleAuction(ArrayGame):
         return ", ".join(words)
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
+        """The prices of the last trades beside the equilibrium price, and the book."""
         bars = []
         for side in (ASK, BID):
-            rows = depth(state, side, SHOWN)
+            rows = depth(state, side, 3)
             most = float(self.lot * self.num_players)
             for price, quantity in rows[::-1] if side == ASK else rows:
                 bars.append(Bar(f"{WORDS[side]} {price}", float(quantity), most, side))
-        optimum = self.optimum(state).surplus * self.periods
+        paid = [float(price) for price in state.recent.tolist() if price][::-1]
         lines = [
             f"Period {state.period + 1} of {self.periods}, round {state.elapsed} of {self.rounds}.",
             f"Trades this period: {state.trades}. Last prices, newest first: {prices(state)}.",
         ]
+        drawn = {"price": paid}
         if player is None:
+            optimum = self.optimum(state)
+            drawn["equilibrium"] = [optimum.price] * max(2, len(paid))
             earned = float(state.earned.sum())
-            bars.append(Bar("surplus", max(0.0, earned), float(max(1, optimum))))
+            bars.append(
+                Bar("surplus", max(0.0, earned), float(max(1, optimum.surplus * self.periods)))
+            )
         else:
             lines.append(self._own_order(state, player))
-        return Scene(caption="order book", bars=tuple(bars), lines=tuple(lines))
+        return Scene(
+            caption="prices of trades, and the order book",
+            grid=chart(drawn, rows=9),
+            bars=tuple(bars),
+            lines=tuple(lines),
+        )
 
 
 ROLES = ("buyer", "seller")
@@ -539,7 +552,7 @@ def settle(state: Any, player: int, out: Any) -> None:
             earn(state, player, price, out)
             earn(state, other, price, out)
         state.trades += 1
-        for trade in range(RECENT - 1, 0, -1):
+        for trade in range(DRAWN - 1, 0, -1):
             state.recent[trade] = state.recent[trade - 1]
         state.recent[0] = price
 
@@ -615,7 +628,7 @@ def listed(units: Sequence[int]) -> str:
 
 def prices(state: Any) -> str:
     """The prices of the last trades, newest first."""
-    return ", ".join(str(price) for price in state.recent.tolist() if price) or "none"
+    return ", ".join(str(price) for price in state.recent[:RECENT].tolist() if price) or "none"
 
 
 def levels(state: Any, side: int) -> str:
