@@ -43,6 +43,7 @@ VARIANTS = {
         "overlap": 0.3,
         "known": False,
     },
+    "markets/ContentAuction-v0": {"reader": "cascade", "mechanism": "gsp", "positions": 3},
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

@@ -17,6 +17,7 @@ MAGENTIC = "markets/Magentic-v0"
 TRADING = "markets/Trading-v0"
 TAX_ECONOMY = "markets/TaxEconomy-v0"
 HIRING = "markets/Hiring-v0"
+CONTENT_AUCTION = "markets/ContentAuction-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -190,6 +191,22 @@ def palestra_environments() -> list[EnvSpec]:
                 "unknown": {"known": False, "rounds": 200},
             },
         ),
+        EnvSpec(
+            CONTENT_AUCTION,
+            "palestra_markets.auctions.content_auction:ContentAuction",
+            players=(2, 8),
+            moves="simultaneous",
+            payoffs="general",
+            family="market",
+            tags=("auction", "hidden-information", "chance"),
+            paper="Position Auctions in AI-Generated Content (2025); Kempe and Mahdian (2008), "
+            "A Cascade Model for Externalities in Sponsored Search",
+            splits={
+                f"{reader}-{way}": {"reader": reader, "mechanism": way}
+                for reader in ("logit", "cascade")
+                for way in ("vcg", "gsp", "myerson")
+            },
+        ),
     ]
 
 
@@ -281,7 +298,7 @@ def palestra_agents() -> list[AgentSpec]:
             "palestra_markets.auctions.bidders:TruthfulBidder",
             "scripted",
             "Bids share=1.0 of what it is worth to him.",
-            plays=(SEALED_AUCTION, POSITION_AUCTION),
+            plays=(SEALED_AUCTION, POSITION_AUCTION, CONTENT_AUCTION),
             needs=("array",),
         ),
         AgentSpec(
@@ -474,7 +491,7 @@ def palestra_metrics() -> list[MetricSpec]:
             "auction-revenue",
             "palestra_markets.auctions.metrics:auction_revenue",
             "What the seller was paid in a round, in the mean.",
-            measures=(SEALED_AUCTION, POSITION_AUCTION),
+            measures=(SEALED_AUCTION, POSITION_AUCTION, CONTENT_AUCTION),
         ),
         MetricSpec(
             "auction-efficiency",
@@ -559,5 +576,11 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.hiring.metrics:principal_gain",
             "What the principal gains a round, over the value of a right decision.",
             measures=(HIRING,),
+        ),
+        MetricSpec(
+            "page-efficiency",
+            "palestra_markets.auctions.metrics:page_efficiency",
+            "The worth of the clicks of all pages, over that of the best pages.",
+            measures=(CONTENT_AUCTION,),
         ),
     ]

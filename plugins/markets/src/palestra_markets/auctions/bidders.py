@@ -1,13 +1,15 @@
-"""Reference bidders of `markets/SealedAuction-v0` and `markets/PositionAuction-v0`."""
+"""Reference bidders of auctions by sealed bid: of one thing, of positions, of places on a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor
+from typing import Any
 
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
 
+from palestra_markets.auctions.content_auction import Bid, ContentAuction
 from palestra_markets.auctions.position_auction import GSP, MECHANISMS, PositionAuction
 from palestra_markets.auctions.sealed_auction import ALL_PAY, FORMATS, SECOND_PRICE, SealedAuction
 
@@ -64,10 +66,11 @@ class TruthfulBidder(Agent):
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         return [Decision(self._bid(turn)) for turn in turns]
 
-    def _bid(self, turn: Turn) -> int:
-        if not isinstance(turn.game, SealedAuction | PositionAuction):
+    def _bid(self, turn: Turn) -> Any:
+        if not isinstance(turn.game, SealedAuction | PositionAuction | ContentAuction):
             raise InvalidOption(f"this bidder is for auctions by sealed bid, not {turn.env}")
-        return floor(self._share * seen_by(turn)[0] + NEAR)
+        amount = floor(self._share * seen_by(turn)[0] + NEAR)
+        return Bid(amount) if isinstance(turn.game, ContentAuction) else amount
 
 
 class BalancedBidder(Agent):

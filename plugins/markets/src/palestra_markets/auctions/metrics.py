@@ -7,6 +7,9 @@ from typing import Any
 
 from palestra import EpisodeRecord
 
+from palestra_markets.auctions.content_auction import ContentAuction
+from palestra_markets.auctions.readers import worth
+
 
 def _data(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
     return [event.data for event in record.events if event.kind == kind]
@@ -52,3 +55,18 @@ def _worth_of_page(
 ) -> float:
     pairs = zip(worths, positions, strict=True)
     return sum(worth * rates[position - 1] for worth, position in pairs if position)
+
+
+def page_efficiency(record: EpisodeRecord) -> float:
+    """The worth of the clicks of all pages, over that of the best pages for the true values."""
+    (worths,) = _worths(record)
+    game = ContentAuction(**record.options)
+    state = game.initial_state(record.seed)
+    best = worth(reader := game.reader_of(state), reader.best_page(worths), worths)
+    pages = _data(record, "page")
+    got = sum(
+        sum(value * clicks for value, clicks in zip(worths, page["clicks"], strict=True))
+        for page in pages
+    )
+    most = len(pages) * game.readers * best
+    return got / most if most else 1.0

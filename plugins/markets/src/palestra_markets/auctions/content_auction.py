@@ -1,0 +1,330 @@
+"""Sealed bids for places on a page whose readers choose: by multinomial logit, or from the top.
+
+Every advertiser has a value for a click, his own throughout. In every round all bid for a click at
+once, a page is made, and a number of readers see it; clicks and payments are those expected. Which
+clicks a page brings depends on everybody on it (see `readers`). With `vcg` the page is the best for
+the bids, and who is on it pays what the others lose by it; with `gsp` places go by bid times
+quality, and a click costs the least that keeps the place; with `myerson` the page is the best for
+virtual values, for the most revenue from values drawn evenly. Then bids and page are told.
+
+The setting is that of "Position Auctions in AI-Generated Content", 2025, with its two kinds of
+readers. Known answers checked: best pages by brute force; no deviation from truth pays with `vcg`
+and `myerson`, by enumeration; one place is a second-price auction, with Myerson's reserve of half
+the most.
+
+The array view is a float32 vector of 9 + n + n c numbers for n advertisers, c the positions for
+logit and 2 for the cascade:
+
+    own value of a click, round, last round, own earnings so far, own seat
+    last round: own position from 1 (0: none), own clicks, own payment, all payments
+    bids of the last round by seat (-1: none yet)
+    attraction by seat and position; or chances of a click and of reading on, by seat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Result,
+    Rng,
+    Scene,
+    Step,
+    TextAction,
+    TextGame,
+    only,
+)
+
+from palestra_markets.auctions.readers import (
+    Cascade,
+    Logit,
+    Page,
+    Reader,
+    externality_payments,
+    revenue_payments,
+    second_price_payments,
+)
+
+READERS = ("logit", "cascade")
+MECHANISMS = ("vcg", "gsp", "myerson")
+MOST_PLAYERS = 8
+DECAY = 0.7  # of attraction, from one position to the next
+
+
+class Bid(TextAction, frozen=True):
+    """Bid for a click."""
+
+    amount: int
+
+
+@dataclass(slots=True)
+class PageSale:
+    """The state; lists are by seat, `table` is what readers go by."""
+
+    rng: Rng
+    values: tuple[int, ...]
+    table: tuple[tuple[float, ...], ...]
+    bids: list[int] = field(default_factory=list)
+    page: Page = ()
+    clicks: list[float] = field(default_factory=list)
+    paid: list[float] = field(default_factory=list)
+    earned: list[float] = field(default_factory=list)
+    round: int = 0
+
+
+@dataclass(frozen=True)
+class ContentAuction(TextGame[PageSale]):
+    """You bid for a place for your advertisement on a page, in every round anew.
+
+    What a click is worth to you is told to you alone and stays the same. Everybody bids at the same
+    time for one click, as a whole number, without knowing the other bids. A page is made of the
+    bids, and readers click on it or not; what else is on the page matters. You earn your value for
+    every click, less what you pay. Afterwards bids and page are told. Write:
+    Bid(amount=7) to bid 7 for a click.
+    """
+
+    num_players: int = 4
+    positions: int = 2
+    reader: str = "logit"
+    mechanism: str = "vcg"
+    values: Sequence[int] = ()
+    table: Sequence[Sequence[float]] = ()
+    max_value: int = 20
+    readers: int = 1000
+    rounds: int = 10
+
+    order = "simultaneous"
+    payoffs = "general"
+    perfect_information = False
+    reward_terms = ("clicks", "paid")
+    action_types = (Bid,)
+
+    def __post_init__(self) -> None:
+        for name, known in (("reader", READERS), ("mechanism", MECHANISMS)):
+            if getattr(self, name) not in known:
+                raise InvalidOption(
+                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
+                )
+        for name, low, high in (
+            ("num_players", 2, MOST_PLAYERS),
+            ("positions", 1, 5),
+            ("max_value", 1, 100),
+            ("readers", 1, 1_000_000),
+            ("rounds", 1, 10_000),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise InvalidOption(
+                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
+                )
+        object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "table", tuple(map(tuple, self.table)))
+        self._check_given()
+
+    def _check_given(self) -> None:
+        wide, count = self._columns, self.num_players
+        for value in self.values:
+            if not isinstance(value, int) or not 0 <= value <= self.max_value:
+                raise InvalidOption(
+                    f"values must be whole numbers from 0 to {self.max_value}, not {value!r}"
+                )
+        if self.values and len(self.values) != count:
+            raise InvalidOption(f"values must be {count} numbers or (), not {self.values}")
+        most = 1.0 if self.reader == "cascade" else 1e6
+        right = all(len(row) == wide and all(0 < x <= most for x in row) for row in self.table)
+        if self.table and (len(self.table) != count or not right):
+            raise InvalidOption(
+                f"table must be {count} rows of {wide} numbers above 0 and up to {most:g}, or (), "
+                f"not {self.table}"
+            )
+
+    @property
+    def _columns(self) -> int:
+        return self.positions if self.reader == "logit" else 2
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        most = float(self.rounds * self.readers * self.max_value)
+        return (-most, most)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        return tuple(Bid(amount) for amount in range(self.max_value + 1))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> PageSale:
+        rng = Rng.seeded(seed)
+        count = range(self.num_players)
+        drawn = self.values or tuple(rng.between(0, self.max_value) for _ in count)
+        table = self.table or tuple(self._draw_row(rng) for _ in count)
+        state = PageSale(rng, tuple(drawn), tuple(map(tuple, table)))
+        state.clicks, state.paid, state.earned = ([0.0] * self.num_players for _ in range(3))
+        return state
+
+    def _draw_row(self, rng: Rng) -> tuple[float, ...]:
+        """To three decimals, so that what is told is exact."""
+        if self.reader == "cascade":
+            return round(0.05 + 0.45 * rng.random(), 3), round(0.3 + 0.6 * rng.random(), 3)
+        quality = 0.2 + 1.3 * rng.random()
+        return tuple(round(quality * DECAY**place, 3) for place in range(self.positions))
+
+    def reader_of(self, state: PageSale) -> Reader:
+        if self.reader == "logit":
+            return Logit(state.table)
+        click, go_on = zip(*state.table, strict=True)
+        return Cascade(click, go_on, self.positions)
+
+    def to_act(self, state: PageSale) -> tuple[int, ...]:
+        return tuple(range(self.num_players)) if state.round < self.rounds else ()
+
+    def legal(self, state: PageSale, player: int) -> Grammar:
+        return self._bids
+
+    @cached_property
+    def _bids(self) -> Grammar:
+        return Grammar((Option(Bid, {"amount": Integer(0, self.max_value)}),))
+
+    def step(self, state: PageSale, actions: Mapping[int, Any]) -> Step:
+        state.bids = [actions[seat].amount for seat in range(self.num_players)]
+        reader = self.reader_of(state)
+        if self.mechanism == "vcg":
+            state.page, paid = externality_payments(reader, state.bids)
+        elif self.mechanism == "gsp":
+            state.page, paid = second_price_payments(reader, state.bids)
+        else:
+            state.page, paid = revenue_payments(reader, state.bids, self.max_value)
+        state.clicks = [self.readers * float(chance) for chance in reader.clicks(state.page)]
+        state.paid = [self.readers * payment for payment in paid]
+        rewards = {}
+        for seat, (clicks, payment) in enumerate(zip(state.clicks, state.paid, strict=True)):
+            gained = clicks * state.values[seat]
+            rewards[seat] = {"clicks": gained, "paid": -payment}
+            state.earned[seat] += gained - payment
+        state.round += 1
+        return Step(rewards, events=[Event("page", self._told(state), self._data(state))])
+
+    def _data(self, state: PageSale) -> dict[str, Any]:
+        return {
+            "bids": list(state.bids),
+            "page": list(state.page),
+            "clicks": list(state.clicks),
+            "payments": list(state.paid),
+        }
+
+    def _told(self, state: PageSale) -> str:
+        parts = []
+        for seat, name in enumerate(self.players):
+            part = f"{name} bids {state.bids[seat]}"
+            if seat in state.page:
+                part += (
+                    f", gets position {state.page.index(seat) + 1}, {state.clicks[seat]:.1f} "
+                    f"clicks, and pays {state.paid[seat]:.2f}"
+                )
+            parts.append(part)
+        return f"Round {state.round}: {'; '.join(parts)}."
+
+    def noop(self, state: PageSale, player: int) -> TextAction:
+        return Bid(0)
+
+    def opening(self, state: PageSale) -> Sequence[Event]:
+        told = [Event("reader", self._reader_text(state), {"table": list(map(list, state.table))})]
+        for seat, value in enumerate(state.values):
+            text = f"To you, {self.players[seat]}, a click is worth {value}."
+            told.append(Event("value", text, {"value": value}, only(seat)))
+        return told
+
+    def _reader_text(self, state: PageSale) -> str:
+        rows = "; ".join(
+            f"{name} {', '.join(f'{x:g}' for x in row)}"
+            for name, row in zip(self.players, state.table, strict=True)
+        )
+        if self.reader == "logit":
+            return (
+                "Readers click on one advertisement or none, by chances in proportion to "
+                f"attraction and 1. Attraction by position: {rows}."
+            )
+        return f"Readers go from the top. Chances of a click, and of reading on: {rows}."
+
+    def outcome(self, state: PageSale) -> Outcome | None:
+        if state.round < self.rounds:
+            return None
+        score: Result = "score"
+        return Outcome((score,) * self.num_players, tuple(state.earned), "the auction is over")
+
+    def determinize(self, state: PageSale, player: int, rng: Rng) -> PageSale:
+        """Draw the other advertisers' values anew."""
+        copy = self.clone(state)
+        copy.values = tuple(
+            value if seat == player else rng.between(0, self.max_value)
+            for seat, value in enumerate(state.values)
+        )
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        ways = {
+            "vcg": "The page is the best for the bids, and you pay what the others lose by you.",
+            "gsp": "Places go by bid times attraction or click chance in the first position, and a "
+            "click costs the least bid that keeps your place.",
+            "myerson": "The page is the best for twice the bids less the most that can be bid, and "
+            "you pay for each click the least bid that would still bring it.",
+        }
+        return (
+            f"{super().rules(player)}\n{ways[self.mechanism]} There are {self.positions} positions "
+            f"and {self.readers} readers a round."
+        )
+
+    def describe(self, state: PageSale, player: int) -> str:
+        at = min(state.round + 1, self.rounds)
+        lines = [
+            f"You are {self.players[player]}. Round {at} of {self.rounds}.",
+            f"A click is worth {state.values[player]} to you. You have earned "
+            f"{state.earned[player]:.2f} so far.",
+            self._reader_text(state),
+        ]
+        return "\n".join([*lines, self._told(state)] if state.bids else lines)
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        most = max(self.payoff_bounds[1], 1e6)
+        size = 9 + self.num_players * (1 + self._columns)
+        return spaces.Box(-most, most, (size,), np.float32)
+
+    def observe(self, state: PageSale, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        place = state.page.index(player) + 1 if player in state.page else 0
+        seen: list[float] = [state.values[player], state.round, self.rounds, state.earned[player]]
+        seen += [player, place, state.clicks[player], state.paid[player], sum(state.paid)]
+        seen += state.bids or [-1] * self.num_players
+        return np.array([*seen, *(x for row in state.table for x in row)], np.float32)
+
+    def scene(self, state: PageSale, player: int | None = None) -> Scene:
+        bars = []
+        for seat, name in enumerate(self.players):
+            if state.bids:
+                bars.append(Bar(f"{name} bids", float(state.bids[seat]), self.max_value, seat))
+        for place, seat in enumerate(state.page, 1):
+            if seat >= 0:
+                label = f"{place}: {self.players[seat]}, clicks"
+                bars.append(Bar(label, round(state.clicks[seat], 1), float(self.readers), seat))
+        lines = [f"Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
+        if state.bids:
+            lines.append(f"Payments of the last round: {sum(state.paid):.2f}.")
+        return Scene(caption="bids, and clicks by position", bars=tuple(bars), lines=tuple(lines))

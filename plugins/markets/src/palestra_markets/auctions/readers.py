@@ -1,0 +1,164 @@
+"""How readers click on advertisements, and the pages that serve advertisers best.
+
+With `logit` a reader weighs all advertisements on the page at once, and clicks on one or on none:
+on i with chance w[i, p_i] / (1 + sum of w), w by advertiser and position. With `cascade` he reads
+from the top, clicks on an advertisement with chance c[i], and reads on after it with chance q[i]
+(D. Kempe and M. Mahdian, "A Cascade Model for Externalities in Sponsored Search", WINE 2008).
+
+A page is a tuple with the advertiser at each position, -1 for nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+Page = tuple[int, ...]
+EMPTY = -1
+
+
+class Reader(Protocol):
+    """Clicks of a page by advertiser, and the page with the most worth of clicks."""
+
+    @property
+    def positions(self) -> int: ...
+
+    def clicks(self, page: Page) -> Any:
+        """The chance of a click on every advertiser; 0 for who is not on the page."""
+
+    def best_page(self, values: Sequence[float]) -> Page:
+        """The page with the largest sum of clicks times values."""
+
+    def quality(self, advertiser: int) -> float:
+        """How attractive an advertiser is by himself, in the first position."""
+
+
+class Logit:
+    """Multinomial logit: `attraction` is a table of positive weights, advertisers by positions."""
+
+    def __init__(self, attraction: Any) -> None:
+        self.attraction = np.asarray(attraction, float)
+
+    @property
+    def positions(self) -> int:
+        return int(self.attraction.shape[1])
+
+    def clicks(self, page: Page) -> Any:
+        weights = np.zeros(len(self.attraction))
+        for position, advertiser in enumerate(page):
+            if advertiser != EMPTY:
+                weights[advertiser] = self.attraction[advertiser, position]
+        return weights / (1 + weights.sum())
+
+    def best_page(self, values: Sequence[float]) -> Page:
+        """By Dinkelbach's method: the page of a matching with weights w (v - t), t its worth."""
+        worth = 0.0
+        while True:
+            gains = np.maximum(self.attraction * (np.asarray(values) - worth)[:, None], 0)
+            rows, columns = linear_sum_assignment(gains, maximize=True)
+            page = [EMPTY] * self.positions
+            for advertiser, position in zip(rows, columns, strict=True):
+                if gains[advertiser, position] > 1e-12:
+                    page[position] = int(advertiser)
+            found = float(self.clicks(tuple(page)) @ np.asarray(values, float))
+            if found <= worth + 1e-12:
+                return tuple(page)
+            worth = found
+
+    def quality(self, advertiser: int) -> float:
+        return float(self.attraction[advertiser, 0])
+
+
+class Cascade:
+    """Reading from the top: chances of a click and of reading on, by advertiser."""
+
+    def __init__(self, click: Any, go_on: Any, positions: int) -> None:
+        self.click, self.go_on = np.asarray(click, float), np.asarray(go_on, float)
+        self._positions = positions
+
+    @property
+    def positions(self) -> int:
+        return self._positions
+
+    def clicks(self, page: Page) -> Any:
+        found, reads = np.zeros(len(self.click)), 1.0
+        for advertiser in page:
+            if advertiser != EMPTY:
+                found[advertiser] = reads * self.click[advertiser]
+                reads *= self.go_on[advertiser]
+        return found
+
+    def best_page(self, values: Sequence[float]) -> Page:
+        """Exactly: the chosen stand in order of v c / (1 - q), and are chosen from the last up."""
+        worth = np.asarray(values, float) * self.click
+        order = np.argsort(-worth / np.maximum(1 - self.go_on, 1e-12), kind="stable")
+        best: list[tuple[float, Page]] = [(0.0, ())] * (self._positions + 1)
+        for advertiser in order[::-1].tolist():
+            for room in range(self._positions, 0, -1):
+                rest, page = best[room - 1]
+                taken = worth[advertiser] + self.go_on[advertiser] * rest
+                if taken > best[room][0] + 1e-12:
+                    best[room] = (taken, (advertiser, *page))
+        page = best[self._positions][1]
+        return page + (EMPTY,) * (self._positions - len(page))
+
+    def quality(self, advertiser: int) -> float:
+        return float(self.click[advertiser])
+
+
+# What advertisers pay, by their bids for a click
+
+
+def worth(reader: Reader, page: Page, values: Sequence[float]) -> float:
+    return float(reader.clicks(page) @ np.asarray(values, float))
+
+
+def externality_payments(reader: Reader, bids: Sequence[float]) -> tuple[Page, list[float]]:
+    """The best page for the bids; each pays what the others would gain without him."""
+    page = reader.best_page(bids)
+    paid = []
+    for advertiser in range(len(bids)):
+        others = [0.0 if n == advertiser else float(bid) for n, bid in enumerate(bids)]
+        without = worth(reader, reader.best_page(others), others)
+        paid.append(max(0.0, without - worth(reader, page, others)))
+    return page, paid
+
+
+def second_price_payments(reader: Reader, bids: Sequence[float]) -> tuple[Page, list[float]]:
+    """Positions by bid times quality; a click costs what keeps the place: the next product."""
+    scores = [bid * reader.quality(n) for n, bid in enumerate(bids)]
+    ranked = sorted((n for n, bid in enumerate(bids) if bid > 0), key=lambda n: (-scores[n], n))
+    page = tuple(ranked[: reader.positions])
+    page += (EMPTY,) * (reader.positions - len(page))
+    clicks, paid = reader.clicks(page), [0.0] * len(bids)
+    for above, below in zip(ranked, [*ranked[1:], None], strict=True):
+        price = scores[below] / reader.quality(above) if below is not None else 0.0
+        paid[above] = float(clicks[above]) * price
+    return page, paid
+
+
+def virtual(bid: float, most: float) -> float:
+    """The virtual value of a value drawn evenly from 0 to `most`; none below 0 is shown."""
+    return max(0.0, 2 * bid - most)
+
+
+def revenue_payments(reader: Reader, bids: Sequence[int], most: int) -> tuple[Page, list[float]]:
+    """R. Myerson's optimal auction for whole bids: the best page for virtual values.
+
+    Who bids b pays b x(b) - x(b - 1) - … - x(0), x being his clicks as his own bid varies.
+    """
+
+    def page_of(values: Sequence[float]) -> Page:
+        return reader.best_page([virtual(value, most) for value in values])
+
+    page, paid = page_of(bids), []
+    for advertiser, bid in enumerate(bids):
+        got = []
+        for own in range(bid + 1):
+            tried = [own if n == advertiser else other for n, other in enumerate(bids)]
+            got.append(float(reader.clicks(page_of(tried))[advertiser]))
+        paid.append(max(0.0, bid * got[-1] - sum(got[:-1])))
+    return page, paid
