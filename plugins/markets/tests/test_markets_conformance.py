@@ -44,6 +44,7 @@ VARIANTS = {
         "known": False,
     },
     "markets/ContentAuction-v0": {"reader": "cascade", "mechanism": "gsp", "positions": 3},
+    "markets/HouseAuction-v0": {"format": "vickrey", "knowledge": "favourite", "houses": 3},
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

@@ -18,6 +18,7 @@ TRADING = "markets/Trading-v0"
 TAX_ECONOMY = "markets/TaxEconomy-v0"
 HIRING = "markets/Hiring-v0"
 CONTENT_AUCTION = "markets/ContentAuction-v0"
+HOUSE_AUCTION = "markets/HouseAuction-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -205,6 +206,22 @@ def palestra_environments() -> list[EnvSpec]:
                 f"{reader}-{way}": {"reader": reader, "mechanism": way}
                 for reader in ("logit", "cascade")
                 for way in ("vcg", "gsp", "myerson")
+            },
+        ),
+        EnvSpec(
+            HOUSE_AUCTION,
+            "palestra_markets.houses.auction:HouseAuction",
+            players=(2, 10),
+            moves="phased",
+            payoffs="general",
+            family="market",
+            tags=("auction", "personas", "hidden-information", "chance"),
+            paper="HARBOR: Exploring Persona Dynamics in Multi-Agent Competition (2025)",
+            splits={
+                "english": {"format": "english"},
+                "first-price": {"format": "first-price"},
+                "vickrey": {"format": "vickrey"},
+                "known-rivals": {"knowledge": "full"},
             },
         ),
     ]
@@ -403,6 +420,14 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(HIRING,),
             needs=("array",),
         ),
+        AgentSpec(
+            "house-bidder",
+            "palestra_markets.houses.bidders:HouseBidder",
+            "scripted",
+            "Bids up to the value, shades first prices, and profiles rivals by their bids.",
+            plays=(HOUSE_AUCTION,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -582,5 +607,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.auctions.metrics:page_efficiency",
             "The worth of the clicks of all pages, over that of the best pages.",
             measures=(CONTENT_AUCTION,),
+        ),
+        MetricSpec(
+            "house-efficiency",
+            "palestra_markets.houses.metrics:house_efficiency",
+            "What the houses are worth to who got them, over the most.",
+            measures=(HOUSE_AUCTION,),
+        ),
+        MetricSpec(
+            "profiling-accuracy",
+            "palestra_markets.houses.metrics:profiling_accuracy",
+            "How often a rival's favourite attribute was named.",
+            measures=(HOUSE_AUCTION,),
+        ),
+        MetricSpec(
+            "budget-spent",
+            "palestra_markets.houses.metrics:budget_spent",
+            "What was paid for all houses, over all budgets.",
+            measures=(HOUSE_AUCTION,),
         ),
     ]

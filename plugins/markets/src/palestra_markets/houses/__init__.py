@@ -1,0 +1,1 @@
+"""Houses sold one by one to bidders with tastes and budgets."""

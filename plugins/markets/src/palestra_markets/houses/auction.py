@@ -1,0 +1,461 @@
+"""Houses are auctioned one after another to people with tastes of their own and a budget for all.
+
+A bidder values a house by its marks for size, location, condition and garden, with weights that are
+his secret; he is paid value less price for every house he gets, and cannot bid more than he has
+left. An `english` auction goes around: whoever is asked raises the price or withdraws for good from
+this house, and the last one left pays the price that stands. In `first-price` and `vickrey`
+auctions all bid at once, in secret; the highest bid wins and pays itself, or the second highest;
+the lot decides between equals. Afterwards the bids are told. When all houses are sold, everybody
+says which attribute each rival likes best, and is paid `profiling` for every right answer.
+
+The setting is that of "HARBOR: Exploring Persona Dynamics in Multi-Agent Competition", 2025. Known
+answers checked: an English auction among people who stay to their value ends, within one step,
+where Vickrey's does; truth is a dominant bid in the latter, by enumeration; houses go to who values
+them most where budgets do not bind.
+
+The array view is a float32 vector of 18 + 3 n numbers for n bidders:
+
+    phase (0 bidding, 1 profiles), house, last house, own value of it, its four marks
+    price that stands (0: none), own budget left, own profit so far, own four weights
+    whether the seat leads, how many are still bidding, the rival to profile (-1: none)
+    by seat: houses bought, and what was paid for them
+    favourite attribute by seat (-1: not told)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Result,
+    Rng,
+    Scene,
+    Step,
+    TextAction,
+    TextGame,
+    only,
+)
+
+from palestra_markets.houses.personas import (
+    ATTRIBUTES,
+    FULL_VALUE,
+    House,
+    Persona,
+    draw_house,
+    draw_persona,
+)
+
+FORMATS = ("english", "first-price", "vickrey")
+KNOWLEDGE = ("none", "favourite", "full")
+MOST_PLAYERS, MOST_HOUSES = 10, 50
+NOBODY = -1
+BID_STEP = 25  # thousands, between the bids that can be chosen by number
+
+
+class Raise(TextAction, frozen=True):
+    """Raise the price to so many thousands."""
+
+    price: int
+
+
+class Withdraw(TextAction, frozen=True):
+    """Bid no more for this house."""
+
+
+class Bid(TextAction, frozen=True):
+    """Bid so many thousands in secret; 0 for nothing."""
+
+    price: int
+
+
+class Profile(TextAction, frozen=True):
+    """Say which attribute a rival likes best."""
+
+    player: str
+    likes: str
+
+
+@dataclass(slots=True)
+class Sale:
+    """The state; lists are by seat, money in thousands, and houses those that were offered.
+
+    `asked` is whose turn it is to raise, `leader` who named the price that stands. `won` are the
+    houses bought, as (house, price), and `guesses` what each seat said that its rivals like, in the
+    order of `rival`.
+    """
+
+    rng: Rng
+    houses: tuple[House, ...]
+    personas: tuple[Persona, ...]
+    left: list[int]
+    bidding: list[bool]
+    house: int = 0
+    price: int = 0
+    leader: int = NOBODY
+    asked: int = 0
+    won: list[list[tuple[int, int]]] = field(default_factory=list)
+    profits: list[float] = field(default_factory=list)
+    guesses: list[list[int]] = field(default_factory=list)
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class HouseAuction(TextGame[Sale]):
+    """Houses are sold one by one by auction; you bid for them with a budget. Money is in thousands.
+
+    A house has marks from 1 to 10 for its size, location, condition and garden. Your own weights of
+    them say what it is worth to you; you gain that less the price for every house you buy, and you
+    cannot spend more than your budget on all of them. At the end you say what each rival likes
+    best. In your turn write one of:
+    Raise(price=420) to raise the price of the house, where bids are open;
+    Withdraw() to bid no more for this house;
+    Bid(price=420) to bid in secret, where bids are sealed; 0 bids nothing;
+    Profile(player='player_1', likes='garden') to say what a rival likes best.
+    """
+
+    num_players: int = 4
+    houses: int = 6
+    format: str = "english"
+    budget: int = 1_500
+    increment: int = 20
+    knowledge: str = "none"
+    profiling: int = 20
+
+    order = "phased"
+    payoffs = "general"
+    perfect_information = False
+    reward_terms = ("houses", "profiling")
+    action_types = (Raise, Withdraw, Bid, Profile)
+
+    def __post_init__(self) -> None:
+        for name, known in (("format", FORMATS), ("knowledge", KNOWLEDGE)):
+            if getattr(self, name) not in known:
+                raise InvalidOption(
+                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
+                )
+        for name, low, high in (
+            ("num_players", 2, MOST_PLAYERS),
+            ("houses", 1, MOST_HOUSES),
+            ("budget", 1, 1_000_000),
+            ("increment", 1, FULL_VALUE),
+            ("profiling", 0, 1_000_000),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise InvalidOption(
+                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
+                )
+
+    # What follows from the options
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        guesses = self.profiling * (self.num_players - 1)
+        return (-1.2 * self.budget, float(self.houses * FULL_VALUE + guesses))
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Prices in steps, withdrawal, and every profile."""
+        most = min(FULL_VALUE, self.budget * 12 // 10)
+        kind = Raise if self.format == "english" else Bid
+        step = self.increment if self.format == "english" else BID_STEP
+        prices = tuple(kind(price) for price in range(0, most + 1, step))
+        profiles = (Profile(player, likes) for player in self.players for likes in ATTRIBUTES)
+        return (*prices, Withdraw(), *profiles)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Sale:
+        rng, count = Rng.seeded(seed), self.num_players
+        personas = tuple(draw_persona(self.budget, rng) for _ in range(count))
+        left = [persona.budget for persona in personas]
+        state = Sale(rng, (), personas, left, [True] * count)
+        state.won, state.guesses = [[] for _ in range(count)], [[] for _ in range(count)]
+        state.profits = [0.0] * count
+        self._open(state)
+        return state
+
+    def _open(self, state: Sale) -> None:
+        """The next house: who can pay the first step bids, and the lot says who begins."""
+        state.houses = (*state.houses, draw_house(state.house, state.rng))
+        state.price, state.leader = 0, NOBODY
+        state.bidding = [left >= self.increment for left in state.left]
+        state.asked = state.rng.below(self.num_players)
+        if self.format == "english" and any(state.bidding) and not state.bidding[state.asked]:
+            self._pass_on(state)
+
+    def to_act(self, state: Sale) -> tuple[int, ...]:
+        if state.ended:
+            return ()
+        if state.house >= self.houses or self.format != "english":
+            return tuple(range(self.num_players))
+        return (state.asked,)
+
+    def legal(self, state: Sale, player: int) -> Grammar:
+        if state.house >= self.houses:
+            rival = self.players[self.rival(state, player)]
+            fields = {"player": OneOf((rival,)), "likes": OneOf(ATTRIBUTES)}
+            return Grammar((Option(Profile, fields),))
+        if self.format != "english":
+            return Grammar((Option(Bid, {"price": Integer(0, state.left[player])}),))
+        least = state.price + self.increment
+        raises = (Option(Raise, {"price": Integer(least, state.left[player])}),)
+        return Grammar((*(raises if least <= state.left[player] else ()), Option(Withdraw)))
+
+    def rival(self, state: Sale, player: int, turn: int | None = None) -> int:
+        """Whom a seat profiles now, or in some turn: the others in order."""
+        at = len(state.guesses[player]) if turn is None else turn
+        return (player + 1 + at) % self.num_players
+
+    def step(self, state: Sale, actions: Mapping[int, Any]) -> Step:
+        if state.house >= self.houses:
+            return self._profile(state, actions)
+        if self.format != "english":
+            return self._open_bids(state, actions)
+        ((player, action),) = actions.items()
+        if isinstance(action, Raise):
+            state.price, state.leader = action.price, player
+            said = f"{self.players[player]} raises to {action.price}."
+        else:
+            state.bidding[player] = False
+            said = f"{self.players[player]} withdraws."
+        price = action.price if isinstance(action, Raise) else 0
+        events = [Event("bid", said, {"player": player, "house": state.house, "price": price})]
+        staying = [seat for seat, bids in enumerate(state.bidding) if bids]
+        if not staying or staying == [state.leader]:
+            return self._sell(state, state.leader, state.price, events)
+        self._pass_on(state)
+        return Step(events=events)
+
+    def _pass_on(self, state: Sale) -> None:
+        """Ask the next who is still bidding."""
+        state.asked = (state.asked + 1) % self.num_players
+        while not state.bidding[state.asked]:
+            state.asked = (state.asked + 1) % self.num_players
+
+    def _open_bids(self, state: Sale, actions: Mapping[int, Bid]) -> Step:
+        bids = [actions[seat].price for seat in range(self.num_players)]
+        house = state.house
+        listed = ", ".join(f"{self.players[n]} {bid}" for n, bid in enumerate(bids))
+        told = Event("bids", f"The bids are {listed}.", {"house": house, "bids": bids})
+        best = max(bids)
+        if not best:
+            return self._sell(state, NOBODY, 0, [told])
+        tied = [seat for seat, bid in enumerate(bids) if bid == best]
+        winner = state.rng.choice(tied) if len(tied) > 1 else tied[0]
+        second = max(bid for seat, bid in enumerate(bids) if seat != winner)
+        price = best if self.format == "first-price" else second
+        return self._sell(state, winner, price, [told])
+
+    def _sell(self, state: Sale, winner: int, price: int, events: list[Event]) -> Step:
+        """Hand the house over, and open the next."""
+        house, rewards = state.houses[state.house], {}
+        data = {"house": state.house, "winner": winner, "price": price}
+        text = f"{house.name} is not sold."
+        if winner != NOBODY:
+            text = f"{house.name} goes to {self.players[winner]} for {price}."
+            gain = state.personas[winner].value(house) - price
+            state.left[winner] -= price
+            state.won[winner].append((state.house, price))
+            state.profits[winner] += gain
+            rewards = {winner: {"houses": float(gain)}}
+        events.append(Event("sale", text, data))
+        state.house += 1
+        if state.house < self.houses:
+            self._open(state)
+            events.append(self._offered(state))
+        return Step(rewards, events=events)
+
+    def _profile(self, state: Sale, actions: Mapping[int, Profile]) -> Step:
+        """Write down what is said; after the last, right answers pay and the truth comes out."""
+        for seat, action in actions.items():
+            state.guesses[seat].append(ATTRIBUTES.index(action.likes))
+        state.ended = len(state.guesses[0]) == self.num_players - 1
+        if not state.ended:
+            return Step()
+        rewards = {}
+        for seat, guesses in enumerate(state.guesses):
+            rivals = (self.rival(state, seat, turn) for turn in range(len(guesses)))
+            truth = [state.personas[rival].favourite for rival in rivals]
+            right = sum(a == b for a, b in zip(guesses, truth, strict=True))
+            state.profits[seat] += right * self.profiling
+            if right and self.profiling:
+                rewards[seat] = {"profiling": float(right * self.profiling)}
+        return Step(rewards, events=[self._reveal(state)])
+
+    def _reveal(self, state: Sale) -> Event:
+        likes = [ATTRIBUTES[persona.favourite] for persona in state.personas]
+        listed = ", ".join(f"{name} {like}" for name, like in zip(self.players, likes, strict=True))
+        guesses = [[ATTRIBUTES[guess] for guess in row] for row in state.guesses]
+        data = {"likes": likes, "guesses": guesses}
+        return Event("reveal", f"What everybody likes best: {listed}.", data)
+
+    def _offered(self, state: Sale) -> Event:
+        house = state.houses[state.house]
+        data = {"house": state.house, "marks": list(house.marks)}
+        return Event("house", f"House {state.house + 1}: {house_text(house)}", data)
+
+    def noop(self, state: Sale, player: int) -> TextAction | None:
+        if state.house >= self.houses:
+            return None
+        return Withdraw() if self.format == "english" else Bid(0)
+
+    def opening(self, state: Sale) -> Sequence[Event]:
+        told = []
+        for seat, persona in enumerate(state.personas):
+            text = f"{self.players[seat]}, {persona_text(persona)}"
+            data = {"weights": list(persona.weights), "budget": persona.budget}
+            told.append(Event("persona", text, data, only(seat)))
+        told += [e for seat in range(self.num_players) if (e := self._known(state, seat))]
+        return [*told, self._offered(state)]
+
+    def _known(self, state: Sale, player: int) -> Event | None:
+        """What a bidder is told of his rivals."""
+        if self.knowledge == "none":
+            return None
+        parts = []
+        for seat, persona in enumerate(state.personas):
+            if seat != player:
+                likes = ATTRIBUTES[persona.favourite]
+                full = f" (weights {weights_text(persona)})" if self.knowledge == "full" else ""
+                parts.append(f"{self.players[seat]} likes {likes} best{full}")
+        data = {"likes": [persona.favourite for persona in state.personas]}
+        return Event("rivals", f"{'; '.join(parts)}.", data, only(player))
+
+    def outcome(self, state: Sale) -> Outcome | None:
+        if not state.ended:
+            return None
+        score: Result = "score"
+        scores = tuple(map(float, state.profits))
+        return Outcome((score,) * self.num_players, scores, "all houses were offered")
+
+    def determinize(self, state: Sale, player: int, rng: Rng) -> Sale:
+        """Draw the rivals' tastes and budgets anew, as far as they are not known."""
+        copy = self.clone(state)
+        if state.ended:
+            return copy
+        for seat in range(self.num_players):
+            if seat != player:
+                self._redraw(copy, seat, rng)
+        return copy
+
+    def _redraw(self, state: Sale, seat: int, rng: Rng) -> None:
+        """Another persona, whose budget is enough for what the seat has paid and bid."""
+        persona, drawn = state.personas[seat], draw_persona(self.budget, rng)
+        while self.knowledge == "favourite" and drawn.favourite != persona.favourite:
+            drawn = draw_persona(self.budget, rng)
+        weights = persona.weights if self.knowledge == "full" else drawn.weights
+        spent = persona.budget - state.left[seat]
+        least = state.price if seat == state.leader else self.increment * state.bidding[seat]
+        budget = drawn.budget if drawn.budget >= spent + least else persona.budget
+        personas = list(state.personas)
+        personas[seat] = Persona(weights, budget)
+        state.personas, state.left[seat] = tuple(personas), budget - spent
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        ways = {
+            "english": f"Bids are open and rise by at least {self.increment}.",
+            "first-price": "Bids are sealed, and the highest pays itself.",
+            "vickrey": "Bids are sealed, and the highest pays the second highest.",
+        }
+        return (
+            f"{super().rules(player)}\n{ways[self.format]} There are {self.houses} houses, worth "
+            f"up to {FULL_VALUE}. A right profile pays {self.profiling}."
+        )
+
+    def describe(self, state: Sale, player: int) -> str:
+        persona = state.personas[player]
+        lines = [
+            f"You are {self.players[player]}: {persona_text(persona)}",
+            f"You have {state.left[player]} left and have gained {state.profits[player]:g}.",
+        ]
+        if state.house < self.houses:
+            house = state.houses[state.house]
+            lines.append(f"House {state.house + 1} of {self.houses}: {house_text(house)}")
+            lines.append(f"To you it is worth {persona.value(house)}.")
+            lines += self._bidding_text(state) if self.format == "english" else []
+        elif not state.ended:
+            lines.append(f"Say what {self.players[self.rival(state, player)]} likes best.")
+        known = self._known(state, player)
+        return "\n".join([*lines, known.text] if known else lines)
+
+    def _bidding_text(self, state: Sale) -> list[str]:
+        staying = [self.players[n] for n, bids in enumerate(state.bidding) if bids]
+        leads = f"bid by {self.players[state.leader]}" if state.leader != NOBODY else "no bid yet"
+        return [f"The price is {state.price}, {leads}. Still bidding: {', '.join(staying)}."]
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        most = float(max(1e6, *map(abs, self.payoff_bounds)))
+        return spaces.Box(-most, most, (18 + 3 * self.num_players,), np.float32)
+
+    def observe(self, state: Sale, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        persona, profiles = state.personas[player], state.house >= self.houses
+        house = None if profiles else state.houses[state.house]
+        seen: list[float] = [profiles, state.house, self.houses]
+        seen += [persona.value(house), *house.marks] if house else [0] * 5
+        seen += [state.price, state.left[player], state.profits[player], *persona.weights]
+        seen += [state.leader == player, sum(state.bidding)]
+        seen.append(self.rival(state, player) if profiles and not state.ended else -1)
+        seen += [len(won) for won in state.won]
+        seen += [sum(price for _, price in won) for won in state.won]
+        told = self.knowledge != "none"
+        seen += [
+            p.favourite if told or seat == player else -1 for seat, p in enumerate(state.personas)
+        ]
+        return np.array(seen, np.float32)
+
+    def scene(self, state: Sale, player: int | None = None) -> Scene:
+        """The house and its marks, the bids, and what everybody has left."""
+        bars, lines = [], []
+        if state.house < self.houses:
+            house = state.houses[state.house]
+            marks = zip(ATTRIBUTES, house.marks, strict=True)
+            bars += [Bar(name, float(mark), 10.0) for name, mark in marks]
+            lines.append(f"House {state.house + 1} of {self.houses}: {house.name}.")
+            if self.format == "english":
+                lines += self._bidding_text(state)
+        shown = range(self.num_players) if player is None else (player,)
+        for seat in shown:
+            full = float(state.personas[seat].budget)
+            bars.append(Bar(f"{self.players[seat]} has", float(state.left[seat]), full, seat))
+        for seat, won in enumerate(state.won):
+            if won:
+                bought = ", ".join(f"{state.houses[n].name} for {price}" for n, price in won)
+                lines.append(f"{self.players[seat]}: {bought}.")
+        return Scene(caption="houses by auction", bars=tuple(bars), lines=tuple(lines))
+
+
+def house_text(house: House) -> str:
+    marks = ", ".join(f"{name} {mark}" for name, mark in zip(ATTRIBUTES, house.marks, strict=True))
+    return f"{house.name}, {marks}."
+
+
+def weights_text(persona: Persona) -> str:
+    pairs = zip(ATTRIBUTES, persona.weights, strict=True)
+    return ", ".join(f"{name} {weight}" for name, weight in pairs)
+
+
+def persona_text(persona: Persona) -> str:
+    return (
+        f"your weights are {weights_text(persona)} percent, and your budget was {persona.budget}."
+    )
