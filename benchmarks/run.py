@@ -3,6 +3,7 @@
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
     [marketplace] [web] [arena] [rendering]
+    [marketplace] [population] [web] [arena]
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SUITES = (
     "order_book",
     "agents_net",
     "marketplace",
+    "population",
     "web",
     "arena",
     "rendering",

@@ -5,16 +5,50 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from palestra.rng import MASK, Rng, threefry
+from palestra.rng import Rng
+
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def threefry_many(key: int, counters: Any) -> tuple[Any, Any]:
+    """`palestra.rng.threefry` of many counters at once: two arrays of 32-bit words."""
+    keys = [np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)]
+    keys.append(keys[0] ^ keys[1] ^ np.uint32(0x1BD11BDA))
+    x = (counters & 0xFFFFFFFF).astype(np.uint32) + keys[0]
+    y = (counters >> 32).astype(np.uint32) + keys[1]
+    turned = np.empty_like(y)
+    for block in range(5):
+        for turn in ROTATIONS[block % 2]:
+            x += y
+            np.left_shift(y, turn, out=turned)
+            y >>= 32 - turn
+            y |= turned
+            y ^= x
+        x += keys[(block + 1) % 3]
+        y += keys[(block + 2) % 3]
+        y += np.uint32(block + 1)
+    return x, y
 
 
 def uniforms(rng: Rng, *shape: int) -> Any:
-    """Floats in (0, 1), as many as `rng.random()` would draw one by one."""
+    """Floats in (0, 1), as `rng.random()` draws them one by one but for half a step."""
     count = int(np.prod(shape))
-    counters = np.arange(rng.counter, rng.counter + count, dtype=np.int64)
+    words, _ = threefry_many(rng.key, rng.counter + np.arange(count, dtype=np.int64))
     rng.counter += count
-    words, _ = threefry(rng.key & MASK, rng.key >> 32, counters & MASK, counters >> 32)  # type: ignore[arg-type]
-    return (np.asarray(words).reshape(shape) + 0.5) / 4294967296.0
+    return (words.reshape(shape) + 0.5) / 4294967296.0
+
+
+def words(rng: Rng, count: int) -> Any:
+    """So many 32-bit words, two for every step of the generator: the quickest there is."""
+    steps = (count + 1) // 2
+    pair = threefry_many(rng.key, rng.counter + np.arange(steps, dtype=np.int64))
+    rng.counter += steps
+    return np.concatenate(pair)[:count]
+
+
+def below(rng: Rng, chances: Any) -> Any:
+    """For every chance whether it came true."""
+    return words(rng, len(chances)) < np.asarray(chances) * 4294967296.0
 
 
 def normals(rng: Rng, *shape: int) -> Any:

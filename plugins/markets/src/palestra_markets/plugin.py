@@ -19,6 +19,7 @@ TAX_ECONOMY = "markets/TaxEconomy-v0"
 HIRING = "markets/Hiring-v0"
 CONTENT_AUCTION = "markets/ContentAuction-v0"
 HOUSE_AUCTION = "markets/HouseAuction-v0"
+POPULATION = "markets/Population-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -222,6 +223,21 @@ def palestra_environments() -> list[EnvSpec]:
                 "first-price": {"format": "first-price"},
                 "vickrey": {"format": "vickrey"},
                 "known-rivals": {"knowledge": "full"},
+            },
+        ),
+        EnvSpec(
+            POPULATION,
+            "palestra_markets.population.population:Population",
+            players=(2, 5),
+            moves="phased",
+            payoffs="general",
+            family="market",
+            tags=("population", "epidemic", "labour", "hidden-information", "chance"),
+            paper="Chopra et al. (2024), On the limits of agency in agent-based models",
+            splits={
+                "one-mind": {"num_players": 2},
+                "city": {"people": 100_000},
+                "metropolis": {"people": 8_400_000},
             },
         ),
     ]
@@ -428,6 +444,22 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(HOUSE_AUCTION,),
             needs=("array",),
         ),
+        AgentSpec(
+            "cautious-group",
+            "palestra_markets.population.minds:CautiousGroup",
+            "scripted",
+            "Stays at home the more, fear=15 percent for each percent infectious.",
+            plays=(POPULATION,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "threshold-government",
+            "palestra_markets.population.minds:ThresholdGovernment",
+            "scripted",
+            "Closes closed=60 percent and pays stimulus=300 above threshold=2 percent infectious.",
+            plays=(POPULATION,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -625,5 +657,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.houses.metrics:budget_spent",
             "What was paid for all houses, over all budgets.",
             measures=(HOUSE_AUCTION,),
+        ),
+        MetricSpec(
+            "attack-rate",
+            "palestra_markets.population.metrics:attack_rate",
+            "The part of all people who caught the illness.",
+            measures=(POPULATION,),
+        ),
+        MetricSpec(
+            "mean-unemployment",
+            "palestra_markets.population.metrics:mean_unemployment",
+            "The part of all adults without a job, in the mean of all weeks.",
+            measures=(POPULATION,),
+        ),
+        MetricSpec(
+            "peak-infectious",
+            "palestra_markets.population.metrics:peak_infectious",
+            "The largest part of all people who were infectious at the end of a week.",
+            measures=(POPULATION,),
         ),
     ]

@@ -320,7 +320,7 @@ class HouseAuction(TextGame[Sale]):
             data = {"weights": list(persona.weights), "budget": persona.budget}
             told.append(Event("persona", text, data, only(seat)))
         told += [e for seat in range(self.num_players) if (e := self._known(state, seat))]
-        return [*told, self._offered(state)]
+        return [*told, self._offered(state)] if state.house < self.houses else told
 
     def _known(self, state: Sale, player: int) -> Event | None:
         """What a bidder is told of his rivals."""

@@ -1,0 +1,1 @@
+"""A town of many people in arrays: an epidemic, work, and a government."""

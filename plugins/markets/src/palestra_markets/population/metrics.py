@@ -1,0 +1,31 @@
+"""Numbers over a record of a town in an epidemic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord
+
+
+def _weeks(record: EpisodeRecord) -> list[dict[str, Any]]:
+    return [event.data for event in record.events if event.kind == "reveal"]
+
+
+def attack_rate(record: EpisodeRecord) -> float:
+    """The part of all people who caught it, the first ill among them."""
+    weeks = _weeks(record)
+    if not weeks:
+        return 0.0
+    counts = weeks[-1]["counts"]
+    return float(1 - counts[0] / sum(counts))
+
+
+def mean_unemployment(record: EpisodeRecord) -> float:
+    """The part of all adults without a job, in the mean of all weeks."""
+    return float(np.mean([week["unemployment"] for week in _weeks(record)] or [0.0]))
+
+
+def peak_infectious(record: EpisodeRecord) -> float:
+    """The largest part of all people who were infectious at the end of a week."""
+    return max((week["counts"][2] / sum(week["counts"]) for week in _weeks(record)), default=0.0)

@@ -1,0 +1,60 @@
+"""Running a town with given levers: looking back, changing a lever, looking ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from palestra_markets.population.population import Policy, Population, Stay
+
+Lever = Callable[[int], Policy]
+
+
+def nothing(week: int) -> Policy:
+    """No stimulus, and nothing closed."""
+    return Policy(0, 0)
+
+
+def run(
+    game: Population, *, seed: int, lever: Lever = nothing, stay: Sequence[int] = ()
+) -> list[int]:
+    """New exposures by day, with a policy for every week and fixed percents at home by group.
+
+    The same seed with another lever is the counterfactual: the same town and people first ill.
+    """
+    state, percents = game.initial_state(seed), tuple(stay) or (0,) * game.groups
+    for week in range(game.weeks):
+        game.step(state, {0: lever(week)})
+        game.step(state, {seat: Stay(percent) for seat, percent in enumerate(percents, 1)})
+    return [day[0] for day in state.days]
+
+
+def fit_transmission(
+    cases: Sequence[int],
+    game: Population,
+    *,
+    seeds: Sequence[int] = range(3),
+    lever: Lever = nothing,
+    stay: Sequence[int] = (),
+    bounds: tuple[float, float] = (0.02, 1.0),
+) -> float:
+    """The transmission whose mean run is nearest a series of daily cases, by squared roots.
+
+    Roots make the noise of small and of large counts alike.
+    """
+    known = np.sqrt(np.asarray(cases, float))
+
+    def miss(transmission: float) -> float:
+        tried = replace(game, transmission=transmission, weeks=-(-len(cases) // 7))
+        runs = [run(tried, seed=seed, lever=lever, stay=stay)[: len(cases)] for seed in seeds]
+        return float(((np.sqrt(np.mean(runs, axis=0)) - known) ** 2).sum())
+
+    # the valley is narrow where an epidemic does not break out: look along the whole range first
+    grid = np.geomspace(*bounds, 15)
+    at = int(np.argmin([miss(value) for value in grid]))
+    around = float(grid[max(0, at - 1)]), float(grid[min(len(grid) - 1, at + 1)])
+    found = minimize_scalar(miss, bounds=around, method="bounded", options={"xatol": 1e-3})
+    return float(found.x)

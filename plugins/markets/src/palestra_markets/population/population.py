@@ -1,0 +1,436 @@
+"""A town in an epidemic: a government sets policy, groups decide how many of them stay at home.
+
+Week after week the government first sets a stimulus, paid to every adult out of work, and how many
+of the workplaces are closed. Then every archetype, a group of people of one age and kind of job,
+says what part of it stays at home, all at once. Seven days follow, in which each of its members
+stays at home with that chance. Who works in place earns nothing at home or where it is closed, and
+may lose the job by it; who can work at home earns in any case. The groups are paid the mean income
+of their members, in hundred dollars, less `dread` for the part of them that falls ill; the
+government is paid the same of all people, less what the stimulus costs.
+
+The design is that of A. Chopra et al., "On the limits of agency in agent-based models", 2024
+(AgentTorch): one mind is asked for every archetype, and people are sampled from its answer. Known
+answers checked: compartments always sum to the population; without places the epidemic ends at the
+final-size equation 1 - z = exp(-R z); asking groups and asking everybody agree in the mean; a
+transmission is found again from the cases it led to.
+
+The array view is a float32 vector of 14 + 2 n numbers for n groups:
+
+    phase (0 policy, 1 homes), week, last week, own group (-1: the government)
+    parts of all people: susceptible, exposed, infectious, recovered; new exposures of last week
+    unemployment, stimulus in hundred dollars, part of workplaces closed
+    last week: own mean income in hundred dollars, own new exposures, as parts of the group
+    by group: its part of all people, and what part of it stayed at home last week (-1: none yet)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from itertools import product
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    Integer,
+    InvalidOption,
+    Option,
+    Outcome,
+    Result,
+    Rng,
+    Scene,
+    Seat,
+    Step,
+    TextAction,
+    TextGame,
+)
+from palestra.rng import check_seed
+
+from palestra_markets.chart import chart
+from palestra_markets.draws import below, uniforms
+from palestra_markets.population.epidemic import (
+    EXPOSED,
+    INFECTIOUS,
+    STAGES,
+    SUSCEPTIBLE,
+    Disease,
+    spread,
+)
+from palestra_markets.population.town import ARCHETYPES, Town, build_town
+
+GOVERNMENT = 0
+POLICY, HOMES = range(2)
+PHASES = ("policy", "homes")
+DAYS = 7
+WAGE = 10.0  # hundred dollars a week
+LOSES_JOB, FINDS_JOB = 0.10, 0.15  # chances a week: with the workplace closed, with none closed
+MOST_STIMULUS = 1000
+
+
+class Policy(TextAction, frozen=True):
+    """Set the stimulus in dollars a week, and the percent of workplaces that are closed."""
+
+    stimulus: int
+    closed: int
+
+
+class Stay(TextAction, frozen=True):
+    """So many percent of the group stay at home this week."""
+
+    percent: int
+
+
+@dataclass(slots=True, eq=False)
+class Folk:
+    """What changes of a town, by person: stage of illness, and whether employed."""
+
+    stage: Any
+    employed: Any
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Folk)
+            and np.array_equal(self.stage, other.stage)
+            and np.array_equal(self.employed, other.employed)
+        )
+
+    def __repr__(self) -> str:
+        digest = blake2b(self.stage.tobytes(), digest_size=8)
+        digest.update(self.employed.tobytes())
+        return f"Folk({digest.hexdigest()})"
+
+
+@dataclass(slots=True)
+class Outbreak:
+    """The state. `stays` are percents by group; `days` is (cases, infectious, jobless) of each."""
+
+    rng: Rng
+    seed: int
+    folk: Folk
+    phase: int = POLICY
+    week: int = 0
+    stimulus: int = 0
+    closed: int = 0
+    stays: list[int] = field(default_factory=list)
+    incomes: list[float] = field(default_factory=list)
+    caught: list[float] = field(default_factory=list)
+    totals: list[float] = field(default_factory=list)
+    days: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Population(TextGame[Outbreak]):
+    """An illness spreads in a town, at home, at work and in the streets.
+
+    Every week the government sets a stimulus for adults out of work and closes a part of the
+    workplaces. Then each group of people says how many of it stay at home. Who stays at home
+    meets only the household; who cannot work there earns nothing that way. Groups are paid their
+    members' mean income in hundred dollars, and lose by falling ill; the government is paid the
+    same for all people, less the stimulus. Write one of:
+    Policy(stimulus=300, closed=25) to pay 300 dollars a week and close 25 percent of workplaces;
+    Stay(percent=40) to keep 40 percent of your group at home this week.
+    """
+
+    num_players: int = 5
+    people: int = 2_000
+    weeks: int = 12
+    infected: float = 0.01
+    transmission: float = 0.25
+    latent: float = 3.0
+    infectious: float = 5.0
+    home: float = 0.6
+    work: float = 1.0
+    outside: float = 0.7
+    dread: float = 60.0
+
+    order = "phased"
+    payoffs = "general"
+    perfect_information = False
+    reward_terms = ("income", "illness", "stimulus")
+    action_types = (Policy, Stay)
+
+    def __post_init__(self) -> None:
+        if self.groups not in ARCHETYPES:
+            raise InvalidOption(
+                "num_players must be 2 (one group), 4 (by age) or 5 (by age and job), not "
+                f"{self.num_players}"
+            )
+        for name, low, high in (
+            ("people", 10, 20_000_000),
+            ("weeks", 1, 520),
+            ("infected", 0, 1),
+            ("transmission", 0, 100),
+            ("latent", 1, 1000),
+            ("infectious", 1, 1000),
+            ("home", 0, 100),
+            ("work", 0, 100),
+            ("outside", 0, 100),
+            ("dread", 0, 1e6),
+        ):
+            value = getattr(self, name)
+            if not isfinite(value) or not low <= value <= high:
+                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+
+    # What follows from the options
+
+    @property
+    def groups(self) -> int:
+        return int(self.num_players) - 1
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        return ARCHETYPES[self.groups]
+
+    @cached_property
+    def disease(self) -> Disease:
+        places = self.home, self.work, self.outside
+        return Disease(self.transmission, self.latent, self.infectious, *places)
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        roles = ["government", *self.group_names]
+        return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        most = self.weeks * (WAGE + MOST_STIMULUS / 100)
+        return (-most - self.dread, most)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """All percents, then policies on a grid."""
+        grid = product((0, 100, 300, 600), (0, 25, 50, 75, 100))
+        return (*(Stay(p) for p in range(101)), *(Policy(*pair) for pair in grid))
+
+    def town(self, state: Outbreak) -> Town:
+        return build_town(self.people, self.groups, state.seed)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Outbreak:
+        known = check_seed(seed)
+        rng = Rng.seeded(known)
+        town = build_town(self.people, self.groups, known)
+        stage = np.full(self.people, SUSCEPTIBLE, np.int8)
+        stage[below(rng, np.full(self.people, self.infected))] = INFECTIOUS
+        state = Outbreak(rng, known, Folk(stage, town.workplace >= 0))
+        state.stays, state.incomes = [-1] * self.groups, [0.0] * self.groups
+        state.caught, state.totals = [0.0] * self.groups, [0.0] * self.num_players
+        return state
+
+    def to_act(self, state: Outbreak) -> tuple[int, ...]:
+        if state.week >= self.weeks:
+            return ()
+        return (GOVERNMENT,) if state.phase == POLICY else tuple(range(1, self.num_players))
+
+    def legal(self, state: Outbreak, player: int) -> Grammar:
+        return POLICIES if state.phase == POLICY else STAYS
+
+    def step(self, state: Outbreak, actions: Mapping[int, Any]) -> Step:
+        if state.phase == POLICY:
+            action = actions[GOVERNMENT]
+            state.stimulus, state.closed, state.phase = action.stimulus, action.closed, HOMES
+            text = (
+                f"Week {state.week + 1}: the stimulus is {action.stimulus} dollars, and "
+                f"{action.closed} percent of workplaces are closed."
+            )
+            data = {"stimulus": action.stimulus, "closed": action.closed}
+            return Step(events=[Event("policy", text, data)])
+        state.stays = [actions[seat].percent for seat in range(1, self.num_players)]
+        return self._live_a_week(state)
+
+    def _live_a_week(self, state: Outbreak) -> Step:
+        town, folk, rng = self.town(state), state.folk, state.rng
+        stage = folk.stage
+        shut = (uniforms(rng, town.workplaces) < state.closed / 100)[town.workplace]
+        shut &= town.workplace >= 0
+        chances = np.array(state.stays, float)[town.archetype] / 100
+        fell = np.zeros(town.people, bool)
+        worked = np.zeros(town.people, np.int16)
+        in_place, remote = folk.employed & (town.job == 1), folk.employed & (town.job == 0)
+        for _ in range(DAYS):
+            home = below(rng, chances)
+            at_work = folk.employed & ~home & ~shut
+            worked += remote | (in_place & at_work)
+            before = stage == SUSCEPTIBLE
+            cases = spread(town, self.disease, stage, home, at_work, rng)
+            fell |= before & (stage == EXPOSED)
+            jobless = int((town.workplace >= 0).sum() - folk.employed.sum())
+            state.days.append((cases, int((stage == INFECTIOUS).sum()), jobless))
+        paid = self._pay(state, town, worked, fell)
+        self._hire(town, folk, shut & in_place, state.closed, rng)
+        state.week, state.phase = state.week + 1, POLICY
+        return Step(paid, events=[self._report(state)])
+
+    def _pay(self, state: Outbreak, town: Town, worked: Any, fell: Any) -> dict[int, Any]:
+        """Wages by days worked and the stimulus, in hundred dollars; illness by who caught it."""
+        jobless = (town.workplace >= 0) & ~state.folk.employed
+        helped = jobless * (state.stimulus / 100)
+        income = worked * (WAGE / DAYS) + helped
+        sizes, group = np.maximum(1, town.sizes), town.archetype
+        state.incomes = (np.bincount(group, income, self.groups) / sizes).tolist()
+        state.caught = (np.bincount(group, fell, self.groups) / sizes).tolist()
+        paid: dict[int, dict[str, float]] = {}
+        for number, (earned, ill) in enumerate(zip(state.incomes, state.caught, strict=True), 1):
+            paid[number] = {"income": earned, "illness": -self.dread * ill}
+        paid[GOVERNMENT] = {
+            "income": float(income.mean()),
+            "illness": -self.dread * float(fell.mean()),
+            "stimulus": -float(helped.mean()),
+        }
+        for seat, terms in paid.items():
+            state.totals[seat] += sum(terms.values())
+        return paid
+
+    def _hire(self, town: Town, folk: Folk, idle: Any, closed: int, rng: Rng) -> None:
+        """Closed places lay people off; others take them back, the more the fewer are closed."""
+        losing = np.flatnonzero(idle)
+        looking = np.flatnonzero((town.workplace >= 0) & ~folk.employed)
+        folk.employed[losing[below(rng, np.full(len(losing), LOSES_JOB))]] = False
+        found = FINDS_JOB * (1 - closed / 100)
+        folk.employed[looking[below(rng, np.full(len(looking), found))]] = True
+
+    def counts(self, state: Outbreak) -> list[int]:
+        """People by stage; they sum to the population."""
+        return np.bincount(state.folk.stage, minlength=len(STAGES)).tolist()  # type: ignore[no-any-return]
+
+    def unemployment(self, state: Outbreak) -> float:
+        """The part of all adults who have no job."""
+        works = self.town(state).workplace >= 0
+        return float(1 - state.folk.employed.sum() / max(1, works.sum()))
+
+    def _report(self, state: Outbreak) -> Event:
+        """What is published at the end of a week."""
+        counts = self.counts(state)
+        cases = sum(day[0] for day in state.days[-DAYS:])
+        data = {
+            "counts": counts,
+            "cases": cases,
+            "daily": [day[0] for day in state.days[-DAYS:]],
+            "unemployment": self.unemployment(state),
+            "stays": list(state.stays),
+            "incomes": list(state.incomes),
+            "caught": list(state.caught),
+        }
+        text = (
+            f"Week {state.week}: {cases} people caught it, {counts[INFECTIOUS]} of {self.people} "
+            f"are infectious, {100 * data['unemployment']:.1f} percent are out of work."  # type: ignore[operator]
+        )
+        return Event("reveal", text, data)
+
+    def opening(self, state: Outbreak) -> Sequence[Event]:
+        sizes = self.town(state).sizes.tolist()
+        pairs = zip(self.group_names, sizes, strict=True)
+        listed = "; ".join(f"{name}, {size}" for name, size in pairs)
+        text = f"{self.people} people live in the town: {listed}. {self._standing(state)}"
+        return [Event("town", text, {"sizes": sizes, "counts": self.counts(state)})]
+
+    def outcome(self, state: Outbreak) -> Outcome | None:
+        if state.week < self.weeks:
+            return None
+        score: Result = "score"
+        part = 1 - self.counts(state)[SUSCEPTIBLE] / self.people
+        reason = f"{100 * part:.1f} percent of all people caught it"
+        return Outcome((score,) * self.num_players, tuple(state.totals), reason)
+
+    def determinize(self, state: Outbreak, player: int, rng: Rng) -> Outbreak:
+        """Who of a group is at which stage, and who has a job, is drawn anew."""
+        copy, town = self.clone(state), self.town(state)
+        key = uniforms(rng, self.people)
+        shuffled = np.lexsort((key, town.archetype))
+        ordered = np.lexsort((np.arange(self.people), town.archetype))
+        copy.folk.stage[ordered] = state.folk.stage[shuffled]
+        able = np.flatnonzero(town.workplace >= 0)
+        by_luck = able[np.lexsort((key[able], town.job[able], town.archetype[able]))]
+        by_place = able[np.lexsort((able, town.job[able], town.archetype[able]))]
+        copy.folk.employed[by_place] = state.folk.employed[by_luck]
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        return (
+            f"{super().rules(player)}\nA week's full wage is {100 * WAGE:.0f} dollars. To catch it "
+            f"costs {self.dread:g}. There are {self.weeks} weeks."
+        )
+
+    def _standing(self, state: Outbreak) -> str:
+        counts = self.counts(state)
+        listed = ", ".join(f"{n} {name}" for n, name in zip(counts, STAGES, strict=True))
+        out = 100 * self.unemployment(state)
+        return f"There are {listed}; {out:.1f} percent of adults are out of work."
+
+    def describe(self, state: Outbreak, player: int) -> str:
+        at = min(state.week + 1, self.weeks)
+        role = self.seats[player].role
+        lines = [
+            f"You are {self.players[player]}, {role if player else 'the government'}. Week {at} of "
+            f"{self.weeks}: {PHASES[state.phase]}.",
+            self._standing(state),
+            f"The stimulus is {state.stimulus} dollars, {state.closed} percent of workplaces are "
+            "closed.",
+        ]
+        if state.days:
+            pairs = zip(self.group_names, state.stays, strict=True)
+            stays = ", ".join(f"{name} {percent} percent" for name, percent in pairs)
+            lines.append(f"Last week at home: {stays}.")
+        if state.days and player:
+            income, ill = state.incomes[player - 1], state.caught[player - 1]
+            lines.append(
+                f"Your group earned {100 * income:.2f} dollars on average, and {100 * ill:.2f} "
+                "percent of it caught the illness."
+            )
+        return "\n".join(lines)
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        return spaces.Box(-1.0, 1e6, (14 + 2 * self.groups,), np.float32)
+
+    def observe(self, state: Outbreak, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        own, n = player - 1, self.people
+        cases = sum(day[0] for day in state.days[-DAYS:])
+        seen: list[float] = [state.phase, state.week, self.weeks, own]
+        seen += [count / n for count in self.counts(state)]
+        seen += [cases / n, self.unemployment(state), state.stimulus / 100, state.closed / 100]
+        seen += [state.incomes[own], state.caught[own]] if player else [0, 0]
+        seen += [size / n for size in self.town(state).sizes.tolist()]
+        seen += [percent / 100 if state.days else -1 for percent in state.stays]
+        return np.array(seen, np.float32)
+
+    def scene(self, state: Outbreak, player: int | None = None) -> Scene:
+        """The infectious and the unemployed by day, and the stages."""
+        adults = max(1, int((self.town(state).workplace >= 0).sum()))
+        ill = [100 * day[1] / self.people for day in state.days]
+        jobless = [100 * day[2] / adults for day in state.days]
+        bars = [
+            Bar(name, float(count), float(self.people), number)
+            for number, (name, count) in enumerate(
+                zip(STAGES, self.counts(state), strict=True), start=1
+            )
+        ]
+        line = f"Week {min(state.week + 1, self.weeks)} of {self.weeks}: stimulus {state.stimulus} "
+        line += f"dollars, {state.closed} percent closed."
+        return Scene(
+            caption="infectious, and unemployed, in percent",
+            grid=chart({"infectious": ill, "unemployed": jobless}, rows=9),
+            bars=tuple(bars),
+            lines=(line,),
+        )
+
+
+POLICIES = Grammar(
+    (Option(Policy, {"stimulus": Integer(0, MOST_STIMULUS), "closed": Integer(0, 100)}),)
+)
+STAYS = Grammar((Option(Stay, {"percent": Integer(0, 100)}),))

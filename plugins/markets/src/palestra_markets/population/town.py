@@ -1,0 +1,75 @@
+"""People, households and workplaces as arrays: who meets whom never changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from palestra.rng import Rng
+
+from palestra_markets.draws import uniforms
+
+AGES = ("young", "adult", "old")
+AGE_SHARES = (0.25, 0.55, 0.20)
+JOBS = ("at home", "in place")
+REMOTE = 0.4  # of adults with a job that can be done at home
+HOUSEHOLD_SIZES = (0.28, 0.35, 0.15, 0.13, 0.09)  # shares of households of 1 to 5 people
+WORKPLACE_SIZE = 12
+ARCHETYPES = {
+    1: ("everybody",),
+    3: ("the young", "adults", "the old"),
+    4: ("the young", "adults who work at home", "adults who work in place", "the old"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Town:
+    """Arrays by person.
+
+    `age` and `job` index AGES and JOBS; `household` and `workplace` number places (workplace -1:
+    none); `archetype` is which group's mind a person shares; `sizes` are people by archetype.
+    """
+
+    age: Any
+    job: Any
+    household: Any
+    workplace: Any
+    archetype: Any
+    sizes: Any
+    households: int
+    workplaces: int
+
+    @property
+    def people(self) -> int:
+        return len(self.age)
+
+
+@lru_cache(maxsize=8)
+def build_town(people: int, archetypes: int, seed: int) -> Town:
+    """A town of so many people; adults work, everybody lives somewhere. Places are drawn."""
+    rng = Rng.seeded(seed, stream=6)
+    drawn = uniforms(rng, 3, people)
+    age = np.searchsorted(np.cumsum(AGE_SHARES)[:-1], drawn[0], side="right").astype(np.int8)
+    job = (drawn[1] >= REMOTE).astype(np.int8)
+    sizes = 1 + np.searchsorted(
+        np.cumsum(HOUSEHOLD_SIZES)[:-1], uniforms(rng, people), side="right"
+    )
+    homes = np.repeat(np.arange(people, dtype=np.int32), sizes)[:people]
+    works = age == AGES.index("adult")
+    workplaces = max(1, int(works.sum()) // WORKPLACE_SIZE)
+    workplace = np.where(works, (drawn[2] * workplaces).astype(np.int32), np.int32(-1))
+    by_job = np.array([0, 1, 3], np.int8)[age] + ((age == AGES.index("adult")) & (job == 1))
+    group = {1: np.zeros(people, np.int8), 3: age, 4: by_job}[archetypes]
+    counted = np.bincount(group, minlength=archetypes)
+    return Town(
+        age,
+        job,
+        np.ascontiguousarray(homes),
+        workplace.astype(np.int32),
+        np.ascontiguousarray(group.astype(np.int8)),
+        counted,
+        int(homes[-1]) + 1,
+        workplaces,
+    )
