@@ -20,6 +20,7 @@ HIRING = "markets/Hiring-v0"
 CONTENT_AUCTION = "markets/ContentAuction-v0"
 HOUSE_AUCTION = "markets/HouseAuction-v0"
 POPULATION = "markets/Population-v0"
+SCREENING = "markets/Screening-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -238,6 +239,23 @@ def palestra_environments() -> list[EnvSpec]:
                 "one-mind": {"num_players": 2},
                 "city": {"people": 100_000},
                 "metropolis": {"people": 8_400_000},
+            },
+        ),
+        EnvSpec(
+            SCREENING,
+            "palestra_markets.screening.screening:Screening",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="market",
+            tags=("evidence", "costs", "hidden-information", "chance"),
+            paper="Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential "
+            "Decision-Making (2025)",
+            splits={
+                "hire": {"theme": "hire", "cases": 1000},
+                "triage": {"theme": "triage"},
+                "fraud": {"theme": "fraud"},
+                "biased": {"bias": 0.5},
             },
         ),
     ]
@@ -460,6 +478,22 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(POPULATION,),
             needs=("array",),
         ),
+        AgentSpec(
+            "bayes-screener",
+            "palestra_markets.screening.screeners:BayesScreener",
+            "solver",
+            "The least expected cost; buys notes where they are worth it.",
+            plays=(SCREENING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "confidence-screener",
+            "palestra_markets.screening.screeners:ConfidenceScreener",
+            "scripted",
+            "Accepts above confidence=0.5 from the first note, whatever the prices.",
+            plays=(SCREENING,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -675,5 +709,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.population.metrics:peak_infectious",
             "The largest part of all people who were infectious at the end of a week.",
             measures=(POPULATION,),
+        ),
+        MetricSpec(
+            "cost-ratio",
+            "palestra_markets.screening.metrics:cost_ratio",
+            "What the cases cost, over what they cost the best policy on average.",
+            measures=(SCREENING,),
+        ),
+        MetricSpec(
+            "missed-share",
+            "palestra_markets.screening.metrics:missed_share",
+            "The part of the good cases that were rejected.",
+            measures=(SCREENING,),
+        ),
+        MetricSpec(
+            "parity-gap",
+            "palestra_markets.screening.metrics:parity_gap",
+            "The difference of the parts of both groups that are accepted.",
+            measures=(SCREENING,),
         ),
     ]

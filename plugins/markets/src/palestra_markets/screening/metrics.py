@@ -1,0 +1,39 @@
+"""Numbers over a record of a screening desk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra import EpisodeRecord
+
+from palestra_markets.screening.evidence import optimal_cost
+from palestra_markets.screening.screening import GROUPS, Screening
+
+
+def _cases(record: EpisodeRecord) -> list[dict[str, Any]]:
+    return [e.data for e in record.events if e.kind == "reveal" and "accepted" in e.data]
+
+
+def cost_ratio(record: EpisodeRecord) -> float:
+    """What the cases cost, over what they cost the best policy on average."""
+    game = Screening(**record.options)
+    known = game.prior, game.checks, game.evidence
+    best = sum(optimal_cost(*known, data["group"], game.words.prices) for data in _cases(record))
+    return -record.returns[0] / best if best else 1.0
+
+
+def missed_share(record: EpisodeRecord) -> float:
+    """The part of the good cases that were rejected; 0 without any."""
+    accepted = [data["accepted"] for data in _cases(record) if data["good"]]
+    return 1 - sum(accepted) / len(accepted) if accepted else 0.0
+
+
+def parity_gap(record: EpisodeRecord) -> float:
+    """The difference of the parts of both groups that are accepted; 0 where one has no case."""
+    rates: list[float] = []
+    for group in range(len(GROUPS)):
+        accepted = [data["accepted"] for data in _cases(record) if data["group"] == group]
+        if not accepted:
+            return 0.0
+        rates.append(sum(accepted) / len(accepted))
+    return abs(rates[0] - rates[1])

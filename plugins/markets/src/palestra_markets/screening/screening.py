@@ -1,0 +1,341 @@
+"""A desk decides case after case from noisy notes, where evidence and mistakes have prices.
+
+A case is good or bad, with a known chance; which, nobody knows. Its first note is free. The desk
+may buy more notes, reject the case, or accept it, which costs a fixed sum and finds out for certain
+(an interview, a bed, a review). Rejecting a good case costs far more, and comes out at the end of
+the case. A note's score from 1 to 5 is likelier to be high for good cases; with `bias` the notes of
+one group of people are too low at times. `theme` gives words and prices: `hire` takes 40,000 for a
+missed hire, 2,500 for an interview and 150 for a phone screen.
+
+The desk is that of "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential
+Decision-Making", 2025, whose prices these are. Known answers checked: the least expected cost by
+dynamic programming against all policies, enumerated; what the optimal policy costs in play.
+
+The array view is a float32 vector of 15 numbers:
+
+    case, last case, group, notes bought, notes that can still be bought
+    notes so far by score, from the lowest
+    chance that a case is good; prices of a note, of accepting, of a good case rejected; cost so far
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    InvalidOption,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    TextAction,
+    TextGame,
+)
+
+from palestra_markets.chart import chart
+from palestra_markets.screening.evidence import SCORES, Costs, Evidence, posterior
+
+GROUPS = ("blue", "green")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Words and prices of a desk; `notes` are what it reads, by score."""
+
+    case: str
+    check: str
+    accept: str
+    good: str
+    prices: Costs
+    chance: float
+    notes: tuple[str, ...]
+
+
+THEMES = {
+    "hire": Theme(
+        "candidate", "phone screen", "interview", "would be a strong hire",
+        Costs(150, 2_500, 40_000), 0.10,
+        ("Little of what the job asks for, and vague answers.",
+         "Some of the skills, no proof of having used them.",
+         "Solid on paper, nothing that stands out.",
+         "Has done similar work and explains it clearly.",
+         "Led exactly such work; every detail convinces."),
+    ),
+    "triage": Theme(
+        "patient", "blood test", "admission", "is seriously ill",
+        Costs(200, 3_000, 50_000), 0.08,
+        ("All values are normal.", "One value is slightly raised.",
+         "Two values are at the edge.", "Clear signs of inflammation.",
+         "Several values are far out of range."),
+    ),
+    "fraud": Theme(
+        "payment", "look-up", "manual review", "is a fraud",
+        Costs(2, 40, 900), 0.03,
+        ("The usual shop, the usual sum.", "A new shop nearby.",
+         "An unusual hour and a round sum.", "A new device in another country.",
+         "Ten payments in a minute to a shop opened today."),
+    ),
+}  # fmt: skip
+
+
+class Check(TextAction, frozen=True):
+    """Buy one more note."""
+
+
+class Accept(TextAction, frozen=True):
+    """Accept the case, at its price."""
+
+
+class Reject(TextAction, frozen=True):
+    """Reject the case."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """The state: this case with its notes (scores from 0), what all cost, and how many were missed.
+
+    `history` is the cost after every case.
+    """
+
+    rng: Rng
+    group: int
+    good: bool
+    notes: list[int]
+    case: int = 0
+    cost: float = 0.0
+    history: list[float] = field(default_factory=list)
+    missed: int = 0
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Screening(TextGame[Desk]):
+    """You decide case after case from notes that may mislead, as cheaply as you can.
+
+    A case is good or bad, and you cannot see which. You may buy more notes about it; then accept
+    it, which costs a fixed price whatever it is, or reject it, which costs nothing if it was bad
+    and very much if it was good. In your turn write one of:
+    Check() to buy one more note;
+    Accept() to accept;
+    Reject() to reject.
+    """
+
+    theme: str = "hire"
+    cases: int = 20
+    checks: int = 4
+    clarity: float = 1.2
+    bias: float = 0.0
+    chance: float = -1.0
+    told: bool = True
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    perfect_information = False
+    reward_terms = ("checks", "accepted", "missed")
+    action_types = (Check, Accept, Reject)
+
+    def __post_init__(self) -> None:
+        if self.theme not in THEMES:
+            raise InvalidOption(f"theme must be one of {', '.join(THEMES)}, not {self.theme!r}")
+        for name, low, high in (
+            ("cases", 1, 10_000),
+            ("checks", 0, 8),
+            ("clarity", 0, 10),
+            ("bias", 0, 1),
+        ):
+            value = getattr(self, name)
+            if not isfinite(value) or not low <= value <= high:
+                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        if self.chance != -1 and not 0 < self.chance < 1:
+            raise InvalidOption(
+                f"chance must be between 0 and 1, or -1 for the theme's, not {self.chance}"
+            )
+
+    # What follows from the options
+
+    @property
+    def words(self) -> Theme:
+        return THEMES[self.theme]
+
+    @property
+    def prior(self) -> float:
+        return self.words.chance if self.chance == -1 else self.chance
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return Evidence(self.clarity, self.bias)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        prices = self.words.prices
+        return (-self.cases * (self.checks * prices.check + prices.miss), 0.0)
+
+    @property
+    def menu(self) -> tuple[TextAction, ...]:
+        return Check(), Accept(), Reject()
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Desk:
+        state = Desk(Rng.seeded(seed), 0, False, [])
+        self._next_case(state)
+        return state
+
+    def _next_case(self, state: Desk) -> None:
+        state.group = state.rng.below(len(GROUPS))
+        state.good = state.rng.random() < self.prior
+        state.notes = []
+        self._write_note(state)
+
+    def _write_note(self, state: Desk) -> None:
+        chances = self.evidence.likelihoods(state.group)[state.good]
+        state.notes.append(state.rng.weighted(chances))
+
+    def to_act(self, state: Desk) -> tuple[int, ...]:
+        return () if state.ended else (0,)
+
+    def legal(self, state: Desk, player: int) -> Grammar:
+        checks = (Option(Check),) if len(state.notes) <= self.checks else ()
+        return Grammar((*checks, Option(Accept), Option(Reject)))
+
+    def step(self, state: Desk, actions: Mapping[int, Any]) -> Step:
+        prices, action = self.words.prices, actions[0]
+        if isinstance(action, Check):
+            state.cost += prices.check
+            self._write_note(state)
+            return Step({0: {"checks": -float(prices.check)}}, events=[self._note(state)])
+        accepted = isinstance(action, Accept)
+        price = prices.accept if accepted else prices.miss * state.good
+        state.cost += price
+        state.history.append(state.cost)
+        state.missed += state.good and not accepted
+        events = [self._closed(state, accepted, price)]
+        state.case += 1
+        state.ended = state.case == self.cases
+        if not state.ended:
+            self._next_case(state)
+            events.append(self._note(state))
+        term = "accepted" if accepted else "missed"
+        return Step({0: {term: -float(price)}} if price else {}, events=events)
+
+    def _closed(self, state: Desk, accepted: bool, price: float) -> Event:
+        """What comes out at the end of a case, and ends the comparison of hidden truths."""
+        words = self.words
+        done = "accepted" if accepted else "rejected"
+        text = f"{words.case.capitalize()} {state.case + 1} is {done}. "
+        text += f"It {words.good}." if state.good else "It was nothing of the kind."
+        data = {
+            "group": state.group,
+            "good": state.good,
+            "accepted": accepted,
+            "price": price,
+            "notes": len(state.notes),
+        }
+        return Event("reveal", text, data)
+
+    def _note(self, state: Desk) -> Event:
+        """The newest note; a new one about a hidden case tells something of it."""
+        score = state.notes[-1]
+        words = self.words
+        what = "First note" if len(state.notes) == 1 else words.check.capitalize()
+        text = f"{what} on {words.case} {state.case + 1} ({GROUPS[state.group]}), "
+        text += f"{score + 1} of {SCORES}: {words.notes[score]}"
+        data = {"score": score, "group": state.group, "case": state.case}
+        return Event("reveal", text, data)
+
+    def noop(self, state: Desk, player: int) -> TextAction:
+        return Accept()
+
+    def opening(self, state: Desk) -> Sequence[Event]:
+        return [] if state.ended else [self._note(state)]
+
+    def outcome(self, state: Desk) -> Outcome | None:
+        if not state.ended:
+            return None
+        reason = f"{self.cases} cases cost {state.cost:,.0f}, {state.missed} good ones were missed"
+        return Outcome(("score",), (-state.cost,), reason)
+
+    def determinize(self, state: Desk, player: int, rng: Rng) -> Desk:
+        """Whether the case is good is drawn from what its notes make likely."""
+        copy = self.clone(state)
+        if not state.ended:
+            likely = posterior(self.prior, state.notes, self.evidence, state.group)
+            copy.good = rng.random() < likely
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        words, prices = self.words, self.words.prices
+        lines = [
+            super().rules(player),
+            f"Here a case is a {words.case}; a good one {words.good}, as {100 * self.prior:g} "
+            f"percent are. A {words.check} costs {prices.check:g}; accepting means {words.accept} "
+            f"and costs {prices.accept:g}; to reject a good one costs {prices.miss:g}. There are "
+            f"{self.cases} cases and at most {self.checks} checks of each.",
+        ]
+        if self.told:
+            for group in range(len(GROUPS) if self.bias else 1):
+                whose = f" for {GROUPS[group]}" if self.bias else ""
+                bad, good = (
+                    ", ".join(f"{100 * chance:.1f}" for chance in chances)
+                    for chances in self.evidence.likelihoods(group)
+                )
+                lines.append(f"Scores of notes in percent{whose}: good {good}; bad {bad}.")
+        return "\n".join(lines)
+
+    def describe(self, state: Desk, player: int) -> str:
+        at = min(state.case + 1, self.cases)
+        scores = ", ".join(str(score + 1) for score in state.notes)
+        left = self.checks + 1 - len(state.notes)
+        return (
+            f"{self.words.case.capitalize()} {at} of {self.cases}, {GROUPS[state.group]}. Notes: "
+            f"{scores} of {SCORES}. You may check {left} more times.\n"
+            f"All cases so far cost {state.cost:,.0f}."
+        )
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        return spaces.Box(0.0, max(1e6, -self.payoff_bounds[0]), (15,), np.float32)
+
+    def observe(self, state: Desk, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        prices, bought = self.words.prices, len(state.notes) - 1
+        seen: list[float] = [state.case, self.cases, state.group, bought, self.checks - bought]
+        seen += [state.notes.count(score) for score in range(SCORES)]
+        seen += [self.prior, prices.check, prices.accept, prices.miss, state.cost]
+        return np.array(seen, np.float32)
+
+    def scene(self, state: Desk, player: int | None = None) -> Scene:
+        """The cost so far, and the notes of this case."""
+        bars = [
+            Bar(f"note {number}", score + 1.0, float(SCORES), state.group)
+            for number, score in enumerate(state.notes, 1)
+        ]
+        lines = [
+            f"{self.words.case.capitalize()} {min(state.case + 1, self.cases)} of {self.cases}, "
+            f"{GROUPS[state.group]}: {self.words.notes[state.notes[-1]]}"
+        ]
+        if player is None and not state.ended:
+            lines.append(f"In truth it is {'good' if state.good else 'bad'}.")
+        return Scene(
+            caption="what all cases cost so far",
+            grid=chart({"cost": state.history}, rows=8),
+            bars=tuple(bars),
+            lines=tuple(lines),
+        )
