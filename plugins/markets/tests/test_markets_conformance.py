@@ -47,6 +47,7 @@ VARIANTS = {
     "markets/HouseAuction-v0": {"format": "vickrey", "knowledge": "favourite", "houses": 3},
     "markets/Population-v0": {"num_players": 4, "people": 300, "weeks": 3, "infected": 0.1},
     "markets/Screening-v0": {"theme": "fraud", "cases": 4, "bias": 0.4, "chance": 0.3},
+    "markets/TaskAuction-v0": {"num_players": 3, "second": True, "rounds": 5},
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

@@ -21,6 +21,7 @@ CONTENT_AUCTION = "markets/ContentAuction-v0"
 HOUSE_AUCTION = "markets/HouseAuction-v0"
 POPULATION = "markets/Population-v0"
 SCREENING = "markets/Screening-v0"
+TASK_AUCTION = "markets/TaskAuction-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -256,6 +257,22 @@ def palestra_environments() -> list[EnvSpec]:
                 "triage": {"theme": "triage"},
                 "fraud": {"theme": "fraud"},
                 "biased": {"bias": 0.5},
+            },
+        ),
+        EnvSpec(
+            TASK_AUCTION,
+            "palestra_markets.tasks.auction:TaskAuction",
+            players=(2, 10),
+            moves="phased",
+            payoffs="general",
+            family="market",
+            tags=("auction", "plans", "hidden-information", "chance"),
+            paper="Scaling Small Agents Through Strategy Auctions (2025); Che (1993), Design "
+            "Competition through Multidimensional Auctions",
+            splits={
+                "first-score": {"second": False},
+                "second-score": {"second": True},
+                "one-shot": {"rebids": False},
             },
         ),
     ]
@@ -494,6 +511,14 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(SCREENING,),
             needs=("array",),
         ),
+        AgentSpec(
+            "task-bidder",
+            "palestra_markets.tasks.bidders:TaskBidder",
+            "scripted",
+            "Asks for the cost of its best plan and margin=20 percent more.",
+            plays=(TASK_AUCTION,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -727,5 +752,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.screening.metrics:parity_gap",
             "The difference of the parts of both groups that are accepted.",
             measures=(SCREENING,),
+        ),
+        MetricSpec(
+            "plan-success",
+            "palestra_markets.tasks.metrics:plan_success",
+            "The part of all tasks that succeeded.",
+            measures=(TASK_AUCTION,),
+        ),
+        MetricSpec(
+            "task-efficiency",
+            "palestra_markets.tasks.metrics:task_efficiency",
+            "What the winners' plans are worth less their costs, over the most.",
+            measures=(TASK_AUCTION,),
+        ),
+        MetricSpec(
+            "largest-share",
+            "palestra_markets.tasks.metrics:largest_share",
+            "The part of the tasks won by the largest agent.",
+            measures=(TASK_AUCTION,),
         ),
     ]

@@ -1,0 +1,1 @@
+"""Tasks given to agents of different strength and price by an auction of plans."""

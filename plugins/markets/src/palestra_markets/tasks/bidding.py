@@ -1,0 +1,75 @@
+"""What a plan is worth and costs, and who wins with which price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, exp, log
+
+LONGEST = 10  # steps of a plan
+EASIEST, HARDEST = 1, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """How able an agent is, on the scale of difficulties, and what a step costs him."""
+
+    skill: float
+    step_cost: int
+
+    def success(self, difficulty: int, steps: int) -> float:
+        """The chance that a plan of so many steps works: logistic in skill, and log of steps."""
+        return 1 / (1 + exp(difficulty - self.skill - log(steps)))
+
+    def cost(self, steps: int) -> int:
+        return steps * self.step_cost
+
+    def best_plan(self, difficulty: int, worth: int) -> int:
+        """The number of steps with the largest worth of success less cost."""
+        return max(
+            range(1, LONGEST + 1),
+            key=lambda steps: worth * self.success(difficulty, steps) - self.cost(steps),
+        )
+
+    def surplus(self, difficulty: int, worth: int) -> float:
+        """What his best plan is worth less what it costs."""
+        steps = self.best_plan(difficulty, worth)
+        return worth * self.success(difficulty, steps) - self.cost(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps, the price asked, and the chance of success that the jury sees in it."""
+
+    steps: int
+    ask: int
+    believed: float
+
+    def score(self, worth: int) -> float:
+        """Cost less value: the price asked less the worth of what the jury believes."""
+        return self.ask - worth * self.believed
+
+
+def winner_of(plans: Sequence[Plan | None], worth: int) -> int:
+    """The seat with the lowest score below 0, the lower price among equals; -1 for nobody."""
+    offered = [
+        (round(plan.score(worth), 9), plan.ask, seat)
+        for seat, plan in enumerate(plans)
+        if plan is not None
+    ]
+    best = min(offered, default=(0.0, 0, -1))
+    return best[2] if best[0] < 0 else -1
+
+
+def second_price(plans: Sequence[Plan | None], worth: int, winner: int) -> int:
+    """The price at which the winner's score would be that of the next, or 0 without one.
+
+    Y. Che, "Design Competition through Multidimensional Auctions", RAND Journal 24, 1993: a second-
+    score auction, in which it is dominant to ask for the cost of the best plan.
+    """
+    others = [
+        plan.score(worth) for seat, plan in enumerate(plans) if plan is not None and seat != winner
+    ]
+    won = plans[winner]
+    assert won is not None
+    return max(won.ask, ceil(min(0.0, min(others, default=0.0)) + worth * won.believed - 1e-9))

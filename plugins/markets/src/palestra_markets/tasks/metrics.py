@@ -1,0 +1,37 @@
+"""Numbers over a record of task auctions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra import EpisodeRecord
+
+from palestra_markets.tasks.bidding import Worker
+
+
+def _tasks(record: EpisodeRecord) -> list[dict[str, Any]]:
+    return [e.data for e in record.events if e.kind == "reveal" and "succeeded" in e.data]
+
+
+def plan_success(record: EpisodeRecord) -> float:
+    """The part of all tasks that succeeded."""
+    done = [bool(task["succeeded"]) for task in _tasks(record)]
+    return sum(done) / max(1, len(done))
+
+
+def task_efficiency(record: EpisodeRecord) -> float:
+    """What the winners' best plans are worth less their costs, over the most of any agent's."""
+    told = (event.data for event in record.opening if event.kind == "worker")
+    workers = [Worker(data["skill"], data["step_cost"]) for data in told]
+    worth, got, best = int(record.options["worth"]), 0.0, 0.0
+    for task in _tasks(record):
+        gains = [worker.surplus(task["difficulty"], worth) for worker in workers]
+        best += max(0.0, *gains)
+        got += gains[task["winner"]] if task["winner"] >= 0 else 0.0
+    return got / best if best else 1.0
+
+
+def largest_share(record: EpisodeRecord) -> float:
+    """The part of the tasks won by the largest agent, in the last seat."""
+    winners = [int(task["winner"]) for task in _tasks(record) if task["winner"] >= 0]
+    return winners.count(len(record.players) - 1) / max(1, len(winners))
