@@ -408,6 +408,14 @@ def palestra_agents() -> list[AgentSpec]:
             needs=("array",),
         ),
         AgentSpec(
+            "contest-trader",
+            "palestra_markets.stocks.contest:ContestTrader",
+            "scripted",
+            "ContestTrade: follows the keep=2 researchers that did best; contest=false: all.",
+            plays=(TRADING,),
+            needs=("array",),
+        ),
+        AgentSpec(
             "rational-worker",
             "palestra_markets.taxes.citizens:RationalWorker",
             "scripted",
