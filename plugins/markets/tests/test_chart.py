@@ -35,7 +35,10 @@ def test_long_lines_are_thinned_and_keep_both_ends() -> None:
 
 
 def test_numbers_are_brief() -> None:
-    assert [brief(v) for v in (0.5, 950, 1200, -3.4e6)] == ["0.5", "950", "1.2k", "-3.4M"]
+    values = (0, 0.5, 7.63, 97.6, 950, 1200, 123_456, -3.4e6, 1e15)
+    assert [brief(v) for v in values] == [
+        "0", "0.5", "7.6", "98", "950", "1k", ".1M", "-3M", "1e+15"
+    ]  # fmt: skip
 
 
 def test_the_double_auction_draws_the_prices_of_its_trades() -> None:

@@ -45,8 +45,11 @@ def thinned(values: Sequence[float], most: int) -> list[float]:
 
 
 def brief(value: float) -> str:
-    """A number in few characters: 950, 1.2k, 3.4M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.3g}"
+    """A number in three characters and its sign, as renderers have room for: 98, 7.6, 1k, .1M."""
+    for size, letter in ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")):
+        for digits in (1, 0):
+            text = f"{abs(value) / size:.{digits}f}".removesuffix(".0")
+            text = (text.removeprefix("0") if letter else text) + letter
+            if len(text) <= 3:
+                return f"-{text}" if value < 0 else text
+    return f"{value:.0e}"

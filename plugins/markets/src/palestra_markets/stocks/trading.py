@@ -276,7 +276,7 @@ class Trading(TextGame[Account]):
         ledger = Ledger()
         ledger.open(INVESTOR, money)
         ledger.open(BROKER)
-        ledger.open(EXCHANGE, 10**15)
+        ledger.open(EXCHANGE, 10**30)  # whoever is on the other side
         return Account(rng, known, first, first, ledger, [0] * count, money, [money])
 
     def to_act(self, state: Account) -> tuple[int, ...]:
@@ -525,7 +525,7 @@ class Trading(TextGame[Account]):
         )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def with_redraws(market: Market, redraws: tuple[tuple[int, int], ...]) -> Market:
     """A market whose future was drawn anew, from every (day, seed) in order."""
     day, seed = redraws[-1]
