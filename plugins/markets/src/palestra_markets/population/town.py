@@ -13,7 +13,6 @@ from palestra_markets.draws import uniforms
 
 AGES = ("young", "adult", "old")
 AGE_SHARES = (0.25, 0.55, 0.20)
-JOBS = ("at home", "in place")
 REMOTE = 0.4  # of adults with a job that can be done at home
 HOUSEHOLD_SIZES = (0.28, 0.35, 0.15, 0.13, 0.09)  # shares of households of 1 to 5 people
 WORKPLACE_SIZE = 12
@@ -28,8 +27,9 @@ ARCHETYPES = {
 class Town:
     """Arrays by person.
 
-    `age` and `job` index AGES and JOBS; `household` and `workplace` number places (workplace -1:
-    none); `archetype` is which group's mind a person shares; `sizes` are people by archetype.
+    `age` indexes AGES; `job` is 0 where it can be done at home, else 1; `household` and `workplace`
+    number places (workplace -1: none); `archetype` is which group's mind a person shares, and
+    `sizes` are people by archetype.
     """
 
     age: Any

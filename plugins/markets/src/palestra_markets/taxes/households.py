@@ -15,7 +15,6 @@ from palestra_markets.taxes.schedule import tax
 
 MOST_HOURS = 100
 LEAST_SKILL, MOST_SKILL = 1_000, 1_000_000  # cents an hour
-MOTIVES = ("selfish", "altruistic", "adversarial")
 CARE = {"selfish": 0.0, "altruistic": 0.5, "adversarial": -0.5}
 """The weight of the others' mean utility in what one is paid; the rest is one's own."""
 
