@@ -91,7 +91,7 @@ class ContestTrader(Investor):
         super().forget(episode_key)
         self._books.pop(episode_key, None)
 
-    def _choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn) -> TextAction:
         holdings = Holdings.of(turn)
         book = self._books.setdefault(turn.episode_key, Contest())
         if book.day != holdings.day:
@@ -100,7 +100,7 @@ class ContestTrader(Investor):
         if book.asked < min(len(symbols), holdings.game.questions):
             book.asked += 1
             return News(symbols[book.asked - 1], FRESH)
-        return super()._choose(turn)
+        return super().choose(turn)
 
     def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
         book, prices = self._books[turn.episode_key], np.array(holdings.prices, float)

@@ -80,9 +80,10 @@ class Investor(Agent):
         self._plans.pop(episode_key, None)
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+        return [Decision(self.choose(turn)) for turn in turns]
 
-    def _choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn) -> TextAction:
+        """The next of the day's orders, then the end of the day."""
         plan = self._plans.setdefault(turn.episode_key, Plan())
         holdings = Holdings.of(turn)
         if plan.day != holdings.day:
