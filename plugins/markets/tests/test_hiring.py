@@ -197,7 +197,8 @@ def test_the_principal_gains_what_the_programme_says() -> None:
     (record,) = play("programme-principal", rounds=3000, overlap=0.5)
     told = [tuple(e.data["costs"]) for e in record.opening if e.kind == "costs"]
     _, worth = optimal_mechanism(SHARED, tuple(told), 10_000, 10_000)
-    gains = [e.data["gained"] - sum(e.data["paid"]) for e in record.events if e.kind == "reveal"]
+    ends = [e.data for e in record.events if "gained" in e.data]
+    gains = [data["gained"] - sum(data["paid"]) for data in ends]
     spread = np.std(gains) / len(gains) ** 0.5
     assert np.mean(gains) == pytest.approx(worth, abs=4 * spread)
 
@@ -254,6 +255,9 @@ def test_advice_efforts_and_signals_are_private() -> None:
 def test_unknown_costs_are_each_experts_secret_and_no_optimum_is_offered() -> None:
     episode = Episode(Hiring(known=False), seed=0)
     assert "costs" not in {e.kind for e in episode.transcript(0)}
+    told = Episode(Hiring(), seed=0)
+    assert sum(e.kind == "costs" for e in told.transcript(0)) == 2
+    assert sum(e.kind == "costs" for e in told.transcript(1)) == 1
     assert [e.data["expert"] for e in episode.transcript(2) if e.kind == "costs"] == [2]
     with pytest.raises(InvalidAction):
         episode.parse(0, "Optimal()")

@@ -8,8 +8,8 @@ signal at all. The principal reads the reports, decides on a state, and gains `v
 right. Then the state comes out, and payments are made as announced, in whole units.
 
 The principal offers one of the proper scoring rules, or the best mechanism by linear programming
-(`Optimal`), which may recommend a lottery over efforts. Unless `known`, experts' costs are their
-own secret and that offer cannot be made: he has to learn over the rounds.
+(`Optimal`), which may recommend a lottery over efforts. An expert's costs are known to him and the
+principal; unless `known`, to him alone, and that offer cannot be made: the principal has to learn.
 
 The game is that of F. Cacciamani, M. Castiglioni and N. Gatti, "Online Information Acquisition:
 Hiring Multiple Agents", 2023. Known answers checked: the least payment that makes one expert work,
@@ -299,7 +299,9 @@ class Hiring(TextGame[Firm]):
             text = f"Round {state.round + 1}: up to {action.pay} units by the {action.rule} rule."
         profiles = [list(p) for p in mechanism.profiles]
         data = {"profiles": profiles, "chances": list(mechanism.chances)}
-        events = [Event("offer", text, data)]
+        # the best mechanism tells something of all costs
+        kind = "reveal" if isinstance(action, Optimal) else "offer"
+        events = [Event(kind, text, data)]
         chosen = f"The recommended levels are {listed(profile)}."
         events.append(Event("profile", chosen, {"profile": list(profile)}, only(PRINCIPAL)))
         for expert in range(self.experts):
@@ -395,7 +397,7 @@ class Hiring(TextGame[Firm]):
         for expert, costs in enumerate(state.costs):
             seat = expert + 1
             text = f"The effort levels cost {self.players[seat]} {listed(costs)} units."
-            audience = None if self.known else only(seat)
+            audience = only(PRINCIPAL, seat) if self.known else only(seat)
             told.append(Event("costs", text, {"expert": seat, "costs": list(costs)}, audience))
         return told
 
@@ -410,9 +412,9 @@ class Hiring(TextGame[Firm]):
         )
 
     def determinize(self, state: Firm, player: int, rng: Rng) -> Firm:
-        """Draw the others' advice and signals anew, given an expert's own; and unknown costs."""
+        """Draw the others' advice, signals and costs anew, as far as they are not known."""
         copy = self.clone(state)
-        if not self.known:
+        if not self.known or player != PRINCIPAL:
             copy.costs = tuple(
                 own if expert + 1 == player else self._draw_costs(rng)
                 for expert, own in enumerate(state.costs)

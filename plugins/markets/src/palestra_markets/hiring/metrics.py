@@ -36,5 +36,5 @@ def truthfulness(record: EpisodeRecord) -> float:
 
 def principal_gain(record: EpisodeRecord) -> float:
     """What the principal gains a round, over the value of a right decision."""
-    rounds = sum(event.kind == "reveal" for event in record.events)
+    rounds = sum(event.kind == "reveal" and "gained" in event.data for event in record.events)
     return record.returns[0] / max(1, rounds) / float(record.options["value"])

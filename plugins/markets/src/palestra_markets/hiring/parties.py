@@ -178,7 +178,7 @@ class ExploringPrincipal(Principal):
         if turn.episode_key not in self._trials:
             self._trials[turn.episode_key] = Trials([0.0] * len(offers), [0] * len(offers))
         trials = self._trials[turn.episode_key]
-        past = [event.data for event in turn.transcript if event.kind == "reveal"]
+        past = [event.data for event in turn.transcript if "gained" in event.data]
         if past and trials.current >= 0:
             trials.sums[trials.current] += past[-1]["gained"] - sum(past[-1]["paid"])
             trials.counts[trials.current] += 1
