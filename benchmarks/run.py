@@ -2,8 +2,7 @@
 
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
-    [marketplace] [web] [arena] [rendering]
-    [marketplace] [population] [web] [arena]
+    [marketplace] [population] [web] [arena] [rendering]
 """
 
 from __future__ import annotations
