@@ -89,7 +89,7 @@ def draw_market(shares: int, days: int, seed: int) -> Market:
         facts["earnings_per_share"][day] = np.rint(earnings) / 100
         facts["days_to_report"][day] = (companies.first - day - 1) % QUARTER + 1
         facts["shares_outstanding"][day] = companies.shares
-        told = [report(at, expected[at], earned[at]) for at in np.flatnonzero(reports)]
+        told = [report(at, expected[at], earned[at]) for at in np.flatnonzero(reports).tolist()]
         news.append(told + (echoes(bars, day) if day > 1 else []) + gossip(luck))
         prices = bars["close"][day].astype(float)
     dates = np.busday_offset(FIRST_DATE, np.arange(days), roll="forward")

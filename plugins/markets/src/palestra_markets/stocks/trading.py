@@ -501,7 +501,8 @@ class Trading(TextGame[Account]):
             price = int(morning.opens[share])
             seen += [price / int(first[share]), count * price / wealth]
             seen += self._changes(morning, share)
-        return np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
+        view: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
+        return view
 
     def scene(self, state: Account, player: int | None = None) -> Scene:
         """Wealth and buy-and-hold over time, and what the investor owns."""

@@ -475,7 +475,8 @@ class TaxEconomy(TextGame[Economy]):
         seen += [mean / 1e5, utility]
         told = self._sees_incomes(state, player)
         seen += [cents / 1e5 if told else -1.0 for cents in state.incomes]
-        return np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
+        view: NDArray[np.float32] = np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
+        return view
 
     def scene(self, state: Economy, player: int | None = None) -> Scene:
         """Mean utility over time, and the rates."""
