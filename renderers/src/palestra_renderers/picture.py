@@ -138,8 +138,11 @@ class Painter:
         board = self._board(grid, rows, columns, cell)
         labelled = (0, MARGIN - margin, board.get_width(), board.get_height())
         self.surface.blit(board, (left - MARGIN, y - margin), labelled)
+        plain = not grid.shaded and not grid.highlighted
         for r, row in enumerate(grid.cells):
             for c, piece in enumerate(row):
+                if piece is None and plain:
+                    continue
                 box = (left + c * cell, y + r * cell, cell, cell)
                 if (r, c) in grid.shaded:
                     pygame().draw.rect(self.surface, SHADE, box)

@@ -556,12 +556,12 @@ class Foraging(ArrayGame):
         cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
         for row, column, level in self.foods(shown):
             cells[row][column] = Piece(str(level), shape="tile", label=f"food of level {level}")
+        rows, columns, levels = (field.tolist() for field in (shown.row, shown.column, shown.level))
         for seat in reversed(range(self.num_players)):
-            row, column = place_of(shown, seat)
-            if row != FAR:
-                name = f"{self.players[seat]}, level {shown.level[seat]}"
-                piece = Piece(f"{chr(65 + seat)}{shown.level[seat]}", seat, "disc", name)
-                cells[row][column] = piece
+            if rows[seat] != FAR:
+                name = f"{self.players[seat]}, level {levels[seat]}"
+                piece = Piece(f"{chr(65 + seat)}{levels[seat]}", seat, "disc", name)
+                cells[rows[seat]][columns[seat]] = piece
         grid = Grid(
             tuple(map(tuple, cells)),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
@@ -570,5 +570,6 @@ class Foraging(ArrayGame):
         )
         full = self.payoff_bounds[1]
         seats = range(self.num_players) if player is None else (player,)
-        bars = [Bar(self.players[p], float(state.earned[p]), full, p) for p in seats]
+        earned = state.earned.tolist()
+        bars = [Bar(self.players[p], earned[p], full, p) for p in seats]
         return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, bars=tuple(bars))
