@@ -6,7 +6,9 @@ import numpy as np
 from palestra import EpisodeRecord
 
 from palestra_rewards.arrays import Floats
+from palestra_rewards.episodes.judged import step_scores
 from palestra_rewards.episodes.turns import seats_of, tag_of, won
+from palestra_rewards.judges.service import Judge
 
 
 def milestones(record: EpisodeRecord, *, credit: float = 0.1, full: float = 1.0) -> Floats:
@@ -30,13 +32,14 @@ def milestones(record: EpisodeRecord, *, credit: float = 0.1, full: float = 1.0)
     return paid
 
 
-def steve(record: EpisodeRecord, *, stop: bool = False) -> Floats:
+def steve(record: EpisodeRecord, *, stop: bool = False, judge: Judge | str | None = None) -> Floats:
     """1 for a turn a verifier called good, -1 for a bad one; with `stop`, 0 after the first bad.
 
-    The tag "verdicts" has true or false for each turn. "STEVE: A Step Verification Pipeline for
-    Computer-use Agent Training" (2025).
+    The verifier is the judge, or else the tag "verdicts" with true or false for each turn. "STEVE:
+    A Step Verification Pipeline for Computer-use Agent Training" (2025).
     """
-    good = np.asarray(tag_of(record, "verdicts", "steve", "verdicts"), dtype=bool)
+    told = tag_of(record, "verdicts", "steve", "verdicts") if judge is None else None
+    good = np.asarray(told if judge is None else step_scores(record, judge=judge) == 1, dtype=bool)
     paid = np.where(good, 1.0, -1.0)
     for turns in seats_of(record) if stop else ():
         bad = np.flatnonzero(~good[turns])

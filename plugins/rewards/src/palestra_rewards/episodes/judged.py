@@ -1,0 +1,110 @@
+"""Episodes paid by what a judge says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import at_last, tag_of
+from palestra_rewards.judges.metrics import Metric, rate
+from palestra_rewards.judges.panel import judge_by
+from palestra_rewards.judges.rubrics import Rubric
+from palestra_rewards.judges.scale import Scale, grade, prefer
+from palestra_rewards.judges.service import Judge, opened
+from palestra_rewards.judges.showing import as_text, turn_texts
+
+WELL = Scale("Was the task done well?")
+STEP = Scale("Was the last step good?")
+PROVEN = Scale("Do these steps alone prove that the task is done?", ("no", "yes"))
+BETTER = "Which of the two is the better next action?"
+
+
+def judge(
+    record: EpisodeRecord, *, judge: Judge | str, scale: Scale = WELL, form: str = "single"
+) -> Floats:
+    """The judge's score of the whole episode, from 0 to 1, on the last turn of each seat.
+
+    `form` is "single", "corrected", "debate" or "vote": the pipelines of DialogGuard (2025).
+    """
+    (found,) = judge_by(form, opened(judge), scale, [as_text(record)])
+    return at_last(record, lambda seat: found.score)
+
+
+def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STEP) -> Floats:
+    """The judge's score of every turn, from 0 to 1, given what happened up to and after it.
+
+    All turns are asked at once. A `scores=` for other shapers, with the judge bound to it.
+    """
+    shown = [as_text(record, until=turn + 1) for turn in range(len(record.turns))]
+    return floats([one.score for one in grade(opened(judge), scale, shown)])
+
+
+def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
+    """The rubric's weighted mean on the last turn of each seat; see `judges.rubrics`. "ARCANE"."""
+    score = rubric.score(record)
+    return at_last(record, lambda seat: score)
+
+
+def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Metric]) -> Floats:
+    """The mean of the metrics' ratings (1, 0, -1) on the last turn of each seat. "AutoLibra"."""
+    score = float(rate(opened(judge), metrics, [record]).mean())
+    return at_last(record, lambda seat: score)
+
+
+def webarbiter(record: EpisodeRecord, *, judge: Judge | str, task: str = BETTER) -> Floats:
+    """Share of the others' actions that each turn's own beats, judged by principles.
+
+    The tag "candidates" lists, for each turn, actions that were proposed and not played; the judge
+    sees what came before, writes principles and compares, in both orders. A turn without
+    candidates is paid 1/2. "WebArbiter: A Principle-Guided Reasoning Process Reward Model for Web
+    Agents".
+    """
+    others = tag_of(record, "candidates", "webarbiter", "candidates")
+    pairs = [
+        (f"{before}\n> {turn.text}", f"{before}\n> {other}")
+        for place, turn in enumerate(record.turns)
+        for before in [as_text(record, until=place)]
+        for other in others[place]
+    ]
+    won = iter(prefer(opened(judge), task, pairs, principles=True))
+    return floats([np.mean([next(won) for _ in row]) if row else 0.5 for row in others])
+
+
+def smartsnap(
+    record: EpisodeRecord, *, judge: Judge | str, task: str, most: int = 5, price: float = 0.05
+) -> Floats:
+    """1 where the cited turns alone prove the task done, less `price` for each beyond the first.
+
+    The tag "evidence" lists the numbers of the turns that the agent hands in. None, one that is not
+    there, one named twice, or more than `most`, and nothing is judged or paid. "SmartSnap:
+    Proactive Evidence Seeking for Self-Verifying Agents".
+    """
+    cited = tag_of(record, "evidence", "smartsnap", "evidence")
+    turns = turn_texts(record)
+    formed = 0 < len(cited) <= most and len(set(cited)) == len(cited)
+    if not formed or any(not 0 <= one < len(turns) for one in cited):
+        return np.zeros(len(turns))
+    shown = "\n".join([f"Task: {task}", *(turns[one] for one in cited)])
+    (found,) = grade(opened(judge), PROVEN, [shown])
+    paid = found.score - price * (len(cited) - 1) if found.score else 0.0
+    return at_last(record, lambda seat: paid)
+
+
+def compare_lines(judge: Judge | str, records: Sequence[EpisodeRecord], question: str) -> Floats:
+    """Chance that one episode is better than another, for all pairs: a `prefer=` or `judge=`.
+
+    Shape (episodes, episodes), 1/2 on the diagonal; for single-player records, where lines are
+    episodes. All pairs are asked at once, in both orders.
+    """
+    if any(len({turn.player for turn in record.turns}) != 1 for record in records):
+        raise InvalidOption("only records in which one seat decides are lines as a whole")
+    texts, size = [as_text(record) for record in records], len(records)
+    above = list(zip(*np.triu_indices(size, 1), strict=True))
+    table = np.full((size, size), 0.5)
+    won = prefer(opened(judge), question, [(texts[i], texts[j]) for i, j in above])
+    for (i, j), chance in zip(above, won, strict=True):
+        table[i, j], table[j, i] = chance, 1 - chance
+    return table

@@ -1,0 +1,29 @@
+"""Records as a judge reads them."""
+
+from __future__ import annotations
+
+from palestra import EpisodeRecord
+
+
+def as_text(record: EpisodeRecord, *, until: int | None = None, last: int | None = None) -> str:
+    """What happened, a line an event or decision; decisions are numbered from 0 in brackets.
+
+    `until` stops after that many turns; `last` leaves out all but so many of them. The opening is
+    always there.
+    """
+    turns = turn_texts(record)
+    stop = len(turns) if until is None else until
+    first = 0 if last is None else max(stop - last, 0)
+    opening = [event.text for event in record.opening]
+    return "\n".join([*opening, *turns[first:stop]])
+
+
+def turn_texts(record: EpisodeRecord) -> list[str]:
+    """Each turn with what followed it; decisions made together share it, under the last."""
+    texts: list[str] = []
+    for step in record.steps:
+        for turn in step.turns:
+            texts.append(f"[{len(texts)}] {record.players[turn.player]}: {turn.text}")
+        if step.turns:
+            texts[-1] = "\n".join([texts[-1], *(event.text for event in step.events)])
+    return texts

@@ -1,0 +1,101 @@
+"""Tests of a judge itself: its places, its ranking of answers, its labels of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.judges.scale import prefer
+from palestra_rewards.judges.service import Judge
+
+
+def consistency(judge: Judge, question: str, pairs: Sequence[tuple[str, str]]) -> float:
+    """Share of pairs where both orders have the same winner; 1/2 is a coin, 0 a judge of places."""
+    return float(np.mean([chance != 0.5 for chance in prefer(judge, question, pairs)]))
+
+
+def pair_accuracy(
+    judge: Judge, question: str, pairs: Sequence[tuple[str, str]], *, principles: bool = False
+) -> float:
+    """Share of (better, worse) pairs decided rightly in both orders; WebArbiter's first figure."""
+    found = prefer(judge, question, pairs, principles=principles)
+    return float(np.mean([chance == 1 for chance in found]))
+
+
+def one_against_many(scores: Any) -> dict[str, float]:
+    """How a scorer ranks one correct answer among wrong ones: shape (items, 1 + wrong), it first.
+
+    "accuracy" is the share of items whose correct answer outranks all, "mrr" the mean of one over
+    its rank. Equal scores rank the correct answer last, so that a scorer of nothing scores nothing.
+    Kim et al., "Evaluating Robustness of Reward Models for Mathematical Reasoning" (2024), where
+    nine answers are wrong.
+    """
+    table = floats(scores)
+    if table.ndim != 2 or table.shape[1] < 2 or not table.shape[0]:
+        raise InvalidOption(f"scores have shape (items, 2 or more), not {table.shape}")
+    rank = 1 + (table[:, 1:] >= table[:, :1]).sum(axis=1)
+    return {"accuracy": float((rank == 1).mean()), "mrr": float((1 / rank).mean())}
+
+
+def over_optimisation(proxy: Any, true: Any) -> Floats:
+    """Expected true score of the best of n by the proxy, for n = 1 to all, without replacement.
+
+    `proxy` and `true` have shape (answers,). A curve that falls while n grows is a proxy that is
+    being gamed. Exact: the answer of rank k is the best of n with chance C(k, n-1) / C(N, n); equal
+    proxies share their mean.
+    """
+    guess, worth = floats(proxy), floats(true)
+    if guess.shape != worth.shape or guess.ndim != 1 or not guess.size:
+        raise InvalidOption("proxy and true are one number an answer, and there is an answer")
+    order = np.argsort(guess, kind="stable")
+    ties = np.unique(guess, return_inverse=True)[1]
+    worth = (np.bincount(ties, worth) / np.bincount(ties))[ties][order]
+    size = worth.size
+    return floats(
+        [
+            sum(comb(k, n - 1) * worth[k] for k in range(size)) / comb(size, n)
+            for n in range(1, size + 1)
+        ]
+    )
+
+
+def inherited(labels: Sequence[int], needs: Sequence[Sequence[int]]) -> list[int]:
+    """Labels of steps, -1 passed on to every step that builds on a bad one.
+
+    `labels` are 1 (good), 0 (exploring) or -1 (bad), and `needs` lists the earlier steps each one
+    builds on; a step that repairs an error builds on nothing bad, and so ends its reach.
+    "AgentProcessBench: Diagnosing Step-Level Process Quality in Tool-Using Agents".
+    """
+    found: list[int] = []
+    for step, (label, before) in enumerate(zip(labels, needs, strict=True)):
+        if label not in (-1, 0, 1) or any(not 0 <= one < step for one in before):
+            raise InvalidOption(f"step {step} has label {label} and builds on {list(before)}")
+        found.append(-1 if any(found[one] < 0 for one in before) else label)
+    return found
+
+
+def step_figures(told: Sequence[Sequence[int]], true: Sequence[Sequence[int]]) -> dict[str, float]:
+    """ "steps": share of all steps labelled rightly; "first error": share of episodes whose first
+    bad step (or that there is none) is found; "steps at n": the first, for episodes of n steps.
+
+    Read "steps" beside its parts: short episodes hold more good steps. AgentProcessBench.
+    """
+    pairs = list(zip(told, true, strict=True))
+    if not pairs or any(len(a) != len(b) or not b for a, b in pairs):
+        raise InvalidOption("labels told and true are one a step, for one episode or more")
+    right = [np.equal(a, b) for a, b in pairs]
+    first = [_first_bad(a) == _first_bad(b) for a, b in pairs]
+    found = {"steps": float(np.concatenate(right).mean()), "first error": float(np.mean(first))}
+    for length in sorted({len(b) for b in true}):
+        rows = [row for row in right if row.size == length]
+        found[f"steps at {length}"] = float(np.mean(rows))
+    return found
+
+
+def _first_bad(labels: Sequence[int]) -> int:
+    return next((place for place, label in enumerate(labels) if label < 0), -1)
