@@ -97,6 +97,8 @@ NEEDS: dict[str, Need] = {
     "model judge": option("judge", "a Judge, or a model's URI such as 'local:'"),
     "candidates": fact("candidates", "actions proposed and not played, a list a turn"),
     "evidence": fact("evidence", "numbers of the turns an agent hands in as proof"),
+    "program": option("program", "Python text that defines reward(turn), or a file of it"),
+    "latent reward": option("scores", "a LatentReward fitted to records"),
     "rubric": option("rubric", "a Rubric of criteria and weights"),
     "metrics": option("metrics", "what `best_metrics` found in comments"),
     "unaided return": option("unaided", "the human's return beside a passive partner; and human="),

@@ -254,4 +254,22 @@ ENTRIES = (
         needs=("model judge", "evidence"),
         cost="a judgement",
     ),
+    episode(
+        "code",
+        "programs:code",
+        "What a program's `reward(turn)` returns, run in the sandbox.",
+        "Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with LLMs for Minecraft",
+        "test_a_program_that_is_refused_or_fails_is_told_and_costs_nothing",
+        needs=("program",),
+        cost="a process an episode",
+    ),
+    episode(
+        "lare",
+        "programs:lare",
+        "A program's vectors of turns, weighted so that they sum to the return.",
+        "Latent Reward: LLM-Empowered Credit Assignment in Episodic Reinforcement Learning (2025)",
+        "test_latent_rewards_sum_to_the_return_and_find_the_dense_truth",
+        needs=("latent reward",),
+        cost="a process an episode",
+    ),
 )

@@ -1,0 +1,206 @@
+"""Rewards that a program computes, written by a model and run in the core's sandbox."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidAction, InvalidOption
+from palestra.sandbox import MODULES, Limits, run_program
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import named_terms, seats_of, won
+from palestra_rewards.judges.service import Judge, ask
+from palestra_rewards.judges.showing import as_text
+from palestra_rewards.reading import turn_rewards
+
+FENCED = re.compile(r"```(?:python)?\s*\n(.*?)```", re.DOTALL)
+
+
+class ProgramFailed(UserWarning):
+    """A reward program was refused or failed; what it was to pay is 0."""
+
+
+def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
+    """Each turn as plain data, all that a program gets.
+
+    number, player and seat; text (what was decided), status, tokens (written); paid: named terms
+    and costs until the seat's next turn; followed: what everybody was told after the step; before:
+    what the seat decided before; last: whether it decided no more.
+    """
+    names, table = named_terms(record)
+    steps = [step for step in record.steps for _ in step.turns]
+    turns = record.turns
+    facts: list[dict[str, Any]] = [
+        {
+            "number": number,
+            "player": record.players[turn.player],
+            "seat": turn.player,
+            "text": turn.text,
+            "status": turn.status,
+            "tokens": turn.usage.tokens_out,
+            "paid": {n: float(v) for n, v in zip(names, table[number], strict=True) if v},
+            "followed": [event.text for event in step.events if event.audience is None],
+        }
+        for number, (turn, step) in enumerate(zip(turns, steps, strict=True))
+    ]
+    for own in seats_of(record):
+        said = [turns[place].text for place in own]
+        for nth, place in enumerate(own):
+            facts[place] |= {"before": said[:nth], "last": nth == own.size - 1}
+    return facts
+
+
+def run_over(
+    source: str, record: EpisodeRecord, *, function: str = "reward", limits: Limits | None = None
+) -> tuple[list[Floats], str]:
+    """What the program's function returns for every turn, as rows of numbers, or why it does not.
+
+    A single number is a row of one; all rows are equally long.
+    """
+    turns = facts_of(record)
+    try:
+        ran = run_program(source, function=function, arguments=[[t] for t in turns], limits=limits)
+    except InvalidAction as refused:
+        return [], str(refused)
+    if ran.error:
+        return [], ran.error
+    rows = [value if isinstance(value, list) else [value] for value in ran.values]
+    for turn, row in enumerate(rows):
+        if not row or len(row) != len(rows[0]) or not all(_number(one) for one in row):
+            return [], f"{function} must return finite numbers; for turn {turn} it returned {row}"
+    return [floats(row) for row in rows], ""
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
+
+
+def code(record: EpisodeRecord, *, program: str, weight: float = 1.0, own: bool = True) -> Floats:
+    """`weight` times what the program's `reward(turn)` returns, beside the game's own if `own`.
+
+    `program` is Python text, or the path of a file that ends in .py; `turn` is a table of
+    `facts_of`. It runs in `palestra.sandbox`. A program that is refused or fails pays nothing: the
+    turns keep the game's rewards, and a `ProgramFailed` warning tells why. Li et al., "Auto
+    MC-Reward" (2024).
+    """
+    paid = turn_rewards(record) if own else np.zeros(len(record.turns))
+    rows, error = run_over(source_of(program), record)
+    if not error and rows and rows[0].size != 1:
+        error = f"reward must return one number, not {rows[0].size}"
+    if error:
+        warnings.warn(f"the reward program pays nothing: {error}", ProgramFailed, stacklevel=2)
+        return paid
+    return paid + weight * np.array([row[0] for row in rows])
+
+
+def source_of(program: str) -> str:
+    """The program's text, read from a file where it names one."""
+    if "\n" in program or not program.endswith(".py"):
+        return program
+    path = Path(program)
+    if not path.is_file():
+        raise InvalidOption(f"there is no program at {program}")
+    return path.read_text("utf-8")
+
+
+def design(
+    judge: Judge,
+    task: str,
+    records: Sequence[EpisodeRecord],
+    *,
+    lessons: str = "",
+    tries: int = 3,
+    function: str = "reward",
+    returning: str = "one number",
+) -> str:
+    """A program that a model writes for a task; one that runs on all of `records`.
+
+    Each try is checked by running it, and what went wrong goes into the next. `lessons` is what
+    was learnt from an earlier program (see `lessons_from`). Designer and critic of Auto MC-Reward,
+    and LaRe's self-verification. Raises `InvalidOption` with the last error.
+    """
+    sample = facts_of(records[0])[0]
+    order = (
+        f"Task: {task}\nWrite a Python function {function}(turn) that returns {returning}. turn is "
+        f"a dict such as {sample}. Imports allowed: {', '.join(MODULES)}. Reply with the program."
+    )
+    if lessons:
+        order = f"{order}\nWhat was learnt before: {lessons}"
+    asked, error = order, ""
+    for _ in range(tries):
+        (reply,) = judge.ask([ask(asked, max_tokens=1024)])
+        fenced = FENCED.search(reply)
+        program = fenced.group(1) if fenced else reply
+        errors = (run_over(program, record, function=function)[1] for record in records)
+        error = next((one for one in errors if one), "")
+        if not error:
+            return program
+        asked = f"{order}\nThis program:\n{program}\nfailed: {error}\nCorrect it."
+    raise InvalidOption(f"no program in {tries} tries ran on these records; the last: {error}")
+
+
+def lessons_from(judge: Judge, task: str, records: Sequence[EpisodeRecord]) -> str:
+    """What a model says of the episodes that failed: Auto MC-Reward's trajectory analyser."""
+    lost = [record for record in records if not won(record, 0)]
+    if not lost:
+        return ""
+    shown = "\n---\n".join(as_text(record, last=10) for record in lost[:4])
+    order = f"Task: {task}\nThese episodes failed:\n{shown}\nSay in a sentence what went wrong."
+    return judge.ask([ask(order, max_tokens=128)])[0]
+
+
+class LatentReward:
+    """A program's vector for each turn, and weights under which its sums are the returns.
+
+    `fit` is return decomposition: ridge regression of each seat's return on the sum of its turns'
+    vectors. Calling it with a record gives one number a turn. Qu et al., "Latent Reward:
+    LLM-Empowered Credit Assignment in Episodic Reinforcement Learning" (2025); `design(…,
+    function="latent", returning="a list of numbers")` writes the program.
+    """
+
+    def __init__(self, program: str, *, ridge: float = 1e-6) -> None:
+        if ridge <= 0:
+            raise InvalidOption(f"ridge must be above 0, not {ridge}")
+        self.program, self.ridge = source_of(program), ridge
+        self.weights: Floats = np.zeros(0)
+
+    def latent(self, record: EpisodeRecord) -> Floats:
+        """The vectors, shape (turns, features)."""
+        rows, error = run_over(self.program, record, function="latent")
+        if error:
+            raise InvalidOption(f"the latent program gives no vectors: {error}")
+        return np.array(rows)
+
+    def fit(self, records: Sequence[EpisodeRecord]) -> LatentReward:
+        sums, outcomes = [], []
+        for record in records:
+            table, paid = self.latent(record), turn_rewards(record)
+            for turns in seats_of(record):
+                sums.append(table[turns].sum(axis=0))
+                outcomes.append(paid[turns].sum())
+        rows = np.array(sums)
+        gram = rows.T @ rows + self.ridge * np.eye(rows.shape[1])
+        self.weights = floats(np.linalg.solve(gram, rows.T @ np.array(outcomes)))
+        return self
+
+    def __call__(self, record: EpisodeRecord) -> Floats:
+        if not self.weights.size:
+            raise InvalidOption("fit this latent reward to records first")
+        return floats(self.latent(record) @ self.weights)
+
+    def state(self) -> dict[str, Any]:
+        return {"program": self.program, "weights": self.weights.tolist()}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.program, self.weights = str(state["program"]), floats(state["weights"])
+
+
+def lare(record: EpisodeRecord, *, scores: LatentReward) -> Floats:
+    """What a fitted `LatentReward` says of each turn, in the place of the game's rewards. LaRe."""
+    return scores(record)
