@@ -112,6 +112,7 @@ NEEDS: dict[str, Need] = {
     "reference trace": option("reference", "the calls of a solution, a list a turn"),
     "expert": option("expert", "what an expert would have played"),
     "labels": option("labels", "a JSON file of captions and labels from 0 to 1"),
+    "table": option("table", "a JSON file of what tabular.Mdp.table gave, or that mapping"),
     "potential": option("of", "a function of (game, state, player)"),
 }
 

@@ -1,0 +1,153 @@
+"""One seat's decision problem as a table, and the values of policies on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Bools, Floats, floats, number
+from palestra_rewards.episodes.turns import seats_of
+from palestra_rewards.reading import turn_rewards
+
+
+@dataclass(frozen=True)
+class Mdp:
+    """States, actions, and the chances between them; other seats belong to the world.
+
+    `moves` has shape (states, actions, states) and rows that sum to 1, or less where the episode
+    may end. `start` are chances of first states. `open` says which actions a state has, by default
+    all. `rewards` and `counts`, shape (states, actions), are what was paid on average and how often
+    each action was seen, where the table is read from records. Names are those of `table`.
+    """
+
+    moves: Floats
+    start: Floats
+    gamma: float = 0.95
+    open: Bools = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    rewards: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    counts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    states: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        size = self.moves.shape
+        if len(size) != 3 or size[0] != size[2] or self.start.shape != (size[0],):
+            raise InvalidOption(
+                f"moves have shape (states, actions, states) and start (states,), not {size} and "
+                f"{self.start.shape}"
+            )
+        if not 0 <= self.gamma < 1:
+            raise InvalidOption(f"gamma must be from 0 to below 1, not {self.gamma}")
+        if not self.open.size:
+            object.__setattr__(self, "open", np.ones(size[:2], dtype=bool))
+
+    @classmethod
+    def seen(cls, records: Sequence[EpisodeRecord], *, seat: int = 0, gamma: float = 0.95) -> Mdp:
+        """The table of what a seat met in records: chances are shares of what happened.
+
+        Actions never seen in a state are not open there.
+        """
+        visits: list[tuple[str, str, str, float]] = []
+        first: list[str] = []
+        for record in records:
+            paid, turns = turn_rewards(record), record.turns
+            own = [one for one in seats_of(record) if turns[one[0]].player == seat]
+            for places in own:
+                keys = [turns[place].state_key for place in places]
+                first.append(keys[0])
+                moved = [action_key(turns[place].action) for place in places]
+                visits += zip(keys, moved, [*keys[1:], ""], paid[places], strict=True)
+        if not visits or not all(before for before, *_ in visits):
+            raise InvalidOption(f"these records hold no turns of seat {seat} with a state_key")
+        return _counted(visits, first, gamma)
+
+    def table(self, values: Any) -> dict[str, float]:
+        """Values of open state-action pairs by name, as the step shapers read them."""
+        found = floats(values)
+        return {
+            f"{self.states[s]} {self.actions[a]}": float(found[s, a])
+            for s, a in np.argwhere(self.open)
+        }
+
+    def ahead(self, values: Floats) -> Floats:
+        """Discounted expected value of the next state, shape (states, actions)."""
+        return floats(self.gamma * self.moves @ values)
+
+    def evaluate(self, policy: Floats, rewards: Floats) -> tuple[Floats, Floats]:
+        """Exact values of a policy: of states, and of actions."""
+        values = np.linalg.solve(self._stay(policy), (policy * rewards).sum(axis=1))
+        return values, rewards + self.ahead(values)
+
+    def visits(self, policy: Floats) -> Floats:
+        """Discounted visits of every state and action; they sum to 1/(1-gamma) where none ends."""
+        states = np.linalg.solve(self._stay(policy).T, self.start)
+        return floats(states[:, None] * policy)
+
+    def best(self, rewards: Floats) -> tuple[Floats, Floats]:
+        """An optimal policy (one action a state) and its action values, by policy iteration."""
+        everywhere = np.arange(self.start.size)
+        chosen = self.open.argmax(axis=1)
+        while True:
+            policy = np.zeros(self.open.shape)
+            policy[everywhere, chosen] = 1
+            _, worth = self.evaluate(policy, rewards)
+            worth = np.where(self.open, worth, -np.inf)
+            better = worth.max(axis=1) > worth[everywhere, chosen] + 1e-10
+            if not better.any():
+                return policy, worth
+            chosen = np.where(better, worth.argmax(axis=1), chosen)
+
+    def soft(self, rewards: Floats, temperature: float) -> tuple[Floats, Floats]:
+        """The policy of greatest return plus `temperature` times entropy, and its soft values."""
+        if temperature <= 0:
+            raise InvalidOption(f"temperature must be above 0, not {temperature}")
+        values = np.zeros(self.start.size)
+        while True:
+            worth = np.where(self.open, rewards + self.ahead(values), -np.inf)
+            top = worth.max(axis=1, keepdims=True)
+            weight = np.exp((worth - top) / temperature)
+            fresh = (top + temperature * np.log(weight.sum(axis=1, keepdims=True)))[:, 0]
+            policy = weight / weight.sum(axis=1, keepdims=True)
+            if np.abs(fresh - values).max() < 1e-11 * max(1.0, np.abs(fresh).max()):
+                return floats(policy), floats(fresh)
+            values = fresh
+
+    def _stay(self, policy: Floats) -> Floats:
+        moves = np.einsum("sa,sat->st", policy, self.moves)
+        return floats(np.eye(self.start.size) - self.gamma * moves)
+
+
+def action_key(action: Any) -> str:
+    """An action as text: its number, or a typed one as JSON."""
+    return msgspec.json.encode(action).decode()
+
+
+def _counted(visits: list[tuple[str, str, str, float]], first: list[str], gamma: float) -> Mdp:
+    before, moved, after, paid = (list(column) for column in zip(*visits, strict=True))
+    states, actions = tuple(dict.fromkeys(before)), tuple(dict.fromkeys(moved))
+    place = {name: row for row, name in enumerate(states)}
+    s, a = number(before), number(moved)
+    counts = np.zeros((len(states), len(actions)))
+    rewards, moves = counts.copy(), np.zeros((*counts.shape, len(states)))
+    np.add.at(counts, (s, a), 1)
+    np.add.at(rewards, (s, a), paid)
+    on = [row for row, name in enumerate(after) if name]
+    then = np.array([place[after[row]] for row in on], dtype=np.int64)
+    np.add.at(moves, (s[on], a[on], then), 1)
+    often = np.maximum(counts, 1)
+    start = np.bincount([place[name] for name in first], minlength=len(states)) / len(first)
+    return Mdp(
+        moves / often[:, :, None],
+        start,
+        gamma,
+        counts > 0,
+        rewards / often,
+        counts,
+        states,
+        actions,
+    )
