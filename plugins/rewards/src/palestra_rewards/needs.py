@@ -99,6 +99,12 @@ NEEDS: dict[str, Need] = {
     "evidence": fact("evidence", "numbers of the turns an agent hands in as proof"),
     "program": option("program", "Python text that defines reward(turn), or a file of it"),
     "latent reward": option("scores", "a LatentReward fitted to records"),
+    "objects": fact("objects", "with 'goal': names of objects and their attributes after a turn"),
+    "reward model": Need(
+        lambda group, options: "scores" in options or "implicit" in group.facts,
+        "pass scores= (a ValueModel, a Judge or its URI) or tag records with 'implicit'",
+    ),
+    "likeness": option("scores", "a Likeness fitted to records of an expert and of the agent"),
     "rubric": option("rubric", "a Rubric of criteria and weights"),
     "metrics": option("metrics", "what `best_metrics` found in comments"),
     "unaided return": option("unaided", "the human's return beside a passive partner; and human="),

@@ -75,3 +75,4 @@ class ProgressModel:
 
     def load(self, state: dict[str, list[float]]) -> None:
         self.weights = floats(state["weights"])
+        self.buckets = self.weights.size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from palestra import InvalidOption
 
-from palestra_rewards.arrays import Floats, Ints, means, together
+from palestra_rewards.arrays import NO_SPREAD, Floats, Ints, means, together
 from palestra_rewards.group import Group
 
 
@@ -135,3 +135,33 @@ def malt(group: Group, *, threshold: float = 0.5, soft: bool = False) -> Floats:
     tree = prefix_tree(group)
     worth = tree.value[tree.after, group.seat] - threshold
     return worth if soft else np.where(worth > 0, 1.0, -1.0)
+
+
+def step_q(group: Group) -> Floats:
+    """1 for the best decision taken at a node, -1 for the worst, 0 for all others.
+
+    A decision's Q is the mean outcome of the rollouts that took it; at a node whose decisions are
+    all worth the same nothing is told apart. Zhai et al., "Enhancing Decision-Making for LLM Agents
+    via Step-Level Q-Value Models" (2024).
+    """
+    tree = prefix_tree(group)
+    quality = tree.value[tree.after, group.seat]
+    here = together((tree.before, group.seat))
+    low, high = (
+        np.full(here.max(initial=-1) + 1, np.inf),
+        np.full(here.max(initial=-1) + 1, -np.inf),
+    )
+    np.minimum.at(low, here, quality)
+    np.maximum.at(high, here, quality)
+    apart = (high - low)[here] > NO_SPREAD
+    best, worst = quality == high[here], quality == low[here]
+    return np.where(apart, best.astype(np.float64) - worst, 0.0)
+
+
+def step_pairs(group: Group) -> list[tuple[int, int]]:
+    """(better, worse) turns, one pair a node that has both: what step-level DPO learns from."""
+    labels, node = step_q(group), together((prefix_tree(group).before, group.seat))
+    best, worst = (
+        {int(node[t]): int(t) for t in np.flatnonzero(labels == s)[::-1]} for s in (1, -1)
+    )
+    return [(turn, worst[one]) for one, turn in sorted(best.items())]

@@ -369,4 +369,14 @@ ENTRIES = (
         needs=("state keys", "actions"),
         cost="tree",
     ),
+    group(
+        "step-q",
+        "tree:step_q",
+        "Best and worst decision of every node, by mean outcome; pairs for step-level DPO.",
+        "Zhai et al. (2024), Enhancing Decision-Making for LLM Agents via Step-Level Q-Value "
+        "Models",
+        "test_best_and_worst_decisions_of_a_node_are_told_apart",
+        needs=("state keys", "actions"),
+        cost="tree",
+    ),
 )

@@ -8,7 +8,7 @@ from palestra_rewards.tabular.advisors import advise
 from palestra_rewards.tabular.blend import blend, self_design
 from palestra_rewards.tabular.design import design_rewards
 from palestra_rewards.tabular.inverse import constraint_costs, learnt_rewards
-from palestra_rewards.tabular.mdp import Mdp
+from palestra_rewards.tabular.mdp import Mdp, epic_distance
 
 __all__ = [
     "Mdp",
@@ -16,6 +16,7 @@ __all__ = [
     "blend",
     "constraint_costs",
     "design_rewards",
+    "epic_distance",
     "learnt_rewards",
     "self_design",
 ]

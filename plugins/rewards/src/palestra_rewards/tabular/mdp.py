@@ -151,3 +151,23 @@ def _counted(visits: list[tuple[str, str, str, float]], first: list[str], gamma:
         states,
         actions,
     )
+
+
+def epic_distance(one: Any, other: Any, gamma: float) -> float:
+    """How differently two rewards rank behaviour, from 0 (the same) to 1 (the opposite).
+
+    Rewards have shape (states, actions, next states). Each is brought to the form that potential
+    shaping cannot change, over evenly drawn states and actions; the distance is
+    `sqrt((1 - correlation) / 2)`. Gleave et al., "Quantifying Differences in Reward Functions"
+    (2021), as StateFactory's rewards are tested.
+    """
+    first, second = _canonical(floats(one), gamma), _canonical(floats(other), gamma)
+    if first.shape != second.shape or min(first.std(), second.std()) < 1e-12:
+        raise InvalidOption("rewards must have one shape, and differ by more than a potential")
+    correlation = np.corrcoef(first.ravel(), second.ravel())[0, 1]
+    return float(np.sqrt(np.clip(1 - correlation, 0, 2) / 2))
+
+
+def _canonical(rewards: Floats, gamma: float) -> Floats:
+    ahead = rewards.mean(axis=(1, 2))
+    return rewards + gamma * ahead[None, None, :] - ahead[:, None, None] - gamma * rewards.mean()

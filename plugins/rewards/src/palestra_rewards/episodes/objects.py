@@ -1,0 +1,76 @@
+"""StateFactory: a state as objects with attributes, and how near it is to a goal of that form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats
+from palestra_rewards.episodes.turns import fitting, seats_of, tag_of
+
+Objects = Mapping[str, Mapping[str, Any]]
+
+
+def statefactory(record: EpisodeRecord, *, rise: bool = False) -> Floats:
+    """How like the goal the state is after each turn, from 0 to 1; with `rise`, how it grew.
+
+    The tag "objects" has, for each turn, what is there after it: names of objects, and for each its
+    attributes (`{"door": {"open": true}}`); the tag "goal" has the same form. Rises of a seat start
+    from 0 and sum to the last likeness. "Reward Prediction with Factorized World States".
+    """
+    states = tag_of(record, "objects", "statefactory", "objects")
+    goal = tag_of(record, "goal", "statefactory", "a goal of objects")
+    found = fitting([likeness(state, goal) for state in states], record, "objects")
+    if not rise:
+        return found
+    paid = np.empty(found.size)
+    for turns in seats_of(record):
+        paid[turns] = np.diff(found[turns], prepend=0.0)
+    return paid
+
+
+def likeness(state: Objects, goal: Objects) -> float:
+    """Mean over the goal's objects of how well their attributes hold for the object each matches.
+
+    Objects are matched one to one by their names; an attribute that is not there counts 0, and one
+    of an object that matches badly counts the less.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    if not goal:
+        raise InvalidOption("a goal names at least one object")
+    if not state:
+        return 0.0
+    names, wanted = list(state), list(goal)
+    alike = np.array([[_alike(have, want) for have in names] for want in wanted])
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    held = [
+        alike[row, column] * _held(state[names[column]], goal[wanted[row]])
+        for row, column in zip(rows, columns, strict=True)
+    ]
+    return float(sum(held) / len(wanted))
+
+
+def _held(have: Mapping[str, Any], want: Mapping[str, Any]) -> float:
+    if not want:
+        return 1.0  # that it is there is all that is wanted
+    return sum(_alike(have[name], value) for name, value in want.items() if name in have) / len(
+        want
+    )
+
+
+def _alike(one: Any, other: Any) -> float:
+    """1 for equal values, nearness for numbers, shared letters for words, else 0."""
+    if type(one) is type(other) and one == other:
+        return 1.0
+    if isinstance(one, bool) or isinstance(other, bool):
+        return float(one == other)
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return float(max(0.0, 1 - abs(one - other) / max(abs(one), abs(other), 1e-12)))
+    if isinstance(one, str) and isinstance(other, str):
+        return SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
+    return 0.0

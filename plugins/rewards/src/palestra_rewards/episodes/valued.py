@@ -1,0 +1,157 @@
+"""Models fitted to records: what a beginning is worth, and whose turn it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.judged import step_scores
+from palestra_rewards.episodes.progress import ProgressModel
+from palestra_rewards.episodes.turns import Scores, fitting, scores_of, seats_of, tag_of
+from palestra_rewards.judges.scale import Scale
+from palestra_rewards.judges.service import Judge, opened
+from palestra_rewards.reading import turn_rewards
+
+HOPE = Scale("Will the task be done well, going on from here?", ("no", "maybe", "yes"))
+
+
+class ValueModel(ProgressModel):
+    """What a seat's episode will pay, told from the hashed words of its turns so far.
+
+    Ridge regression on the words of every beginning; targets are `values` (one a turn, such as a
+    tree search's), or else what the seat was paid in the end.
+    """
+
+    def fit(self, records: Sequence[EpisodeRecord], values: Scores | None = None) -> ValueModel:
+        rows, targets = [], []
+        for record in records:
+            table, paid = so_far(record, self.features(record)), turn_rewards(record)
+            told = None if values is None else fitting(values(record), record, "values")
+            for turns in seats_of(record):
+                rows.append(table[turns])
+                whole = np.full(turns.size, paid[turns].sum())
+                targets.append(whole if told is None else told[turns])
+        prefixes = np.concatenate(rows)
+        gram = prefixes @ prefixes.T + self.ridge * np.eye(len(prefixes))
+        self.weights = floats(prefixes.T @ np.linalg.solve(gram, np.concatenate(targets)))
+        return self
+
+    def __call__(self, record: EpisodeRecord) -> Floats:
+        return floats(so_far(record, self.features(record)) @ self.weights)
+
+
+def so_far(record: EpisodeRecord, values: Floats) -> Floats:
+    """Sums over each seat's turns up to each."""
+    summed = np.empty_like(values)
+    for turns in seats_of(record):
+        summed[turns] = values[turns].cumsum(axis=0)
+    return summed
+
+
+def agentrm(record: EpisodeRecord, *, scores: Scores | Judge | str | None = None) -> Floats:
+    """The reward model's score of every beginning of the episode, one a turn.
+
+    `scores` is the explicit model (a fitted `ValueModel`, or any function), a judge or its URI, or
+    None for the implicit one: the tag "implicit", `beta * log(pi / pi_ref)` of each turn, summed so
+    far. "AgentRM: Enhancing Agent Generalization with Reward Modeling" (2025).
+    """
+    if scores is None:
+        return so_far(record, scores_of(record, _implicit, "agentrm"))
+    if isinstance(scores, Judge | str):
+        return step_scores(record, judge=opened(scores), scale=HOPE)
+    return scores_of(record, scores, "agentrm")
+
+
+def _implicit(record: EpisodeRecord) -> Any:
+    return tag_of(record, "implicit", "agentrm", "implicit rewards")
+
+
+def best_of(
+    records: Sequence[EpisodeRecord], scores: Scores | Judge | str | None = None, *, seat: int = 0
+) -> int:
+    """The place of the record whose seat ends with the best score; the first of several."""
+    last = [_last(agentrm(record, scores=scores), record, seat) for record in records]
+    return int(np.argmax(last))
+
+
+def _last(found: Floats, record: EpisodeRecord, seat: int) -> float:
+    own = [place for place, turn in enumerate(record.turns) if turn.player == seat]
+    if not own:
+        raise InvalidOption(f"seat {seat} decided nothing in a record")
+    return float(found[own[-1]])
+
+
+class Likeness:
+    """How much a turn looks like the expert's rather than the agent's: log-odds of a classifier.
+
+    Logistic regression on which decision was made where (`state_key`, action), both sides weighing
+    the same. With `gamma` it learns Q with the reward `Q(s, a) - gamma * Q(s', a')`, as InversePRM
+    does; without, the reward itself, as StepAgent's inverse form does. Where the two play with
+    known chances the log-odds are the logarithm of their ratio. `state` is plain JSON.
+    """
+
+    def __init__(self, *, gamma: float = 0.0, buckets: int = 4096, ridge: float = 1e-4) -> None:
+        if not 0 <= gamma <= 1 or buckets < 1 or ridge <= 0:
+            raise InvalidOption(
+                f"gamma lies from 0 to 1, buckets and ridge above 0; not {gamma}, {buckets} and "
+                f"{ridge}"
+            )
+        self.gamma, self.buckets, self.ridge = gamma, buckets, ridge
+        self.quality: dict[int, float] = {}
+
+    def fit(self, expert: Sequence[EpisodeRecord], agent: Sequence[EpisodeRecord]) -> Likeness:
+        """Fit anew; call it again with the agent's new records as it learns."""
+        from scipy.optimize import minimize
+
+        sides = [
+            np.concatenate([self._cells(record) for record in side]) for side in (expert, agent)
+        ]
+        used, places = np.unique(np.concatenate(sides), return_inverse=True)
+        now, then = places.reshape(-1, 2).T
+        real = (used != self.buckets).astype(np.float64)  # the end's Q is 0
+        sign = np.repeat([1.0, -1.0], [len(side) for side in sides])
+        weight = np.repeat([0.5 / len(side) for side in sides], [len(side) for side in sides])
+
+        def loss(quality: Floats) -> tuple[float, Floats]:
+            held = quality * real
+            odds = sign * (held[now] - self.gamma * held[then])
+            pull = -weight * sign / (1 + np.exp(np.clip(odds, -500, 500)))
+            slope = np.bincount(now, pull, used.size)
+            slope -= self.gamma * np.bincount(then, pull, used.size)
+            total = weight @ np.logaddexp(0, -odds) + self.ridge * quality @ quality / 2
+            return float(total), slope * real + self.ridge * quality
+
+        found = minimize(loss, np.zeros(used.size), jac=True, method="L-BFGS-B").x * real
+        self.quality = dict(zip(used.tolist(), found.tolist(), strict=True))
+        return self
+
+    def _cells(self, record: EpisodeRecord) -> Any:
+        """The cell of every turn and of the seat's next one: shape (turns, 2)."""
+        named = [f"{t.player}:{t.state_key}:{t.action}".encode() for t in record.turns]
+        cell = np.array([crc32(name) % self.buckets for name in named], dtype=np.int64)
+        after = np.full(cell.size, self.buckets)
+        for turns in seats_of(record):
+            after[turns[:-1]] = cell[turns[1:]]
+        return np.stack([cell, after], axis=1)
+
+    def __call__(self, record: EpisodeRecord) -> Floats:
+        """The log-odds of every turn; a decision that neither side made has Q = 0."""
+        cells = self._cells(record).tolist()
+        worth = [[self.quality.get(cell, 0.0) for cell in pair] for pair in cells]
+        return floats([now - self.gamma * then for now, then in worth])
+
+    def state(self) -> dict[str, float]:
+        return {str(cell): value for cell, value in self.quality.items()}
+
+    def load(self, state: Mapping[str, float]) -> None:
+        self.quality = {int(cell): float(value) for cell, value in state.items()}
+
+
+def expert_odds(record: EpisodeRecord, *, scores: Likeness) -> Floats:
+    """What a fitted `Likeness` says of each turn: above 0 where the expert is likelier to do it."""
+    return scores(record)
