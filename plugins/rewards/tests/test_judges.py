@@ -31,9 +31,10 @@ from palestra_rewards.judges.metrics import (
 )
 from palestra_rewards.judges.panel import debate, vote
 from palestra_rewards.judges.rubrics import Criterion, Rubric, fit_weights, write_rubric
-from palestra_rewards.judges.scale import check, prefer
+from palestra_rewards.judges.scale import check, prefer, tournament
 from palestra_rewards.judges.service import ask
 from palestra_rewards.judges.trials import (
+    best_of_n_accuracy,
     consistency,
     inherited,
     one_against_many,
@@ -41,6 +42,7 @@ from palestra_rewards.judges.trials import (
     pair_accuracy,
     step_figures,
 )
+from palestra_rewards.steps.captions import CaptionReward, label_captions
 from test_episodes import told
 
 SCALE = Scale("Is there a secret in it?", ("none", "some", "much"))
@@ -202,6 +204,36 @@ def test_a_tournament_of_judged_records_puts_the_best_first() -> None:
     assert by_arena.argsort().tolist() == [3, 0, 2, 1]
     by_wins = estimate("self-play-preference", group, prefer=table).values
     assert by_wins.tolist() == pytest.approx([-1 / 6, 0.5, 1 / 6, -0.5])
+
+
+@pytest.mark.parametrize("form", ["seeded", "single", "round-robin", "double"])
+def test_a_true_judge_ranks_texts_by_few_matches(form: str) -> None:
+    texts = ["a" * size for size in (3, 9, 5, 1, 7)]
+    judge = Judge(longer)
+    found = tournament(judge, "Which is longer?", texts, form=form)
+    assert found[0] == 1
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert judge.asked <= 2 * comb(5, 2)
+    if form == "single":
+        assert judge.asked == 2 * 4  # N - 1 matches, both orders
+    items = [["a" * 9, "a", "aa"], ["bbb", "b", "bb"], ["c", "cc"]]
+    assert best_of_n_accuracy(judge, "Which is longer?", items) == pytest.approx(2 / 3)
+
+
+def test_a_labeller_feeds_the_shaper_of_captions(tmp_path: Path) -> None:
+    """ONI: labels given between play-throughs count from the next one on."""
+    path = tmp_path / "labels.json"
+    shaper = CaptionReward(labels=str(path), weight=1.0)
+    playing = shaper.begin()
+    assert playing.bonus(0, "You find a key.") == playing.bonus(0, "You wait.") == 0
+    judge = Judge(lambda request: "yes" if "key" in said(request) else "no")
+    label_captions(judge, "open the door", shaper.unlabelled, path)
+    assert playing.bonus(0, "You find a key.") == 0
+    following = shaper.begin()
+    assert following.bonus(0, "You find a key.") == 1
+    assert following.bonus(0, "You wait.") == 0
+    label_captions(judge, "open the door", ["You wait."], path)
+    assert judge.asked == 2
 
 
 def test_a_step_judge_sees_each_turn_and_none_after_it() -> None:

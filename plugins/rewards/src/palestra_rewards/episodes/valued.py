@@ -121,8 +121,8 @@ class Likeness:
             held = quality * real
             odds = sign * (held[now] - self.gamma * held[then])
             pull = -weight * sign / (1 + np.exp(np.clip(odds, -500, 500)))
-            slope = np.bincount(now, pull, used.size)
-            slope -= self.gamma * np.bincount(then, pull, used.size)
+            back = self.gamma * np.bincount(then, pull, used.size)
+            slope = np.bincount(now, pull, used.size) - back
             total = weight @ np.logaddexp(0, -odds) + self.ridge * quality @ quality / 2
             return float(total), slope * real + self.ridge * quality
 

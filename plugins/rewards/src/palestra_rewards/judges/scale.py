@@ -9,6 +9,7 @@ from typing import NamedTuple
 from palestra import InvalidOption
 from palestra.models import Request
 
+from palestra_rewards.estimators.arena import FORMS, Matches
 from palestra_rewards.judges.service import Judge, ask
 
 
@@ -77,6 +78,24 @@ def prefer(
     won = judge.ask([ask(f"{text}\n\n{end}", choices=("1", "2")) for text in shown])
     straight = [answer == "1" for answer in won]
     return [(a + (not b)) / 2 for a, b in zip(straight[::2], straight[1::2], strict=True)]
+
+
+def tournament(
+    judge: Judge,
+    question: str,
+    texts: Sequence[str],
+    *,
+    form: str = "seeded",
+    principles: bool = False,
+) -> list[int]:
+    """Places of the texts, best first, by the `arena` estimator's tournament of that form."""
+    if form not in FORMS:
+        raise InvalidOption(f"form must be one of {', '.join(FORMS)}, not {form!r}")
+
+    def better(i: int, j: int) -> float:
+        return prefer(judge, question, [(texts[i], texts[j])], principles=principles)[0]
+
+    return FORMS[form](range(len(texts)), Matches(better)) if texts else []
 
 
 class Answer(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from palestra import InvalidOption
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.judges.scale import prefer
+from palestra_rewards.judges.scale import prefer, tournament
 from palestra_rewards.judges.service import Judge
 
 
@@ -25,6 +25,22 @@ def pair_accuracy(
     """Share of (better, worse) pairs decided rightly in both orders; WebArbiter's first figure."""
     found = prefer(judge, question, pairs, principles=principles)
     return float(np.mean([chance == 1 for chance in found]))
+
+
+def best_of_n_accuracy(
+    judge: Judge, question: str, items: Sequence[Sequence[str]], *, principles: bool = False
+) -> float:
+    """Share of items whose first text, the best, wins a knock-out; WebArbiter's second figure.
+
+    Each item's texts enter in an order of their own, turned by its number, so that no place wins.
+    """
+    right = 0
+    for number, texts in enumerate(items):
+        order = np.roll(np.arange(len(texts)), number).tolist()
+        shown = [texts[place] for place in order]
+        ranking = tournament(judge, question, shown, form="single", principles=principles)
+        right += order[ranking[0]] == 0
+    return right / len(items)
 
 
 def one_against_many(scores: Any) -> dict[str, float]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from palestra import InvalidOption, Transition
+
+from palestra_rewards.judges.scale import Scale, grade
+from palestra_rewards.judges.service import Judge
 
 
 class CaptionReward:
@@ -45,6 +48,26 @@ class CaptionReward:
             return 0.0
         seen = self.times[player, caption] = self.times.get((player, caption), 0) + 1
         return self.weight * self.known[caption] / float(seen**0.5)
+
+
+def label_captions(
+    judge: Judge, task: str, captions: Iterable[str], labels: str | Path
+) -> dict[str, float]:
+    """Add a judge's labels of new captions to the file that `captions` shapers read; returns all.
+
+    A caption is 1 where what it tells helps the task and 0 where it does not, as ONI's "classify"
+    has it. The file is replaced whole, so that a shaper that begins meanwhile reads the old one.
+    """
+    path = Path(labels)
+    known = _read(str(path))
+    fresh = sorted(set(captions) - set(known))
+    found = grade(judge, Scale(f"Does this help to {task}?", ("no", "yes")), fresh)
+    known |= {caption: one.score for caption, one in zip(fresh, found, strict=True)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(json.dumps(known, indent=1), "utf-8")
+    draft.replace(path)
+    return known
 
 
 def _read(labels: str | Mapping[str, float]) -> dict[str, float]:

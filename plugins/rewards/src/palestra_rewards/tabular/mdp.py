@@ -170,4 +170,5 @@ def epic_distance(one: Any, other: Any, gamma: float) -> float:
 
 def _canonical(rewards: Floats, gamma: float) -> Floats:
     ahead = rewards.mean(axis=(1, 2))
-    return rewards + gamma * ahead[None, None, :] - ahead[:, None, None] - gamma * rewards.mean()
+    potential = gamma * ahead[None, None, :] - ahead[:, None, None]
+    return floats(rewards + potential - gamma * rewards.mean())
