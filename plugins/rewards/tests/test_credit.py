@@ -58,3 +58,16 @@ def test_an_episode_that_is_not_there_is_named(
     with pytest.raises(SystemExit):
         main(["credit", str(file), "--by", "grpo", "--episode", "9"])
     assert "has 3 episodes" in capsys.readouterr().err
+
+
+def test_a_runs_folder_is_read_and_a_path_without_records_is_named(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    file.rename(folder / "episode.jsonl")
+    by = ("--by", "step-judge:judge=echo:good")
+    assert shown(capsys, str(folder), *by) == shown(capsys, str(folder / "episode.jsonl"), *by)
+    with pytest.raises(SystemExit):
+        main(["credit", str(tmp_path / "none.jsonl"), *by])
+    assert "there are no records at" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import palestra
 import pytest
@@ -32,8 +33,10 @@ def test_every_need_can_be_explained() -> None:
 
 
 def test_the_python_of_the_page_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    exec(compile(code, PAGE.name, "exec"), {})
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+        exec(compile(code, PAGE.name, "exec"), names)
+    assert names["judge"].asked
 
 
 def run(*arguments: str) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from palestra import EpisodeRecord, InvalidOption, read_records
+from palestra.run_folder import FINISHED
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,13 +22,13 @@ SHADES = "·░▒▓█"
 
 
 def credit_command(
-    file: Annotated[Path, typer.Argument(help="Records, as palestra play --out writes them.")],
+    file: Annotated[Path, typer.Argument(help="Records, or the folder of palestra play --out.")],
     by: Annotated[str, typer.Option(help="A group estimator or chain, or an episode shaper.")],
     episode: Annotated[int, typer.Option(min=0, help="Which episode to show turn by turn.")] = 0,
     heat: Annotated[bool, typer.Option(help="All episodes, a character a turn.")] = False,
 ) -> None:
     """Show what each turn of recorded episodes is worth."""
-    records = read_records(file)
+    records = read_records(records_at(file))
     values = worth(by, records)
     if heat:
         Console().print(heat_map(values), highlight=False)
@@ -35,6 +36,16 @@ def credit_command(
     if episode >= len(records):
         raise InvalidOption(f"{file} has {len(records)} episodes; they are numbered from 0")
     Console().print(turn_bars(records[episode], values[episode], largest(values)))
+
+
+def records_at(path: Path) -> Path:
+    """The file of records at a path: itself, or the one of a run's folder."""
+    file = path / FINISHED if path.is_dir() else path
+    if not file.is_file():
+        raise InvalidOption(
+            f"there are no records at {path}; palestra play --out writes {FINISHED}"
+        )
+    return file
 
 
 def worth(by: str, records: list[EpisodeRecord]) -> list[Floats]:

@@ -1,8 +1,8 @@
 """Judgements by language models: of one text, of two, of a list of questions, by several judges."""
 
-from palestra_rewards.judges.panel import FORMS, judge_by
+from palestra_rewards.judges.panel import FORMS, RISKS, judge_by
 from palestra_rewards.judges.scale import Judgement, Scale
 from palestra_rewards.judges.service import Judge
 from palestra_rewards.judges.showing import as_text, turn_texts
 
-__all__ = ["FORMS", "Judge", "Judgement", "Scale", "as_text", "judge_by", "turn_texts"]
+__all__ = ["FORMS", "RISKS", "Judge", "Judgement", "Scale", "as_text", "judge_by", "turn_texts"]
