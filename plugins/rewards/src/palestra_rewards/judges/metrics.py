@@ -40,7 +40,7 @@ class Metric(NamedTuple):
 
     @property
     def examples(self) -> tuple[str, ...]:
-        return self.good + self.bad
+        return self.good + self.bad or (self.name,)
 
 
 def read_comments(judge: Judge, comments: Sequence[str]) -> list[Aspect]:
@@ -120,6 +120,8 @@ def coverage_and_redundancy(
     An aspect and a rating say the same where episode and sign are equal and the behaviour is like
     an example of the metric.
     """
+    if not aspects or not metrics:
+        raise InvalidOption("coverage needs at least one aspect and one metric")
     same = _alike(aspects, metrics)
     signs = np.array([one.sign for one in aspects], dtype=np.float64)
     episodes = np.array([one.episode for one in aspects], dtype=np.int64)
@@ -149,6 +151,8 @@ def best_metrics(
         )
         return coverage - redundancy
 
+    if not aspects or most < 1:
+        raise InvalidOption("metrics are found in at least one aspect, and most is at least 1")
     tried = [induce(aspects, n) for n in range(1, min(most, len(aspects)) + 1)]
     distinct = [tried[0], *(b for a, b in pairwise(tried) if a != b)]
     return max(distinct, key=value)

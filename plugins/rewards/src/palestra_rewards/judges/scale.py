@@ -15,7 +15,7 @@ from palestra_rewards.judges.service import Judge, ask
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A question, and its answers from worst to best; the words of the levels are all a judge says."""
+    """A question and its answers, from worst to best; these words are all that a judge says."""
 
     question: str
     levels: tuple[str, ...] = ("bad", "good")

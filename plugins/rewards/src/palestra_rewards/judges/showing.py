@@ -8,8 +8,8 @@ from palestra import EpisodeRecord
 def as_text(record: EpisodeRecord, *, until: int | None = None, last: int | None = None) -> str:
     """What happened, a line an event or decision; decisions are numbered from 0 in brackets.
 
-    `until` stops after that many turns; `last` leaves out all but so many of them. The opening is
-    always there.
+    Private events are in it: a judge sees what any seat saw. `until` stops after that many turns;
+    `last` leaves out all but so many of them. The opening is always there.
     """
     turns = turn_texts(record)
     stop = len(turns) if until is None else until

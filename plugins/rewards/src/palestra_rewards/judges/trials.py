@@ -16,14 +16,14 @@ from palestra_rewards.judges.service import Judge
 
 def consistency(judge: Judge, question: str, pairs: Sequence[tuple[str, str]]) -> float:
     """Share of pairs where both orders have the same winner; 1/2 is a coin, 0 a judge of places."""
-    return float(np.mean([chance != 0.5 for chance in prefer(judge, question, pairs)]))
+    return float(np.mean([chance != 0.5 for chance in prefer(judge, question, _some(pairs))]))
 
 
 def pair_accuracy(
     judge: Judge, question: str, pairs: Sequence[tuple[str, str]], *, principles: bool = False
 ) -> float:
     """Share of (better, worse) pairs decided rightly in both orders; WebArbiter's first figure."""
-    found = prefer(judge, question, pairs, principles=principles)
+    found = prefer(judge, question, _some(pairs), principles=principles)
     return float(np.mean([chance == 1 for chance in found]))
 
 
@@ -35,7 +35,7 @@ def best_of_n_accuracy(
     Each item's texts enter in an order of their own, turned by its number, so that no place wins.
     """
     right = 0
-    for number, texts in enumerate(items):
+    for number, texts in enumerate(_some(items)):
         order = np.roll(np.arange(len(texts)), number).tolist()
         shown = [texts[place] for place in order]
         ranking = tournament(judge, question, shown, form="single", principles=principles)
@@ -115,3 +115,9 @@ def step_figures(told: Sequence[Sequence[int]], true: Sequence[Sequence[int]]) -
 
 def _first_bad(labels: Sequence[int]) -> int:
     return next((place for place, label in enumerate(labels) if label < 0), -1)
+
+
+def _some(items: Sequence[Any]) -> Sequence[Any]:
+    if not items:
+        raise InvalidOption("a judge is tested on one item or more; there are none")
+    return items

@@ -19,9 +19,12 @@ class TableReward:
     `table` is what `palestra_rewards.tabular.Mdp.table` gives, or the path of a JSON file of it:
     rewards of a teacher, of an agent's own design, blended, or read off demonstrations. Costs have
     a negative weight. States are named by `game.state_key` of the seat, actions by their JSON.
+    `term` is what the reward is called; two tables at once need two names.
     """
 
-    def __init__(self, *, table: str | Mapping[str, float], weight: float = 1.0) -> None:
+    def __init__(
+        self, *, table: str | Mapping[str, float], weight: float = 1.0, term: str = "table"
+    ) -> None:
         found: Any = table
         if isinstance(table, str):
             path = Path(table)
@@ -29,12 +32,12 @@ class TableReward:
                 raise InvalidOption(f"there is no table at {table}; write Mdp.table(…) there")
             found = json.loads(path.read_text("utf-8"))
         self.values = {str(key): float(value) for key, value in found.items()}
-        self.weight = weight
+        self.weight, self.term = weight, term
 
     def __call__(self, step: Transition) -> dict[str, float]:
         if step.player not in step.actions:
-            return {"table": 0.0}
+            return {self.term: 0.0}
         action = step.actions[step.player]
         plain = int(action) if isinstance(action, int) else as_json(action)
         key = f"{step.game.state_key(step.before, step.player).hex()} {action_key(plain)}"
-        return {"table": self.weight * self.values.get(key, 0.0)}
+        return {self.term: self.weight * self.values.get(key, 0.0)}

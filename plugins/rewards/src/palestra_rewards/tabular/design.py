@@ -60,6 +60,8 @@ class _Program:
         policy, worth = mdp.best(paid)
         kept = policy.argmax(axis=1)
         self.others = [(s, a) for s, a in np.argwhere(mdp.open) if a != kept[s]]
+        if not self.others:
+            raise InvalidOption("no state has two open actions, so there is nothing to teach")
         taught = [s * actions + kept[s] for s, _ in self.others]
         tried = [s * actions + a for s, a in self.others]
         follow = np.zeros((paid.size, paid.size))
@@ -94,6 +96,8 @@ class _Program:
             b_ub=above,
             bounds=[(-self.bound, self.bound)] * len(columns) + [(None, self.bound)] * told,
         )
+        if found.x is None:
+            raise InvalidOption(f"these rewards cannot be designed anew: {found.message}")
         rewards = np.zeros(self.shape[0] * self.shape[1])
         rewards[columns] = found.x[: len(columns)]
         return -float(found.fun), floats(rewards.reshape(self.shape))
