@@ -21,6 +21,7 @@ from palestra_rewards import Group, Lacking, estimate, shape
 from palestra_rewards.episodes.checklist import Item
 from palestra_rewards.episodes.judged import compare_lines
 from palestra_rewards.judges import Judge, Scale, as_text, judge_by
+from palestra_rewards.judges.faults import play_with_faults
 from palestra_rewards.judges.metrics import (
     Aspect,
     best_metrics,
@@ -385,6 +386,27 @@ def test_errors_are_inherited_until_they_are_repaired() -> None:
     assert found["steps at 6"] == pytest.approx(5 / 6)
     with pytest.raises(palestra.InvalidOption, match="step 0 has label 1 and builds on"):
         inherited([1], [[0]])
+
+
+@pytest.mark.parametrize("at", [(), (0,), (1, 3), (2, 90)])
+def test_faults_put_in_on_purpose_are_labelled(at: tuple[int, ...]) -> None:
+    """AgentProcessBench without people: right where the clean agent's move was played, else bad."""
+    record = play_with_faults("games/TicTacToe-v0", ["first", "random"], at=at, seed=3)
+    own = [place for place, turn in enumerate(record.turns) if turn.player == 0]
+    clean = [record.turns[p].action == record.turns[p].legal[0] for p in own]
+    labels = [record.tags["labels"][place] for place in own]
+    assert labels == [1 if right else -1 for right in clean]
+    assert [n for n, label in enumerate(labels) if label < 0] == [n for n in at if n < len(own)]
+    assert palestra.replay(record).over
+    told = [[1 if label > 0 else 0 for label in labels]]
+    assert step_figures(told, [labels])["first error"] == (0 if min(labels) < 0 else 1)
+
+
+def test_faults_need_agents_that_name_actions() -> None:
+    with pytest.raises(palestra.InvalidOption, match="numbered from 0"):
+        play_with_faults("games/TicTacToe-v0", ["first", "first"], at=[-1])
+    with pytest.raises(palestra.InvalidOption, match="answered in text"):
+        play_with_faults("games/TicTacToe-v0", ["llm:echo:", "first"], at=[0])
 
 
 @pytest.mark.slow
