@@ -345,13 +345,13 @@ def test_irrelevant_evidence_fails_and_more_of_it_pays_less() -> None:
         assert "chatter" not in said(request)
         return "yes" if "saved" in said(request) else "no"
 
-    def paid(*cited: int) -> float:
+    def paid(*cited: object) -> float:
         record = told("open", "file saved", "chatter", evidence=list(cited))
         return float(shape("smartsnap", record, judge=Judge(proven), task="save the file").sum())
 
     assert paid(1) == 1
     assert paid(0, 1) == pytest.approx(0.95)
-    assert paid(0) == paid() == paid(1, 1) == paid(9) == 0
+    assert paid(0) == paid() == paid(1, 1) == paid(9) == paid("one") == 0
 
 
 def test_one_against_many_counts_ranks_and_gives_ties_nothing() -> None:

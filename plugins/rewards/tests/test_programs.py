@@ -56,6 +56,7 @@ def test_facts_add_up_to_what_was_paid() -> None:
         ("def reward(turn): return turn['none']", "line 1: KeyError"),
         ("def reward(turn):\n while True:\n  turn = 1", "executed more than 200000 lines"),
         ("def reward(turn): return float('inf')", "must return finite numbers; for turn 0"),
+        ("def reward(turn): return 10 ** 400", "must return finite numbers"),
         ("def reward(turn): return 'much'", "must return finite numbers"),
         ("def reward(turn): return [1, 2]", "must return one number, not 2"),
         ("x = 1", "the program defines no function reward"),

@@ -8,7 +8,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import at_last, tag_of
+from palestra_rewards.episodes.turns import at_last, fitting, tag_of
 from palestra_rewards.judges.metrics import Metric, rate
 from palestra_rewards.judges.panel import judge_by
 from palestra_rewards.judges.rubrics import Rubric
@@ -63,6 +63,7 @@ def webarbiter(record: EpisodeRecord, *, judge: Judge | str, task: str = BETTER)
     Agents".
     """
     others = tag_of(record, "candidates", "webarbiter", "candidates")
+    fitting([0.0] * len(others), record, "candidates")
     pairs = [
         (f"{before}\n> {turn.text}", f"{before}\n> {other}")
         for place, turn in enumerate(record.turns)
@@ -85,7 +86,7 @@ def smartsnap(
     cited = tag_of(record, "evidence", "smartsnap", "evidence")
     turns = turn_texts(record)
     formed = 0 < len(cited) <= most and len(set(cited)) == len(cited)
-    if not formed or any(not 0 <= one < len(turns) for one in cited):
+    if not formed or any(one not in range(len(turns)) for one in cited):
         return np.zeros(len(turns))
     shown = "\n".join([f"Task: {task}", *(turns[one] for one in cited)])
     (found,) = grade(opened(judge), PROVEN, [shown])

@@ -38,8 +38,10 @@ def steve(record: EpisodeRecord, *, stop: bool = False, judge: Judge | str | Non
     The verifier is the judge, or else the tag "verdicts" with true or false for each turn. "STEVE:
     A Step Verification Pipeline for Computer-use Agent Training" (2025).
     """
-    told = tag_of(record, "verdicts", "steve", "verdicts") if judge is None else None
-    good = np.asarray(told if judge is None else step_scores(record, judge=judge) == 1, dtype=bool)
+    if judge is None:
+        good = np.asarray(tag_of(record, "verdicts", "steve", "verdicts"), dtype=bool)
+    else:
+        good = step_scores(record, judge=judge) == 1
     paid = np.where(good, 1.0, -1.0)
     for turns in seats_of(record) if stop else ():
         bad = np.flatnonzero(~good[turns])

@@ -58,9 +58,8 @@ def likeness(state: Objects, goal: Objects) -> float:
 def _held(have: Mapping[str, Any], want: Mapping[str, Any]) -> float:
     if not want:
         return 1.0  # that it is there is all that is wanted
-    return sum(_alike(have[name], value) for name, value in want.items() if name in have) / len(
-        want
-    )
+    shares = [_alike(have[name], value) for name, value in want.items() if name in have]
+    return sum(shares) / len(want)
 
 
 def _alike(one: Any, other: Any) -> float:

@@ -57,11 +57,17 @@ def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
 
 
 def run_over(
-    source: str, record: EpisodeRecord, *, function: str = "reward", limits: Limits | None = None
+    source: str,
+    record: EpisodeRecord,
+    *,
+    function: str = "reward",
+    single: bool = True,
+    limits: Limits | None = None,
 ) -> tuple[list[Floats], str]:
     """What the program's function returns for every turn, as rows of numbers, or why it does not.
 
-    A single number is a row of one; all rows are equally long.
+    A single number is a row of one, and the only kind allowed if `single`; all rows are equally
+    long.
     """
     turns = facts_of(record)
     try:
@@ -74,11 +80,16 @@ def run_over(
     for turn, row in enumerate(rows):
         if not row or len(row) != len(rows[0]) or not all(_number(one) for one in row):
             return [], f"{function} must return finite numbers; for turn {turn} it returned {row}"
+        if single and len(row) > 1:
+            return [], f"{function} must return one number, not {len(row)}"
     return [floats(row) for row in rows], ""
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and isfinite(value)
+    try:
+        return isinstance(value, int | float) and isfinite(value)
+    except OverflowError:  # a whole number too large for a float
+        return False
 
 
 def code(record: EpisodeRecord, *, program: str, weight: float = 1.0, own: bool = True) -> Floats:
@@ -91,8 +102,6 @@ def code(record: EpisodeRecord, *, program: str, weight: float = 1.0, own: bool 
     """
     paid = turn_rewards(record) if own else np.zeros(len(record.turns))
     rows, error = run_over(source_of(program), record)
-    if not error and rows and rows[0].size != 1:
-        error = f"reward must return one number, not {rows[0].size}"
     if error:
         warnings.warn(f"the reward program pays nothing: {error}", ProgramFailed, stacklevel=2)
         return paid
@@ -137,8 +146,9 @@ def design(
         (reply,) = judge.ask([ask(asked, max_tokens=1024)])
         fenced = FENCED.search(reply)
         program = fenced.group(1) if fenced else reply
-        errors = (run_over(program, record, function=function)[1] for record in records)
-        error = next((one for one in errors if one), "")
+        single = function == "reward"
+        ran = (run_over(program, one, function=function, single=single) for one in records)
+        error = next((why for _, why in ran if why), "")
         if not error:
             return program
         asked = f"{order}\nThis program:\n{program}\nfailed: {error}\nCorrect it."
@@ -172,7 +182,7 @@ class LatentReward:
 
     def latent(self, record: EpisodeRecord) -> Floats:
         """The vectors, shape (turns, features)."""
-        rows, error = run_over(self.program, record, function="latent")
+        rows, error = run_over(self.program, record, function="latent", single=False)
         if error:
             raise InvalidOption(f"the latent program gives no vectors: {error}")
         return np.array(rows)
