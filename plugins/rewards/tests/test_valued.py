@@ -72,7 +72,7 @@ def test_the_odds_of_known_players_are_the_ratio_of_their_chances() -> None:
     found = shape("stepagent-inverse", [decided(0), decided(1), decided(2)], scores=model)
     expected = [np.log((6 / 8) / (3 / 12)), np.log((2 / 8) / (9 / 12)), 0.0]
     np.testing.assert_allclose(found, expected, atol=1e-3)
-    again = Likeness()
+    again = Likeness(buckets=7)
     again.load(json.loads(json.dumps(model.state())))
     np.testing.assert_array_equal(again(decided(0)), found[:1])
 

@@ -106,6 +106,8 @@ class Likeness:
 
     def fit(self, expert: Sequence[EpisodeRecord], agent: Sequence[EpisodeRecord]) -> Likeness:
         """Fit anew; call it again with the agent's new records as it learns."""
+        if not expert or not agent:
+            raise InvalidOption("fit needs records of the expert and of the agent")
         from scipy.optimize import minimize
 
         sides = [
@@ -145,11 +147,13 @@ class Likeness:
         worth = [[self.quality.get(cell, 0.0) for cell in pair] for pair in cells]
         return floats([now - self.gamma * then for now, then in worth])
 
-    def state(self) -> dict[str, float]:
-        return {str(cell): value for cell, value in self.quality.items()}
+    def state(self) -> dict[str, Any]:
+        quality = {str(cell): value for cell, value in self.quality.items()}
+        return {"buckets": self.buckets, "quality": quality}
 
-    def load(self, state: Mapping[str, float]) -> None:
-        self.quality = {int(cell): float(value) for cell, value in state.items()}
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.buckets = int(state["buckets"])
+        self.quality = {int(cell): float(value) for cell, value in state["quality"].items()}
 
 
 def expert_odds(record: EpisodeRecord, *, scores: Likeness) -> Floats:

@@ -77,19 +77,19 @@ class Judge:
         return sha256(msgspec.json.encode([self.model.name, self.system, request])).hexdigest()
 
     def _remember(self, keys: Sequence[str], replies: Sequence[Reply]) -> None:
-        for key, reply in zip(keys, replies, strict=True):
-            self.usage += reply.usage
-            if reply.overflow:
-                raise InvalidOption(
-                    f"what {self.model.name} is to judge does not fit its context; show it fewer "
-                    "turns (as_text(record, last=…)) or open it with a longer context"
-                )
-            self._known[key] = reply.text
+        """Keep what was answered and what it took, then say what was too long."""
+        fits = {k: r.text for k, r in zip(keys, replies, strict=True) if not r.overflow}
+        self.usage = sum((reply.usage for reply in replies), self.usage)
+        self._known |= fits
         if self._path is not None:
-            lines = [msgspec.json.encode([key, self._known[key]]) + b"\n" for key in keys]
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:
-                file.writelines(lines)
+                file.writelines(msgspec.json.encode(pair) + b"\n" for pair in fits.items())
+        if len(fits) < len(keys):
+            raise InvalidOption(
+                f"what {self.model.name} is to judge does not fit its context; show it fewer "
+                "turns (as_text(record, last=…)) or open it with a longer context"
+            )
 
 
 @lru_cache(maxsize=2)

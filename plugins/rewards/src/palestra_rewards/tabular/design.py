@@ -39,10 +39,10 @@ def design_rewards(
         )
     program = _Program(mdp, paid, horizons, learner)
     chosen = [int(state) for state in np.flatnonzero(paid.any(axis=1))]
-    told, found = program.solve(chosen)
+    _, found = program.solve(chosen)
     for _ in range(min(extra, paid.shape[0] - len(chosen))):
         rest = [state for state in range(paid.shape[0]) if state not in chosen]
-        told, found, best = max(
+        _, found, best = max(
             ((*program.solve([*chosen, state]), state) for state in rest), key=lambda one: one[0]
         )
         chosen.append(best)
