@@ -15,6 +15,7 @@ import pytest
 from palestra import Bar, Episode, Event, Grid, Piece, Rng, Scene
 from palestra.registry import load_game, renderer
 from palestra_renderers.animation import record_frames, save_strip
+from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html
 from palestra_renderers.html import scene_data
 from palestra_renderers.picture import Painter, RgbRenderer, wrap
@@ -254,6 +255,7 @@ def test_a_missing_pygame_names_the_line_that_installs_it(monkeypatch: pytest.Mo
     import sys
 
     monkeypatch.setitem(sys.modules, "pygame", None)
+    pygame.cache_clear()
     with pytest.raises(palestra.MissingExtra, match=re.escape("palestra-renderers[pygame]")):
         Painter()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from numpy.random import default_rng
 from palestra import InvalidOption
-from palestra_arena.trust import audit_judge, audit_order, corrected_share
+from palestra_arena.trust.judges import audit_judge, audit_order, corrected_share
 
 
 def cases(both: int, judge_only: int, truth_only: int, neither: int) -> tuple[list[bool], ...]:

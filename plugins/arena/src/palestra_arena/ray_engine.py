@@ -79,6 +79,7 @@ def start(workers: int) -> list[subprocess.Popen[Any]]:
     _have_token()
     with _environment(RAY_USAGE_STATS_ENABLED="0"):
         ray.init(
+            "local",  # and not a cluster that somebody else has started on this machine
             num_cpus=workers,
             include_dashboard=False,
             runtime_env={"env_vars": {"PYTHONPATH": paths}},
