@@ -89,8 +89,8 @@ def overhead() -> Row:
 def workers() -> Row:
     return compare(
         "tournament with two workers",
-        lambda: tournament(2, 20),
-        lambda: tournament(1, 20),
+        lambda: tournament(2, 200),
+        lambda: tournament(1, 200),
         target=1.7,
         unit="games/s",
         against="one worker",
