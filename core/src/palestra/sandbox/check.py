@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from palestra.errors import InvalidAction
 
@@ -69,7 +70,7 @@ def _refused(source: str, why: str, node: ast.AST | None = None) -> InvalidActio
 def _problem(node: ast.AST) -> str:
     match node:
         case ast.Import(names=names):
-            return next((_module(name.name) for name in names if _module(name.name)), "")
+            return _first(_module(name.name) for name in names)
         case ast.ImportFrom(module=module, level=level, names=names):
             if any(name.name == "*" for name in names):
                 return "import names one by one, not by *"
@@ -77,12 +78,16 @@ def _problem(node: ast.AST) -> str:
         case ast.Attribute(attr=name):
             return _attribute(name)
         case ast.MatchClass(kwd_attrs=names):
-            return next((_attribute(name) for name in names if _attribute(name)), "")
+            return _first(map(_attribute, names))
         case ast.FunctionDef(name=name) if name in METHODS:
             return ""
         case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
             return "nothing here runs at the same time as something else"
-    return next((_name(name) for name in _names(node) if _name(name)), "")
+    return _first(map(_name, _names(node)))
+
+
+def _first(problems: Iterable[str]) -> str:
+    return next(filter(None, problems), "")
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -316,7 +316,7 @@ class Store:
             last = self._value("SELECT coalesce(max(number), 0) FROM games")
             while self._count_more(last):
                 pass
-            kinds = self._db.execute("SELECT body, times FROM kinds WHERE times > 0").fetchall()
+            kinds = self._db.execute("SELECT body, times FROM kinds").fetchall()
             spent, void = self._spent()
         read = msgspec.json.Decoder(Kind).decode
         return Tally(Counter({read(body): times for body, times in kinds}), spent, void)
