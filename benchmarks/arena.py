@@ -19,6 +19,7 @@ from timing import Row, compare, limit
 
 GAMES = 1_000_000
 AGENTS = ("minimax:depth=4", "minimax:depth=3", "minimax:depth=2", "first")  # no chance in them
+SEARCHERS = tuple(f"mcts:simulations={n}" for n in (50, 100, 150))  # nothing kept between games
 BOARD = "games/ConnectFour-v0"
 
 
@@ -58,8 +59,8 @@ def game(seed: int, swapped: bool) -> GameResult:
     )
 
 
-def tournament(workers: int, games: int) -> int:
-    settings = Settings(environments=(BOARD,), agents=AGENTS, games=games, workers=workers)
+def tournament(agents: tuple[str, ...], workers: int, games: int) -> int:
+    settings = Settings(environments=(BOARD,), agents=agents, games=games, workers=workers)
     with tempfile.TemporaryDirectory() as folder:
         return run_tournament(settings, Path(folder) / "games.db").played
 
@@ -78,7 +79,7 @@ def overhead() -> Row:
 
     return compare(
         "tournament of scripted agents, one process",
-        lambda: tournament(0, 8),
+        lambda: tournament(AGENTS, 0, 8),
         plain,
         target=0.95,
         unit="games/s",
@@ -87,10 +88,11 @@ def overhead() -> Row:
 
 
 def workers() -> Row:
+    """Starting the processes, about a second each, is part of it."""
     return compare(
         "tournament with two workers",
-        lambda: tournament(2, 200),
-        lambda: tournament(1, 200),
+        lambda: tournament(SEARCHERS, 2, 16),
+        lambda: tournament(SEARCHERS, 1, 16),
         target=1.7,
         unit="games/s",
         against="one worker",

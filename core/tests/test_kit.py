@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import palestra
 import pytest
@@ -79,7 +80,7 @@ class WritesWhatItCannotRead(TicTacToe):
 class PaysTooMuch(Negotiation):
     def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
         step = super().step(state, actions)
-        return replace(step, rewards={0: {"deal": 99.0}, 1: {"deal": 99.0}})
+        return msgspec.structs.replace(step, rewards={0: {"deal": 99.0}, 1: {"deal": 99.0}})
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 from palestra import Agent, Decision, Episode, Game, InvalidOption, Rng, Turn
 
 EXACT, AT_LEAST, AT_MOST = 0, 1, 2
+MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does not depend on it
 
 
 class MinimaxAgent(Agent):
@@ -35,6 +36,8 @@ class MinimaxAgent(Agent):
         require_searchable(turn.game)
         root = turn.fork(self._rng)
         table = self._tables.setdefault(turn.game, {})
+        if len(table) > MOST_KEPT:
+            table.clear()
         best, chosen = -inf, []
         for action in turn.legal_actions:
             child = root.fork()

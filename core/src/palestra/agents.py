@@ -9,8 +9,9 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from palestra.budget import Account, Usage
 from palestra.episode import Episode
@@ -148,8 +149,7 @@ class Turn:
         return twin
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(msgspec.Struct, gc=False):
     """An answer to one turn: an action, or text that the game parses; and what it took.
 
     `logprob` is the natural log-probability the agent gave the action. `thought` is kept in the
@@ -159,11 +159,11 @@ class Decision:
 
     action: Any = None
     text: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
     logprob: float | None = None
     thought: str = ""
     model: str = ""
-    sampling: Mapping[str, Any] = field(default_factory=dict)
+    sampling: Mapping[str, Any] = {}
     tokens: Tokens | None = None
 
 

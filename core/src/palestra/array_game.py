@@ -213,6 +213,8 @@ class ArrayGame(Game[Record, int]):
         amounts: NDArray[np.float64], names: Sequence[str]
     ) -> dict[int, dict[str, float]]:
         """Rows of amounts as {seat: {term: amount}}, zeros left out."""
+        if not names:
+            return {}
         return {
             player: {name: value for name, value in zip(names, row, strict=False) if value}
             for player, row in enumerate(amounts.tolist())

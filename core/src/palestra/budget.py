@@ -11,7 +11,7 @@ import msgspec
 from palestra.errors import InvalidOption
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What one decision, or many, took: tokens read, written and found cached, money, seconds."""
 
     tokens_in: int = 0

@@ -109,7 +109,7 @@ class Episode:
         self._extra: dict[int, float] | None = None  # paid by a forfeit
         self._mistakes: dict[int, int] | None = None
         self._failed = 0
-        self._log: list[list[Event]] | None = None
+        self._log: list[tuple[Event, ...]] | None = None
         self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
         self._written: dict[int, dict[str, int]] = {}  # by seat: an array game's moves as text
 
@@ -255,7 +255,7 @@ class Episode:
     # The log
 
     @property
-    def log(self) -> list[list[Event]]:
+    def log(self) -> list[tuple[Event, ...]]:
         """Events by step; entry 0 is the opening.
 
         An ArrayGame tells its story only when somebody asks: the first look replays what happened
@@ -270,11 +270,11 @@ class Episode:
         """Whether somebody has asked for the log, so that reading it costs nothing more."""
         return self._log is not None
 
-    def _retell(self) -> list[list[Event]]:
+    def _retell(self) -> list[tuple[Event, ...]]:
         if self._history is None:  # nothing was played: the state is the first one still
-            return [list(self.game.opening(self._world.state))]
+            return [tuple(self.game.opening(self._world.state))]
         world, log = self._at_start(), []
-        log.append(list(self.game.opening(world.state)))
+        log.append(tuple(self.game.opening(world.state)))
         for played in self.history():
             log.append(_replay_step(world, played))
         return log
@@ -293,10 +293,8 @@ class Episode:
 
     def transcript(self, player: int) -> Sequence[Event]:
         """The events one seat may know, in order; it only ever grows."""
-        if player not in self._seen:
-            self._seen[player] = (0, [])
-        told, seen = self._seen[player]
         log = self.log
+        told, seen = self._seen.get(player) or (0, [])
         if told < len(log):
             for step in log[told:]:
                 seen += seen_by(step, player)
@@ -337,7 +335,7 @@ class Episode:
         if self._written:
             self._written = {}
         if self._log is not None:
-            self._log.append(list(narrate(self._world, before, actions)))
+            self._log.append(tuple(narrate(self._world, before, actions)))
 
     def _out_of_turn(self, actions: Mapping[int, Any]) -> OutOfTurn:
         if self.over:
@@ -420,7 +418,7 @@ class Episode:
         self.to_act = ()
         self.turn += 1
         if self._log is not None:
-            self._log.append([Event("end", f"{why}.")])
+            self._log.append((Event("end", f"{why}."),))
 
     # Branching
 
@@ -488,17 +486,17 @@ class Episode:
             self._extra = self.game.forfeit(forfeits[0]) if forfeits else None
 
 
-def _replay_step(world: World, played: Played) -> list[Event]:
+def _replay_step(world: World, played: Played) -> tuple[Event, ...]:
     """Advance a fresh world by one step of a history and tell it."""
     for player, action in played.actions.items():
         if isinstance(action, Forfeit):
-            return [Event("end", f"{world.game.players[player]} forfeits: {action.why}.")]
+            return (Event("end", f"{world.game.players[player]} forfeits: {action.why}."),)
         if isinstance(action, Truncate):
-            return [Event("end", f"{action.why}.")]
+            return (Event("end", f"{action.why}."),)
     before = world.game.clone(world.state)
     if not world.advance(played.actions):
         raise InvalidAction(played.actions, "the recorded moves, from the recorded start")
-    return list(narrate(world, before, played.actions))
+    return tuple(narrate(world, before, played.actions))
 
 
 def private(text: str, player: int, **data: Any) -> Event:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Event:
+
+class Event(msgspec.Struct, frozen=True, gc=False):
     """Something that happened.
 
     `text` is one sentence for a reader, `data` the same for a program. `audience` is None when
@@ -17,7 +17,7 @@ class Event:
 
     kind: str
     text: str
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = {}
     audience: frozenset[int] | None = None
 
     def visible_to(self, player: int) -> bool:
@@ -31,4 +31,4 @@ def only(*players: int) -> frozenset[int]:
 
 def seen_by(events: Iterable[Event], player: int) -> Sequence[Event]:
     """The projection of a log onto what one player may know, in order."""
-    return [event for event in events if event.visible_to(player)]
+    return [e for e in events if e.audience is None or player in e.audience]

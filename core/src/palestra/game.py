@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+import msgspec
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
@@ -46,12 +47,11 @@ class Outcome:
         return tuple(seat for seat, result in enumerate(self.results) if result == "win")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True, gc=False):
     """What one set of actions led to: named reward terms and costs by seat, and the new events."""
 
-    rewards: Terms = field(default_factory=dict)
-    costs: Terms = field(default_factory=dict)
+    rewards: Terms = {}
+    costs: Terms = {}
     events: Sequence[Event] = ()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -14,15 +13,14 @@ from palestra.budget import Usage
 Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter"]
 
 
-class Message(NamedTuple):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One line of a conversation; `role` is "system", "user" or "assistant"."""
 
     role: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, gc=False):
     """One conversation waiting for a reply.
 
     choices: the only replies allowed. pattern: a regular expression the whole reply must match.
@@ -46,7 +44,7 @@ class Request:
     tokens: bool = False
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class Tokens(msgspec.Struct, frozen=True, gc=False):
     """The exact tokens of one exchange; `logprobs` has one natural log-probability a reply token.
 
     They are the model's own at temperature 1, before any constraint or sampling setting.
@@ -68,8 +66,7 @@ class Score(NamedTuple):
         return self.logprob / max(1, self.tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """What the model said and what it took; `logprob` is natural, summed over the reply.
 
     `thought` is reasoning that a server keeps apart from its answer. `overflow` says that the
@@ -77,7 +74,7 @@ class Reply:
     """
 
     text: str
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
     logprob: float | None = None
     model: str = ""
     thought: str = ""

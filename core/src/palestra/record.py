@@ -34,7 +34,7 @@ FORMAT = "palestra.episode/1"
 Terms = dict[int, dict[str, float]]
 
 
-class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An event; `audience` None is everybody."""
 
     kind: str
@@ -43,7 +43,7 @@ class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     audience: list[int] | None = None
 
 
-class TurnRecord(msgspec.Struct, omit_defaults=True):
+class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One decision of one seat.
 
     `seen` is the range of the seat's transcript that was new to it. `action` is the number of the
@@ -69,7 +69,7 @@ class TurnRecord(msgspec.Struct, omit_defaults=True):
     state_key: str = ""
 
 
-class StepRecord(msgspec.Struct, omit_defaults=True):
+class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """Decisions played together, what they paid by seat and term, and the events they led to."""
 
     turns: list[TurnRecord]
@@ -78,13 +78,13 @@ class StepRecord(msgspec.Struct, omit_defaults=True):
     events: list[EventRecord] = []
 
 
-class OutcomeRecord(msgspec.Struct, frozen=True):
+class OutcomeRecord(msgspec.Struct, frozen=True, gc=False):
     results: tuple[Result, ...]
     scores: tuple[float, ...]
     reason: str = ""
 
 
-class EpisodeRecord(msgspec.Struct, omit_defaults=True):
+class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One play-through.
 
     `rewards_from` names what its rewards were composed of; `group`, `parent` and `branched_at`
@@ -152,7 +152,8 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     opening = [write_event(event) for event in game.opening(world.state)]
     steps: list[StepRecord] = []
     shown = [0] * game.num_players
-    counts = [sum(_visible(e, p) for e in opening) for p in range(game.num_players)]
+    counts = [0] * game.num_players
+    _count(opening, counts)
     for played in episode.history():
         notes = played.notes or {}
         turns = []
@@ -168,8 +169,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         if len(steps) < len(shaped):
             step.rewards = _plain(shaped[len(steps)])
         steps.append(step)
-        for player in range(game.num_players):
-            counts[player] += sum(_visible(event, player) for event in step.events)
+        _count(step.events, counts)
     outcome = episode.outcome
     return EpisodeRecord(
         env=spec.id if spec else type(game).__name__,
@@ -190,11 +190,11 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     )
 
 
-class TurnNote(msgspec.Struct):
+class TurnNote(msgspec.Struct, gc=False):
     """What a runner knows of a decision besides the action played."""
 
     decision: Any = None
-    errors: list[str] = []
+    errors: Sequence[str] = ()
     status: str = "ok"
 
 
@@ -249,8 +249,11 @@ def _plain(terms: Mapping[int, Mapping[str, float]]) -> Terms:
     return {p: {k: float(v) for k, v in named.items()} for p, named in terms.items() if named}
 
 
-def _visible(event: EventRecord, player: int) -> bool:
-    return event.audience is None or player in event.audience
+def _count(events: Iterable[EventRecord], counts: list[int]) -> None:
+    """Add up how many events every seat has seen."""
+    for event in events:
+        for player in range(len(counts)) if event.audience is None else event.audience:
+            counts[player] += 1
 
 
 def _outcome(outcome: Outcome) -> OutcomeRecord:

@@ -100,9 +100,9 @@ class Runner:
                 if not self._alive:
                     return
                 self._round(self._alive)
-                over = [live for live in self._alive if live.episode.over]
+                over = [live for live in self._alive if not live.episode.to_act]
                 if over:
-                    self._alive = [live for live in self._alive if not live.episode.over]
+                    self._alive = [live for live in self._alive if live.episode.to_act]
                 for live in over:
                     yield self._finish(live)
         finally:
@@ -196,7 +196,7 @@ class Runner:
         """Keep an answer until everybody has given his; a refused one goes through the policy."""
         episode = live.episode
         errors = live.errors.get(player)
-        note = TurnNote(decision, errors or [], "retried" if errors else "ok")
+        note = TurnNote(decision, errors or (), "retried" if errors else "ok")
         try:
             if decision.text is not None and decision.action is None:
                 action = episode.parse(player, decision.text)
@@ -206,8 +206,8 @@ class Runner:
                 episode.check(player, action)
         except InvalidAction as error:
             episode.count_mistake(player)
-            note.errors = live.errors.setdefault(player, [])
-            note.errors.append(str(error))
+            refused = note.errors = live.errors.setdefault(player, [])
+            refused.append(str(error))
             self._repair(live, player, note, error)
         else:
             live.actions[player], live.notes[player] = action, note

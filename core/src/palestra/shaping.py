@@ -155,7 +155,8 @@ class ShapedEpisode(Episode):
     def step(self) -> Step:
         if self._extra is not None or not self._terms:
             return super().step
-        return replace(self._world.step, rewards=self._terms[1])
+        step = self._world.step
+        return Step(self._terms[1], step.costs, step.events)
 
     @property
     def returns(self) -> Sequence[float]:

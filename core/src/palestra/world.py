@@ -197,7 +197,8 @@ class ArrayWorld(World):
         """Take over a frame's bytes; numpy's own copy of a structured array is field by field."""
         self._memory = bytearray(memory)
         self._frames = np.frombuffer(self._memory, self.game.frame_dtype)
-        self._masks: tuple[Mask, ...] = ()  # rows of the frame, sliced when first asked for
+        self._state: Any = None  # views of the frame, made when first asked for
+        self._masks: tuple[Mask, ...] = ()
         self._sights: tuple[Any, ...] = ()
         self._present: Any = None
         self._rewards: Any = None
@@ -221,7 +222,9 @@ class ArrayWorld(World):
 
     @property
     def state(self) -> Any:
-        return self._frames["state"][0]
+        if self._state is None:
+            self._state = self._frames["state"][0]
+        return self._state
 
     def advance(self, actions: Mapping[int, Any]) -> bool:
         to_act = self.to_act

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,3 +133,57 @@ def test_more_workers_than_cpus_are_refused(cluster: None) -> None:
 def test_ray_needs_a_worker() -> None:
     with pytest.raises(InvalidOption, match="1 or more with the engine ray"):
         settings("first", "random", workers=0)
+
+
+@pytest.fixture
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    """A cluster of its own on this machine, and the environment that lets one in."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    let_in = {
+        **os.environ,
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    folder = tempfile.mkdtemp(prefix="ray-")  # short, as paths of sockets must be
+    command = ["start", "--head", "--block", f"--port={port}", "--num-cpus=2"]
+    command += [f"--temp-dir={folder}", "--include-dashboard=false", "--disable-usage-stats"]
+    head = subprocess.Popen(
+        [Path(sys.executable).with_name("ray"), *command],
+        env=let_in,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield f"127.0.0.1:{port}", let_in
+    finally:
+        head.terminate()
+        head.wait(60)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_tournament_is_played_on_a_cluster_by_its_address(
+    address: tuple[str, dict[str, str]], tmp_path: Path
+) -> None:
+    where, let_in = address
+    store = tmp_path / "there.db"
+    typed = ["tournament", "games/TicTacToe-v0", "--agents", "first,minimax:depth=1"]
+    typed += ["--games", "4", "--engine", "ray", "--workers", "2", "--store", str(store)]
+    for _ in range(4):  # a head that is only just starting lets nobody in
+        done = subprocess.run(
+            [Path(sys.executable).with_name("palestra"), *typed],
+            env={**let_in, "RAY_ADDRESS": where},
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        if not done.returncode:
+            break
+        assert f"RAY_ADDRESS={where}" in done.stderr + done.stdout
+    assert done.returncode == 0, done.stderr
+    with Store(store, must_exist=True) as there:
+        played = tuple(there.results())
+    here = run_tournament(settings("first", "minimax:depth=1", engine="local", workers=0))
+    assert sorted(essence(played), key=str) == sorted(essence(here.results), key=str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -75,7 +75,8 @@ class LLMAgent(Agent):
         self._seed, self._rng = seed, Rng.seeded(seed or 0)
         self._adapter, self._keep = adapter, keep_tokens
         self._price = price_of(self._model.name)
-        self._talks: dict[tuple[int, int], Conversation] = {}
+        self._costs = self._price.costs
+        self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
         self._examples: dict[str, list[Example]] = {}
         self.dropped = 0
         self._require(mode == "score", "score", "mode=score")
@@ -116,11 +117,11 @@ class LLMAgent(Agent):
         return Asked(turn, talk, request)
 
     def _talk(self, turn: Turn) -> Conversation:
-        key = turn.episode_key, turn.player
-        if key not in self._talks:
+        talks = self._talks.setdefault(turn.episode_key, {})
+        if turn.player not in talks:
             examples = self._demonstrations(turn) if self._count else []
-            self._talks[key] = Conversation(self._style, turn.game.rules(turn.player), examples)
-        return self._talks[key]
+            talks[turn.player] = Conversation(self._style, turn.game.rules(turn.player), examples)
+        return talks[turn.player]
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
         kind = repr(turn.game)
@@ -150,7 +151,7 @@ class LLMAgent(Agent):
                 f"{self._model.name}; give fewer examples or a model with a longer context"
             )
         self.dropped += item.talk.dropped - before
-        item.request = replace(item.request, messages=tuple(item.talk.messages))
+        item.request = msgspec.structs.replace(item.request, messages=tuple(item.talk.messages))
 
     def _decide(self, item: Asked, reply: Reply) -> Decision:
         text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
@@ -161,7 +162,7 @@ class LLMAgent(Agent):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
         item.talk.answer(text)
         usage = reply.usage
-        if self._price.costs:
+        if self._costs:
             usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
         return Decision(
             text=text,
@@ -188,8 +189,7 @@ class LLMAgent(Agent):
             self._rng = Rng.seeded(seed)
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._talks if key[0] == episode_key]:
-            del self._talks[key]
+        self._talks.pop(episode_key, None)
 
     def close(self) -> None:
         self._talks.clear()

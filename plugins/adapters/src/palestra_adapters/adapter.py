@@ -49,7 +49,7 @@ class Adapter(Agent):
         self.max_tokens, self.temperature, self.lora = max_tokens, temperature, adapter
         self.rng = Rng.seeded(seed or 0)
         self._fixed_seed = seed is not None
-        self._talks: dict[tuple[int, int], Conversation] = {}
+        self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
 
     @abstractmethod
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
@@ -93,11 +93,11 @@ class Adapter(Agent):
 
     def talk(self, turn: Turn, advice: str = "", *, answer: str = ANSWER) -> Conversation:
         """What this seat and the model have said in this episode."""
-        key = turn.episode_key, turn.player
-        if key not in self._talks:
+        talks = self._talks.setdefault(turn.episode_key, {})
+        if turn.player not in talks:
             rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
-            self._talks[key] = Conversation(self.style, rules, answer=answer)
-        return self._talks[key]
+            talks[turn.player] = Conversation(self.style, rules, answer=answer)
+        return talks[turn.player]
 
     def decide(self, turn: Turn, reply: Reply, thought: str = "") -> Decision:
         """A reply as a decision: its reasoning apart, its move as the game writes it."""
@@ -117,8 +117,7 @@ class Adapter(Agent):
             self.rng = Rng.seeded(seed)
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._talks if key[0] == episode_key]:
-            del self._talks[key]
+        self._talks.pop(episode_key, None)
 
     def close(self) -> None:
         self._talks.clear()

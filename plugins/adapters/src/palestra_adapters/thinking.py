@@ -148,13 +148,14 @@ def priced(reply: Reply, model: Model) -> Reply:
     price = price_of(model.name)
     if not price.costs:
         return reply
-    return replace(reply, usage=msgspec.structs.replace(reply.usage, cost=price.of(reply.usage)))
+    usage = msgspec.structs.replace(reply.usage, cost=price.of(reply.usage))
+    return msgspec.structs.replace(reply, usage=usage)
 
 
 def shortened(ask: Ask, model: Model) -> Ask:
     """The same question with half of its past left out; raises `ModelError` where that is none."""
     if ask.talk is not None and ask.talk.shorten():
-        return replace(ask, request=replace(ask.request, messages=tuple(ask.talk.messages)))
+        return saying(ask, ask.talk.messages)
     messages = list(ask.request.messages)
     longest = max(range(len(messages)), key=lambda i: len(messages[i].content) * (i > 0))
     lines = messages[longest].content.splitlines()
@@ -165,4 +166,10 @@ def shortened(ask: Ask, model: Model) -> Ask:
         )
     kept = "\n".join(["…", *lines[(len(lines) + 1) // 2 :]])
     messages[longest] = Message(messages[longest].role, kept)
-    return replace(ask, request=replace(ask.request, messages=tuple(messages)))
+    return saying(ask, messages)
+
+
+def saying(ask: Ask, messages: Sequence[Message]) -> Ask:
+    """The same question in other messages."""
+    request = msgspec.structs.replace(ask.request, messages=tuple(messages))
+    return replace(ask, request=request)

@@ -66,6 +66,7 @@ CREATE TABLE records (game INTEGER PRIMARY KEY REFERENCES games, body BLOB NOT N
 TALLIES = """
 CREATE TABLE kinds (number INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE, times INTEGER NOT NULL);
 CREATE TABLE blocks (key BLOB PRIMARY KEY, kind INTEGER NOT NULL REFERENCES kinds) WITHOUT ROWID;
+CREATE INDEX blocks_by_kind ON blocks (kind);  -- for the foreign key where kinds die
 CREATE TABLE tallied (number INTEGER PRIMARY KEY, game INTEGER NOT NULL, body TEXT NOT NULL);
 """
 APPEND_ONLY = """

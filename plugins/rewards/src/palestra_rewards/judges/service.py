@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -71,7 +70,7 @@ class Judge:
         """The request as this model can take it."""
         before = (Message("system", self.system),) if self.system else ()
         choices = request.choices if "choices" in self.model.abilities else None
-        return replace(request, messages=before + request.messages, choices=choices)
+        return msgspec.structs.replace(request, messages=before + request.messages, choices=choices)
 
     def _key(self, request: Request) -> str:
         return sha256(msgspec.json.encode([self.model.name, self.system, request])).hexdigest()
