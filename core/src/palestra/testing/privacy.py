@@ -40,17 +40,17 @@ def _redrawn_looks_the_same(
 ) -> bool:
     """Compare one seat's sight of a state and of the same state with the secrets redrawn."""
     game, changed = subject.game, False
+    base, key = episode.fork(), game.state_key(episode.state)
+    base.load(episode.state)
+    one = sight(base, player, array=subject.has_array_view)
     for draw in range(3):
         state = game.determinize(episode.state, player, Rng(draw + 17))
         other = episode.fork()
         other.load(state)
-        base = episode.fork()
-        base.load(episode.state)
-        one = sight(base, player, array=subject.has_array_view)
         two = sight(other, player, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
         require(not leaks, f"{where}: {leaks} of player {player} betray a secret")
-        changed |= game.state_key(state) != game.state_key(episode.state)
+        changed |= game.state_key(state) != key
     return changed
 
 
