@@ -4,5 +4,9 @@ from palestra.testing import conformance
 
 test_conformance = conformance(
     "palestra_games",
-    variants={"games/Codenames-v0": {"num_players": 6}, "games/PlanPath-v0": {"num_players": 2}},
+    variants={
+        "games/Codenames-v0": {"num_players": 6},
+        "games/PlanPath-v0": {"num_players": 2},
+        "games/SimulationGame-v0": {"grain": 4},
+    },
 )

@@ -186,6 +186,48 @@ def palestra_environments() -> list[EnvSpec]:
             paper="Berg, Dickhaut and McCabe (1995), Trust, reciprocity, and social history",
         ),
         EnvSpec(
+            "games/SimulationGame-v0",
+            "palestra_games.games.simulation_game:SimulationGame",
+            players=(2, 2),
+            moves="sequential",
+            payoffs="general",
+            family="matrix",
+            tags=("social-dilemma", "hidden-information", "costs"),
+            paper="Kovařík, Oesterheld and Conitzer (2023), Game Theory with Simulation of Other "
+            "Players; Kovařík et al. (2025), Game Theory with Simulation in the Presence of "
+            "Unpredictable Randomisation",
+            splits={
+                "trust": {},
+                "mixed": {"grain": 10},
+                "scaled": {
+                    "payoffs_table": (25, 25, -100, 100, 15, 10, -10, 12, 0, 0, 0, 0),
+                    "moves": ("trust", "trust partly", "walk out"),
+                    "cost": 1.0,
+                    "grain": 10,
+                },
+                "coordination": {
+                    "payoffs_table": (
+                        *(25, 25, -20, 0, -100, 100),
+                        *(-20, 0, 25, 25, -100, 100),
+                        *(0, 0, 0, 0, 0, 0),
+                    ),
+                    "moves": ("trust in the north", "trust in the south", "walk out"),
+                    "answers": ("north", "south", "defect"),
+                },
+                "ultimatum": {
+                    "payoffs_table": (
+                        *(0, 0, 0, 0, 0, 0),
+                        *(3, 1, 0, 0, 0, 0),
+                        *(2, 2, 2, 2, 0, 0),
+                        *(1, 3, 1, 3, 1, 3),
+                    ),
+                    "moves": ("offer 0", "offer 1", "offer 2", "offer 3"),
+                    "answers": ("accept from 1", "accept from 2", "accept from 3"),
+                    "cost": 0.5,
+                },
+            },
+        ),
+        EnvSpec(
             "games/Othello-v0",
             "palestra_games.games.othello:Othello",
             players=(2, 2),
@@ -602,6 +644,14 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Offers, answers, sends and returns: style=fair|subgame-perfect.",
             plays=("games/Ultimatum-v0", "games/Dictator-v0", "games/Trust-v0"),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "simulation-player",
+            "palestra_games.games.simulation_players:SimulationPlayer",
+            "solver",
+            "Plays a simulation game by an exact equilibrium: style=equilibrium|trusting|wary.",
+            plays=("games/SimulationGame-v0",),
             needs=("array",),
         ),
         AgentSpec(
