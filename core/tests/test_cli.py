@@ -50,6 +50,9 @@ def test_list_filters(run: Run) -> None:
     assert "games/ConnectFour-v0" in boards
     assert "text/Commons-v0" not in boards
     assert "Nothing installed matches" in run("list", "--family", "opera").out
+    rivals = run("list", "--family", "social", "--players", "5", "--pays", "zero-sum").out
+    assert "games/Codenames-v0" in rivals
+    assert not any(name in rivals for name in ("TrustAndSplit", "Werewolf", "LiarsDice"))
 
 
 def test_info_tells_facts_rules_options_and_agents(run: Run) -> None:

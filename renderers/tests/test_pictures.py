@@ -29,6 +29,7 @@ FAMILIES = {
     "grid": "grid/Kitchen-v0",
     "market": "markets/DoubleAuction-v0",
     "matrix": "games/PrisonersDilemma-v0",
+    "social": "games/NetworkDilemma-v0",
     "text": "text/Negotiation-v0",
     "tools": "web/TravelDesk-v0",
     "web": "web/Shop-v0",

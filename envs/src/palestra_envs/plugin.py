@@ -225,7 +225,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 10),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("commons", "social-dilemma", "messages"),
             paper="Piatti et al. (2024), Cooperate or Collapse: Emergence of Sustainable "
             "Cooperation in a Society of LLM Agents",
@@ -243,7 +243,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 10),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("commons", "social-dilemma", "messages", "public-good", "deterministic"),
             paper="Reproducibility Study of Cooperate or Collapse: Emergence of Sustainable "
             "Cooperation in a Society of LLM Agents (2025)",

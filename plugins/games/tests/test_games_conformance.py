@@ -7,6 +7,7 @@ test_conformance = conformance(
     variants={
         "games/Codenames-v0": {"num_players": 6},
         "games/PlanPath-v0": {"num_players": 2},
+        "games/Sanctions-v0": {"reputation": False, "selection": False},
         "games/SimulationGame-v0": {"grain": 4},
     },
 )

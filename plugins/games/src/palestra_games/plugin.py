@@ -12,6 +12,7 @@ MATRIX_GAMES = (
     "games/Chicken-v0",
     "games/BattleOfTheSexes-v0",
 )
+MECHANISMS = ("selection", "punishment", "third_party", "reputation")
 
 
 @hookimpl
@@ -69,7 +70,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(5, 12),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("hidden-roles", "teams", "elimination", "hidden-information", "messages"),
             paper="Xu et al. (2023), Language Agents with Reinforcement Learning for Strategic "
             "Play in the Werewolf Game; Braverman, Etesami and Mossel (2008), Mafia: A "
@@ -287,7 +288,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(4, 100),
             moves="simultaneous",
             payoffs="common",
-            family="text",
+            family="social",
             tags=("cooperation", "communication", "messages", "hidden-information", "graph"),
             paper="Grötschla et al. (2025), AgentsNet: Coordination and Collaborative Reasoning "
             "in Multi-Agent LLMs",
@@ -325,7 +326,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 2),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("social-dilemma", "messages", "hidden-information", "iterated", "chance"),
             paper="Learning Robust Social Strategies with Large Language Models (2025)",
         ),
@@ -375,9 +376,25 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 50),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("social-dilemma", "generations", "chance"),
             paper="Vallinder and Hughes (2024), Cultural Evolution of Cooperation among LLM Agents",
+        ),
+        EnvSpec(
+            "games/Sanctions-v0",
+            "palestra_games.games.sanctions:Sanctions",
+            players=(3, 50),
+            moves="phased",
+            payoffs="general",
+            family="social",
+            tags=("social-dilemma", "iterated", "population", "chance"),
+            paper="Dasgupta and Musolesi (2023), Investigating the Impact of Direct Punishment on "
+            "the Emergence of Cooperation in Multi-Agent Reinforcement Learning Systems",
+            splits={
+                "none": dict.fromkeys(MECHANISMS, False),
+                **{name: {other: other == name for other in MECHANISMS} for name in MECHANISMS},
+                "all": dict.fromkeys(MECHANISMS, True),
+            },
         ),
         EnvSpec(
             "games/Blackjack-v0",
@@ -427,7 +444,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(5, 10),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("hidden-roles", "teams", "hidden-information", "messages"),
             paper="Light, Cai, Shen and Hu (2023), AvalonBench: Evaluating LLMs Playing the Game "
             "of Avalon",
@@ -449,7 +466,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 100),
             moves="simultaneous",
             payoffs="general",
-            family="matrix",
+            family="social",
             tags=("social-dilemma", "iterated", "graph", "hidden-information", "deterministic"),
             paper="Weng and Lee (2026), How Exploration Breaks Cooperation in Shared-Policy "
             "Multi-Agent Reinforcement Learning",
@@ -486,7 +503,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(4, 12),
             moves="sequential",
             payoffs="zero-sum",
-            family="text",
+            family="social",
             tags=("words", "teams", "roles", "hidden-information", "messages"),
             paper="Chvátil (2015), Codenames; Wang et al. (2023), Unleashing Cognitive Synergy in "
             "Large Language Models: A Task-Solving Agent through Multi-Persona Self-Collaboration",
@@ -497,7 +514,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 2),
             moves="sequential",
             payoffs="common",
-            family="text",
+            family="social",
             tags=("words", "cooperation", "roles", "hidden-information", "messages"),
             paper="Hersh (1989), Taboo",
         ),
@@ -507,7 +524,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 2),
             moves="sequential",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("bargaining", "roles", "hidden-information", "deterministic", "questions"),
             paper="Abdulhai et al. (2023), LMRL Gym: Benchmarks for Multi-Turn Reinforcement "
             "Learning with Language Models; Ståhl (1972), Bargaining Theory",
@@ -518,7 +535,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 20),
             moves="phased",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("cooperation", "communication", "messages", "roles", "hidden-information"),
             paper="Lewis (1969), Convention; Gupta, Lanctot and Lazaridou (2021), Dynamic "
             "population-based meta-learning for multi-agent communication with natural language",
@@ -595,7 +612,7 @@ def palestra_environments() -> list[EnvSpec]:
             players=(2, 50),
             moves="simultaneous",
             payoffs="general",
-            family="text",
+            family="social",
             tags=("population", "iterated", "hidden-information", "chance"),
             paper="Li et al. (2024), Agent Alignment in Evolving Social Norms",
         ),
@@ -716,6 +733,22 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Gives percent of what it has, or with mirror=true what the recipient last gave.",
             plays=("games/DonorGame-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "sanction-player",
+            "palestra_games.games.sanctions_players:SanctionPlayer",
+            "scripted",
+            "Lives under sanctions by rule: style=sanctioner|reciprocator|cooperator|defector.",
+            plays=("games/Sanctions-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "sanction-learner",
+            "palestra_games.games.sanctions_players:SanctionLearner",
+            "learned",
+            "Learns whom to choose, what to play and whom to punish, by a table, as it plays.",
+            plays=("games/Sanctions-v0",),
             needs=("array",),
         ),
         AgentSpec(
