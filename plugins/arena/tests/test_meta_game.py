@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import cvxpy
@@ -146,6 +147,37 @@ def test_stag_stays_an_equilibrium_up_to_the_aversion_that_trembles_allow() -> N
     )
     assert kept == pytest.approx(p)
     assert left < p - 0.01
+
+
+def played_table(env: str, agents: Sequence[str], episodes: int) -> tuple[Any, Any]:
+    """Mean payoffs of the first seat, and the share of episodes that crash, by played games."""
+    paid = np.zeros((len(agents), len(agents)))
+    crashes = np.zeros_like(paid)
+    for i, j in np.ndindex(paid.shape):
+        records = palestra.play(env, agents=[agents[i], agents[j]], episodes=episodes, seed=0)
+        paid[i, j] = np.mean([record.returns[0] for record in records])
+        crashes[i, j] = np.mean(["crashed" in record.outcome.reason for record in records])
+    return paid, crashes
+
+
+def test_aversion_cuts_crashes_and_variance_in_the_merging_game() -> None:
+    """Of drivers who never, often or always yield; a crash costs 50."""
+    drivers = [f"driver:yields={chance}" for chance in (0, 0.5, 1)]
+    paid, crashes = played_table("games/Merge-v0", drivers, 40)
+    found = [risk_averse_equilibrium(symmetric(paid), gamma) for gamma in (0.0, 0.05, 1.0)]
+    rates = [one.mixes[0] @ crashes @ one.mixes[1] for one in found]
+    assert rates[0] > rates[1] > rates[2]
+    assert found[2].variances[0] < found[1].variances[0] < found[0].variances[0] / 2
+
+
+def test_aversion_moves_hunters_of_the_trust_dilemma_from_stag_to_plants() -> None:
+    styles = ("together", "rash", "plants")
+    paid, _ = played_table("games/TrustDilemma-v0", [f"stag-hunter:style={s}" for s in styles], 10)
+    hunt, pick = (risk_averse_equilibrium(symmetric(paid), gamma) for gamma in (0.0, 0.1))
+    assert styles[int(hunt.mixes[0].argmax())] == "together"
+    assert styles[int(pick.mixes[0].argmax())] == "plants"
+    assert pick.worst[0] > hunt.worst[0] + 10
+    assert pick.variances[0] < hunt.variances[0] / 10
 
 
 def test_aversion_lowers_the_variance_of_what_others_cause_and_raises_the_worst_case() -> None:
