@@ -73,6 +73,7 @@ from palestra_games.games.catan_rules import (
 from palestra_games.games.catan_rules import (
     Counter as CounterOffer,
 )
+from palestra_games.games.catan_search import choices, worth
 
 # The board and the box
 
@@ -729,6 +730,73 @@ def test_settlers_finish_their_games_and_trade() -> None:
         assert episode.outcome is not None
         assert episode.outcome.winners
     assert min(kinds_seen[name] for name in ("Trade", "Bank", "City", "Knight", "Discard")) > 0
+
+
+def wins(agents: list[str], episodes: int, **options: Any) -> list[int]:
+    """Games won, by seat."""
+    records = play("games/Catan-v0", agents=agents, episodes=episodes, seed=0, **options)
+    return [sum(r.outcome.results[s] == "win" for r in records) for s in range(len(agents))]
+
+
+@pytest.mark.parametrize(
+    ("agent", "seat"),
+    [*(("catan-value", seat) for seat in range(4)), ("catan-alphabeta:depth=2", 1)],
+)
+def test_players_by_value_beat_three_random_players(agent: str, seat: int) -> None:
+    agents = ["random"] * 4
+    agents[seat] = agent
+    assert wins(agents, 3)[seat] == 3  # by chance once in 64
+
+
+def test_weighted_moves_are_drawn_by_their_weights() -> None:
+    """A city has weight 10,000, a card 100, and each of the other moves 1."""
+    state = bare()
+    state.corners[12], state.hands[0] = 1, [0, 0, 1, 2, 3]
+    state.phase, state.dice = TRADE, (1, 2)
+    episode = Episode(Catan(num_players=2), 0)
+    episode.load(state)
+    others = len(choices(Catan(num_players=2), state, 0)) - 2
+    agent = make_agent("catan-weighted", seed=1)
+    drawn = Counter(type(agent.act([Turn(episode, 0)])[0].action) for _ in range(3000))
+    share = 100 / (10_100 + others)
+    error = (share * (1 - share) / 3000) ** 0.5
+    assert set(drawn) <= {City, Buy, End, Bank}
+    assert drawn[Buy] / 3000 == pytest.approx(share, abs=4 * error)
+
+
+def test_looking_ahead_does_not_hurt() -> None:
+    first = wins(["catan-alphabeta", "catan-value"], 4)
+    second = wins(["catan-value", "catan-alphabeta"], 4)
+    assert first[0] + second[1] >= first[1] + second[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_players_by_value_choose_among_all_moves_but_offers(seed: int) -> None:
+    game, rng = Catan(num_players=3), Rng(seed)
+    episode = Episode(game, seed)
+    while not episode.over and episode.turn < 200:
+        for player in episode.to_act:
+            legal = [
+                m for m in episode.legal_actions(player) if type(m) not in (Offer, CounterOffer)
+            ]
+            assert set(choices(game, episode.state, player)) == set(legal)
+        episode.act({p: game.sample(episode.state, p, rng) for p in episode.to_act})
+
+
+def test_a_settlement_is_worth_more_than_its_cards_and_a_city_more_than_a_settlement() -> None:
+    poor = bare()
+    rich = bare()
+    rich.corners[12] = 1
+    metropolis = bare()
+    metropolis.corners[12] = 2
+    assert worth(poor, 0) < worth(rich, 0) < worth(metropolis, 0)
+    assert worth(poor, 1) > worth(rich, 1) > worth(metropolis, 1)
+
+
+@pytest.mark.parametrize(("name", "value"), [("depth", 0), ("width", 0)])
+def test_bad_options_of_the_search_say_what_is_accepted(name: str, value: int) -> None:
+    with pytest.raises(InvalidOption, match=f"{name} must be from 1"):
+        make_agent(f"catan-alphabeta:{name}={value}")
 
 
 @pytest.mark.parametrize(
