@@ -1,4 +1,7 @@
-"""Batches of 1,024: random legal policy, observations, masks and auto-reset included."""
+"""Batches of 1,024: random legal policy, observations, masks and auto-reset included.
+
+Pgx 2.6 has no Hanabi.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,20 @@ def connect_four() -> Row:
     return _against_pgx("games/ConnectFour-v0", "connect_four")
 
 
-def _against_pgx(ours: str, theirs: str) -> Row:
+def leduc_holdem() -> Row:
+    return _against_pgx("games/LeducHoldem-v0", "leduc_holdem", target=1)
+
+
+def othello() -> Row:
+    return _against_pgx("games/Othello-v0", "othello", target=1)
+
+
+def _against_pgx(ours: str, theirs: str, target: float = 3) -> Row:
     return compare(
         f"{ours}, batch of {ROWS}",
         our_batch(ours),
         pgx_batch(theirs),
-        target=3,
+        target=target,
         unit="moves/s",
         against="Pgx (jit, scan)",
     )
@@ -118,4 +129,4 @@ def foraging() -> Row:
     return Row(name, measured, 15e6, measured / 15e6, 1.0, "agent steps/s", "its bound")
 
 
-MEASURES = (tic_tac_toe, connect_four, connect_four_against_c, foraging)
+MEASURES = (tic_tac_toe, connect_four, leduc_holdem, othello, connect_four_against_c, foraging)

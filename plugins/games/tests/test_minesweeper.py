@@ -226,3 +226,17 @@ def test_the_odds_player_wins_these_as_often_as_perfect_play(
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):
         Minesweeper(**options)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_observed_is_what_compiled_rules_sense(seed: int) -> None:
+    game, rng = Minesweeper(rows=5, columns=7, mines=6), Rng(seed)
+    episode = Episode(game, seed, compiled=False)
+    while True:
+        sensed = np.zeros(game.observation_shape, game.observation_dtype)
+        game.sense(game.config, episode.state, 0, sensed)
+        seen = game.observe(episode.state, 0)
+        assert (seen.dtype, seen.tolist()) == (sensed.dtype, sensed.tolist())
+        if episode.over:
+            break
+        episode.act({0: rng.choice(episode.legal_actions(0))})

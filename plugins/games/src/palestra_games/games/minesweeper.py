@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
 
@@ -128,6 +129,14 @@ class Minesweeper(ArrayGame):
                     view[row, column] = MINE
                 else:
                     view[row, column] = mines_around(config, state, row, column)
+
+    def observe(self, state: Any, player: int) -> NDArray[Any]:
+        """What `sense` writes, with whole arrays: quicker where nothing is compiled."""
+        mine, rows, columns = np.pad(state["mine"], 1), self.rows, self.columns
+        around = sum(mine[r : r + rows, c : c + columns] for r in range(3) for c in range(3))
+        shown = np.where(state["mine"], MINE, around)
+        view: NDArray[Any] = np.where(state["open"], shown, CLOSED).astype(self.observation_dtype)
+        return view
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)
