@@ -16,7 +16,7 @@ from palestra_arena.result import points_of
 from palestra_arena.settings import Environment
 from palestra_arena.suites import suite
 
-NAMES = ("mars-held-out", "social", "markets", "all-offline")
+NAMES = ("mars-train", "mars-held-out", "social", "markets", "all-offline")
 
 
 def run(*arguments: str) -> int:

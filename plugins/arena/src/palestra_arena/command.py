@@ -23,7 +23,7 @@ STEP = 0.1  # seconds between drawings of the progress bar
 def tournament_command(
     environments: Annotated[list[str] | None, typer.Argument(help="Ids of environments.")] = None,
     suite: Annotated[
-        str, typer.Option(help="mars-held-out, social, markets or all-offline, for environments.")
+        str, typer.Option(help="mars-train, mars-held-out, social, markets, web or all-offline.")
     ] = "",
     agents: Annotated[str, typer.Option(help="Comma-separated, as in random,mcts.")] = "",
     games: Annotated[int | None, typer.Option(min=1, help="Games of every line-up.")] = None,

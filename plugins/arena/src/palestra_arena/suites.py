@@ -20,6 +20,11 @@ from palestra_arena.settings import Environment
 
 # MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic Games (2025) trains
 # on Tic-Tac-Toe, Kuhn poker and Mini Hanabi, and tests on their larger relatives.
+MARS_TRAIN = (
+    Environment("games/TicTacToe-v0"),
+    Environment("games/KuhnPoker-v0"),
+    Environment("games/MiniHanabi-v0"),
+)
 MARS_HELD_OUT = (
     Environment("games/ConnectFour-v0"),
     Environment("games/LeducHoldem-v0"),
@@ -87,6 +92,7 @@ def _all_offline() -> tuple[Environment, ...]:
 def suite(name: str) -> Suite:
     """A suite by name."""
     known = {
+        "mars-train": Suite("mars-train", "the games MARS trains on", MARS_TRAIN),
         "mars-held-out": Suite("mars-held-out", "the games MARS tests on", MARS_HELD_OUT),
         "social": Suite("social", "social dilemmas and bargains of two", SOCIAL),
         "markets": Suite("markets", "markets of two", MARKETS),

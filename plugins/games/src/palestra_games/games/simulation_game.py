@@ -16,7 +16,7 @@ with probability 1 - c / l and the trustor simulates with probability 1 - b / t 
 otherwise, which is worth a (1 - c / l) - c and b to them; above it nobody trusts. Mixed-strategy
 simulation helps neither in that game, and both where trust can be scaled.
 
-The array view is a float32 vector of a + m + k + 4 numbers for a answers, m moves:
+The array view is a float32 vector of 2a + m + 4 numbers for a answers and m moves:
 
     own seat                              simulator, simulatee
     committed yet, simulated              flags
