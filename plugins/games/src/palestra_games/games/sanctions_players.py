@@ -47,7 +47,7 @@ class Sight:
 class SanctionPlayer(Agent):
     """Lives among others by rule: style=sanctioner|reciprocator|cooperator|defector.
 
-    "sanctioner" cooperates and punishes every defection it sees; "reciprocator" does to a partner
+    "sanctioner" cooperates and punishes whoever it sees defect; "reciprocator" does to a partner
     what he last did, cooperates with those it knows nothing of, and never punishes; "cooperator"
     and "defector" always do the same and never punish. All choose a partner who last cooperated,
     else one unknown, drawn evenly.
