@@ -48,6 +48,7 @@ VARIANTS = {
     "markets/Population-v0": {"num_players": 4, "people": 300, "weeks": 3, "infected": 0.1},
     "markets/Screening-v0": {"theme": "fraud", "cases": 4, "bias": 0.4, "chance": 0.3},
     "markets/TaskAuction-v0": {"num_players": 3, "second": True, "rounds": 5},
+    "markets/Composer-v0": {"offers": 6, "budget": 80, "kinds": 3, "trials": 2, "probes": 50},
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

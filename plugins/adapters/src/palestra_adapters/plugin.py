@@ -24,9 +24,11 @@ AGENTS = (
     ("spp", "teams.spp:SoloPerformance", "One model as several personas.", ()),
     ("sale", "routers.sale:StrategyAuction", "Models bid plans; the best bargain plays.", ()),
     ("knapsack", "routers.knapsack:Knapsack", "Buys the agents that are worth it.", ()),
+    ("zcl-buyer", "routers.buyer:ZclBuyer", "Buys components by the knapsack's threshold.", ()),
     ("omit", "omit:Omit", "ReAct that leaves out what no longer helps.", ()),
     ("relay", "relay:Relay", "One agent opens, another finishes.", ()),
 )
+PLAYS = {"proagent": ("grid/Kitchen-v0",), "zcl-buyer": ("markets/Composer-v0",)}
 
 
 @hookimpl
@@ -35,9 +37,9 @@ def palestra_agents() -> list[AgentSpec]:
         AgentSpec(
             name,
             f"palestra_adapters.{entry}",
-            "llm",
+            "scripted" if name == "zcl-buyer" else "llm",
             summary,
-            plays=("grid/Kitchen-v0",) if name == "proagent" else ("*",),
+            plays=PLAYS.get(name, ("*",)),
             needs=needs,
         )
         for name, entry, summary, needs in AGENTS

@@ -22,6 +22,7 @@ HOUSE_AUCTION = "markets/HouseAuction-v0"
 POPULATION = "markets/Population-v0"
 SCREENING = "markets/Screening-v0"
 TASK_AUCTION = "markets/TaskAuction-v0"
+COMPOSER = "markets/Composer-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -273,6 +274,23 @@ def palestra_environments() -> list[EnvSpec]:
                 "first-score": {"second": False},
                 "second-score": {"second": True},
                 "one-shot": {"rebids": False},
+            },
+        ),
+        EnvSpec(
+            COMPOSER,
+            "palestra_markets.composer.composer:Composer",
+            players=(1, 1),
+            moves="sequential",
+            payoffs="general",
+            family="market",
+            tags=("knapsack", "trials", "hidden-information", "chance"),
+            paper="Automated Composition of Agents: A Knapsack Approach for Agentic Component "
+            "Selection (2025); Zhou, Chakrabarty and Lokose (2008), Budget Constrained Bidding in "
+            "Keyword Auctions and Online Knapsack Problems",
+            splits={
+                "small-items": {"offers": 400, "budget": 3_000, "probes": 100, "trials": 1},
+                "kinds": {"kinds": 8},
+                "descriptions-only": {"trials": 0},
             },
         ),
     ]
@@ -527,6 +545,14 @@ def palestra_agents() -> list[AgentSpec]:
             plays=(TASK_AUCTION,),
             needs=("array",),
         ),
+        AgentSpec(
+            "greedy-buyer",
+            "palestra_markets.composer.buyers:GreedyBuyer",
+            "scripted",
+            "Buys what is worth floor=1 times its price, by trials=0 of it or by its claim.",
+            plays=(COMPOSER,),
+            needs=("array",),
+        ),
     ]
 
 
@@ -778,5 +804,17 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.tasks.metrics:largest_share",
             "The part of the tasks won by the largest agent.",
             measures=(TASK_AUCTION,),
+        ),
+        MetricSpec(
+            "composition-ratio",
+            "palestra_markets.composer.metrics:composition_ratio",
+            "The value of what was bought, over the most that the budget could buy.",
+            measures=(COMPOSER,),
+        ),
+        MetricSpec(
+            "budget-used",
+            "palestra_markets.composer.metrics:budget_used",
+            "What was spent on components and trials, over the budget.",
+            measures=(COMPOSER,),
         ),
     ]

@@ -50,15 +50,20 @@ def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) 
     """What is bought of offers in the order they come; never more than the budget."""
     if not 0 < low <= high:
         raise InvalidOption(f"value a price must be bounded by 0 < low ≤ high, not {low}, {high}")
-    log, paid = [], 0.0
+    log: list[Bought] = []
+    paid = 0.0
     for offer in offers:
-        share = paid / budget if budget else 1.0
-        bar = threshold(share, low, high)
-        fits = paid + offer.price <= budget
-        taken = fits and (offer.price == 0 or offer.value / offer.price >= bar)
-        paid += offer.price * taken
-        log.append(Bought(offer, share, bar, taken))
+        log.append(consider(offer, paid, budget, low, high))
+        paid += offer.price * log[-1].taken
     return log
+
+
+def consider(offer: Offer, paid: float, budget: float, low: float, high: float) -> Bought:
+    """Whether to buy an offer where so much of the budget is paid out already."""
+    share = paid / budget if budget else 1.0
+    bar = threshold(share, low, high)
+    worth = offer.price == 0 or offer.value / offer.price >= bar
+    return Bought(offer, share, bar, worth and paid + offer.price <= budget)
 
 
 def best_offline(offers: Sequence[Offer], budget: float) -> float:

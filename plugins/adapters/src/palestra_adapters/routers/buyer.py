@@ -1,0 +1,40 @@
+"""The online knapsack rule as a player of `markets/Composer-v0`, where components are on offer.
+
+Where the market comes from is of no matter here: the array view is read, and moves are written, as
+its rules say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palestra import Agent, Decision, InvalidOption, Turn
+
+from palestra_adapters.routers.knapsack import Offer, consider
+
+
+class ZclBuyer(Agent):
+    """Tries a component `trials` times at most, then buys it where the threshold says so.
+
+    Its value is what the trials say, or without any what is claimed.
+    """
+
+    def __init__(self, *, trials: int = 3) -> None:
+        if trials < 0:
+            raise InvalidOption(f"zcl-buyer: trials must be at least 0, not {trials}")
+        self._trials = trials
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(text=self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> str:
+        if turn.env != "markets/Composer-v0":
+            raise InvalidOption(f"zcl-buyer is for markets/Composer-v0, not {turn.env}")
+        seen = [float(number) for number in turn.observation]
+        price, claim, free, left, budget, low, high = (seen[2], seen[3], *seen[5:10])
+        tried, allowed, run, solved, cost = seen[10:]
+        if free and tried < min(self._trials, allowed) and left >= price + cost:
+            return "Try()"
+        offer = Offer("", price, 100 * solved / run if run else claim)
+        taken = consider(offer, budget - left, budget, low, high).taken
+        return "Buy()" if free and taken else "Skip()"

@@ -1,0 +1,328 @@
+"""A buyer puts a system together from components that are offered once each, under a budget.
+
+Components, agents or tools, come one after another with a price and a description of what they can
+do, which may be wrong. A sandbox has 100 queries; a component's value is how many of them it
+solves. For `trial_price` out of the budget the buyer may try the component on `probes` queries it
+was not tried on yet, at most `trials` times, and sees how many it solves; then buys it or lets it
+go for good. With `kinds` there is room for one component of each kind. In the end the buyer is
+paid the value of all that was bought; what is left of the budget is worth nothing.
+
+The setting is that of "Automated Composition of Agents: A Knapsack Approach for Agentic Component
+Selection", 2025: an online knapsack whose values a price lie between `low` and `high`. Known
+answers checked: the best composition against mixed-integer programming; the
+threshold rule of Zhou, Chakrabarty and Lokose, WINE 2008, gets no less than 1 / (ln(high / low) +
+1) of it, in any order where components are small, and no more than that in the worst.
+
+The array view is a float32 vector of 15 numbers:
+
+    component, how many there are, its price, its claim, its kind (-1: kinds do not matter)
+    whether it may be bought; budget left, budget, low and high bound of value a price
+    trials made of it, trials allowed, queries it was tried on, queries it solved
+    price of a trial
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    InvalidOption,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    TextAction,
+    TextGame,
+)
+
+from palestra_markets.composer.components import (
+    CHEAPEST,
+    DEAREST,
+    QUERIES,
+    Component,
+    draw_component,
+    likely_values,
+)
+
+
+class Try(TextAction, frozen=True):
+    """Try the component on some queries of the sandbox."""
+
+
+class Buy(TextAction, frozen=True):
+    """Buy the component."""
+
+
+class Skip(TextAction, frozen=True):
+    """Let the component go; it does not come again."""
+
+
+@dataclass(slots=True)
+class Workbench:
+    """The state: all components so far, the last on offer; the budget left; which were bought."""
+
+    rng: Rng
+    left: int
+    seen: list[Component] = field(default_factory=list)
+    bought: list[int] = field(default_factory=list)
+    trials: int = 0
+    solved: int = 0
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Composer(TextGame[Workbench]):
+    """You put a system together from components that are offered one after another.
+
+    A component has a price and a description, which may be wrong; its value is how many of 100
+    queries it solves. You may try it on some of them, for a price, before you decide. What you let
+    go does not come again. In the end you are paid the value of all you bought; what is left of
+    the budget is worth nothing. In your turn write one of:
+    Try() to try the component in the sandbox;
+    Buy() to buy it;
+    Skip() to let it go.
+    """
+
+    offers: int = 40
+    budget: int = 300
+    trials: int = 3
+    probes: int = 10
+    trial_price: int = 1
+    kinds: int = 0
+    low: float = 0.25
+    high: float = 2.5
+    hype: float = 10.0
+    components: tuple[tuple[int, int], ...] = ()
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    perfect_information = False
+    reward_terms = ("value",)
+    action_types = (Try, Buy, Skip)
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("offers", 1, 10_000),
+            ("budget", 1, 1_000_000),
+            ("trials", 0, QUERIES),
+            ("probes", 1, QUERIES),
+            ("trial_price", 0, 1_000_000),
+            ("kinds", 0, 100),
+            ("low", 1 / CHEAPEST, QUERIES / DEAREST),
+            ("high", self.low, QUERIES / DEAREST),
+            ("hype", -QUERIES, QUERIES),
+        ):
+            value = getattr(self, name)
+            if not isfinite(value) or not low <= value <= high:
+                raise InvalidOption(f"{name} must be from {low:g} to {high:g}, not {value}")
+        if self.trials * self.probes > QUERIES:
+            raise InvalidOption(
+                f"the sandbox has {QUERIES} queries: {self.trials} trials of {self.probes} are "
+                "too many"
+            )
+        object.__setattr__(self, "components", tuple(map(tuple, self.components)))
+        for number, pair in enumerate(self.components):
+            self._check_given(number, pair)
+
+    def _check_given(self, number: int, pair: tuple[Any, ...]) -> None:
+        if len(pair) != 2 or not all(isinstance(n, int) for n in pair):
+            raise InvalidOption(
+                f"components must be pairs of whole numbers, price and value; number {number} is "
+                f"{pair}"
+            )
+        price, value = pair
+        least, most = self.low * price, min(QUERIES, self.high * price)
+        if price < 1 or not least <= value <= most:
+            raise InvalidOption(
+                f"component {number} costs {price} and must be worth from {least:g} to {most:g}, "
+                f"by low and high, not {value}"
+            )
+
+    # What follows from the options
+
+    @property
+    def count(self) -> int:
+        """How many components are offered."""
+        return len(self.components) or self.offers
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, float(min(self.count * QUERIES, self.high * self.budget)))
+
+    @property
+    def menu(self) -> tuple[TextAction, ...]:
+        return Try(), Buy(), Skip()
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Workbench:
+        state = Workbench(Rng.seeded(seed), self.budget)
+        self._next(state)
+        return state
+
+    def _next(self, state: Workbench) -> None:
+        """Another component is offered; a list that was given comes as it is, claims drawn."""
+        drawn = draw_component(self.low, self.high, self.kinds, self.hype, state.rng)
+        if self.components:
+            price, value = self.components[len(state.seen)]
+            wrong = drawn.claim - drawn.value
+            drawn = Component(price, value, min(QUERIES, max(0, value + wrong)), drawn.kind)
+        state.seen.append(drawn)
+        state.trials = state.solved = 0
+
+    def to_act(self, state: Workbench) -> tuple[int, ...]:
+        return () if state.ended else (0,)
+
+    def may_buy(self, state: Workbench) -> bool:
+        """Whether the budget and the kinds leave room for the component on offer."""
+        offer = state.seen[-1]
+        taken = self.kinds and any(state.seen[n].kind == offer.kind for n in state.bought)
+        return offer.price <= state.left and not taken
+
+    def legal(self, state: Workbench, player: int) -> Grammar:
+        options = [Option(Skip)]
+        if self.may_buy(state):
+            options.append(Option(Buy))
+        if state.trials < self.trials and self.trial_price <= state.left:
+            options.append(Option(Try))
+        return Grammar(tuple(options))
+
+    def step(self, state: Workbench, actions: Mapping[int, Any]) -> Step:
+        action, number = actions[0], len(state.seen) - 1
+        if isinstance(action, Try):
+            return Step(events=[self._try(state)])
+        offer, bought = state.seen[-1], isinstance(action, Buy)
+        if bought:
+            state.left -= offer.price
+            state.bought.append(number)
+        done = "bought" if bought else "let go"
+        data = {"component": number, "bought": bought, "left": state.left}
+        events = [Event("decision", f"Component {number + 1} is {done}.", data)]
+        if len(state.seen) < self.count:
+            self._next(state)
+            return Step(events=[*events, self._offered(state)])
+        state.ended = True
+        value = float(sum(state.seen[n].value for n in state.bought))
+        return Step({0: {"value": value}} if value else {}, events=[*events, self._truth(state)])
+
+    def _try(self, state: Workbench) -> Event:
+        """Run the next probes: queries of the sandbox without repetition."""
+        offer, before = state.seen[-1], state.solved
+        for at in range(state.trials * self.probes, (state.trials + 1) * self.probes):
+            state.solved += state.rng.below(QUERIES - at) < offer.value - state.solved
+        state.trials += 1
+        state.left -= self.trial_price
+        number, solved = len(state.seen), state.solved - before
+        text = f"Component {number} solves {solved} of {self.probes} queries."
+        return Event("reveal", text, {"component": number - 1, "solved": solved})
+
+    def _offered(self, state: Workbench) -> Event:
+        offer = state.seen[-1]
+        text = f"Component {len(state.seen)}: {self._offer_text(offer)}"
+        data = {"price": offer.price, "claim": offer.claim, "kind": offer.kind}
+        return Event("offer", text, data)
+
+    def _offer_text(self, offer: Component) -> str:
+        kind = f", of kind {offer.kind + 1}" if self.kinds else ""
+        return f"costs {offer.price} and is said to solve {offer.claim} queries{kind}."
+
+    def _truth(self, state: Workbench) -> Event:
+        """What all components were worth."""
+        value = sum(state.seen[n].value for n in state.bought)
+        text = f"{len(state.bought)} components of value {value} are put together."
+        rows = [[c.price, c.value, c.claim, c.kind] for c in state.seen]
+        return Event("reveal", text, {"components": rows, "bought": list(state.bought)})
+
+    def noop(self, state: Workbench, player: int) -> TextAction:
+        return Skip()
+
+    def opening(self, state: Workbench) -> Sequence[Event]:
+        return [] if state.ended else [self._offered(state)]
+
+    def outcome(self, state: Workbench) -> Outcome | None:
+        if not state.ended:
+            return None
+        value = sum(state.seen[n].value for n in state.bought)
+        reason = f"{len(state.bought)} components for {self.budget - state.left} of {self.budget}"
+        return Outcome(("score",), (float(value),), reason)
+
+    def determinize(self, state: Workbench, player: int, rng: Rng) -> Workbench:
+        """The value of the component on offer is drawn from what its trials make likely."""
+        copy = self.clone(state)
+        if state.ended or self.components:
+            return copy
+        offer, run = state.seen[-1], state.trials * self.probes
+        told = self.low, self.high, self.hype, state.solved, run
+        value = rng.weighted(likely_values(offer.price, offer.claim, *told))
+        copy.seen[-1] = Component(offer.price, value, offer.claim, offer.kind)
+        return copy
+
+    # What a player sees
+
+    def rules(self, player: int) -> str:
+        lines = [
+            super().rules(player),
+            f"{self.count} components are offered; the budget is {self.budget}. A trial is of "
+            f"{self.probes} queries and costs {self.trial_price}; a component can be tried "
+            f"{self.trials} times. Value over price is from {self.low:g} to {self.high:g}.",
+        ]
+        if self.kinds:
+            lines.append(f"There are {self.kinds} kinds, and room for one component of each.")
+        return "\n".join(lines)
+
+    def describe(self, state: Workbench, player: int) -> str:
+        run = state.trials * self.probes
+        lines = [
+            f"Component {len(state.seen)} of {self.count} {self._offer_text(state.seen[-1])} "
+            f"It solved {state.solved} of the {run} queries it was tried on.",
+            f"{state.left} of the budget of {self.budget} is left.",
+        ]
+        if state.bought:
+            lines.append(f"Bought so far: {', '.join(str(n + 1) for n in state.bought)}.")
+        if not state.ended and not self.may_buy(state):
+            lines.append("There is no room for it.")
+        return "\n".join(lines)
+
+    def observation_space(self, player: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        return spaces.Box(-1.0, 1e7, (15,), np.float32)
+
+    def observe(self, state: Workbench, player: int) -> NDArray[np.float32]:
+        """See the module's docstring for the layout."""
+        offer = state.seen[-1]
+        seen: list[float] = [len(state.seen) - 1, self.count, offer.price, offer.claim]
+        seen += [offer.kind if self.kinds else -1, self.may_buy(state)]
+        seen += [state.left, self.budget, self.low, self.high]
+        seen += [state.trials, self.trials, state.trials * self.probes, state.solved]
+        seen.append(self.trial_price)
+        return np.array(seen, np.float32)
+
+    def scene(self, state: Workbench, player: int | None = None) -> Scene:
+        """The budget, the component on offer, and what was bought."""
+        offer, run = state.seen[-1], state.trials * self.probes
+        bars = [
+            Bar("budget left", float(state.left), float(self.budget), 0),
+            Bar("price", float(offer.price), float(DEAREST), 1),
+            Bar("claim", float(offer.claim), float(QUERIES), 2),
+        ]
+        if run:
+            bars.append(Bar("solved", float(state.solved), float(run), 3))
+        if player is None:
+            bars.append(Bar("value", float(offer.value), float(QUERIES), 4))
+        lines = [f"Component {len(state.seen)} of {self.count}.", f"{len(state.bought)} bought."]
+        return Scene(caption="components on trial", bars=tuple(bars), lines=tuple(lines))
