@@ -9,7 +9,15 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_markets.houses.auction import Bid, HouseAuction, Profile, Raise, Withdraw
+from palestra_markets.houses.auction import (
+    Bid,
+    HouseAuction,
+    Profile,
+    Raise,
+    Take,
+    Wait,
+    Withdraw,
+)
 from palestra_markets.houses.personas import ATTRIBUTES, draw_persona, fitted_favourite
 
 ID = "markets/HouseAuction-v0"
@@ -40,7 +48,7 @@ def test_an_english_auction_ends_within_a_step_where_vickreys_does(increment: in
 
 
 def test_houses_go_to_who_values_them_most_where_budgets_do_not_bind() -> None:
-    for format_ in ("english", "vickrey", "first-price"):
+    for format_ in ("english", "vickrey", "first-price", "dutch"):
         for record in play(format=format_, increment=1, episodes=4):
             assert palestra.measure(record)["house-efficiency"] == pytest.approx(1, abs=0.003)
 
@@ -76,6 +84,60 @@ def test_first_prices_pay_the_bid_and_second_prices_the_next() -> None:
         assert state.won[1] == [(0, price)]
         assert state.left[1] == state.personas[1].budget - price
         assert episode.returns[1] == state.personas[1].value(state.houses[0]) - price
+
+
+def dutch(stops: list[int], seed: int, increment: int) -> tuple[int, int]:
+    """Who wins at which price where everybody takes the house at a price he planned."""
+    count = len(stops)
+    game = HouseAuction(
+        num_players=count, houses=1, format="dutch", budget=100_000, increment=increment
+    )
+    state = game.initial_state(seed)
+    while state.house == 0:
+        plans = enumerate(stops)
+        game.step(state, {p: Take() if state.price <= stop else Wait() for p, stop in plans})
+    sold = [(seat, price) for seat, won in enumerate(state.won) for _, price in won]
+    return sold[0] if sold else (-1, 0)
+
+
+def test_a_dutch_auction_ends_for_every_plan_as_first_prices_do() -> None:
+    """A plan is a price to stop at: all triples on the grid of prices, against sealed bids."""
+    grid = range(0, 1001, 250)
+    sealed = HouseAuction(num_players=3, houses=1, format="first-price", budget=100_000)
+    for stops in product(grid, repeat=3):
+        ends: list[set[tuple[int, int]]] = [set(), set()]
+        for seed in range(12):
+            ends[0].add(dutch(list(stops), seed, 250))
+            state = sealed.initial_state(seed)
+            sealed.step(state, {seat: Bid(stop) for seat, stop in enumerate(stops)})
+            won = [(seat, price) for seat, row in enumerate(state.won) for _, price in row]
+            ends[1].add(won[0] if won else (-1, 0))
+        assert ends[0] == ends[1]  # the lot decides between equals, so there may be several
+
+
+@pytest.mark.parametrize("bidders", [2, 4])
+def test_a_dutch_auction_earns_what_is_known_for_even_values(bidders: int) -> None:
+    """n - 1 over n + 1: the revenue of every standard auction with values even on [0, 1]."""
+    rng, paid = Rng(1), []
+    for seed in range(400):
+        stops = [round(1000 * rng.random() * (bidders - 1) / bidders) for _ in range(bidders)]
+        paid.append(dutch(stops, seed, 5)[1] / 1000)
+    error = np.std(paid) / len(paid) ** 0.5
+    assert np.mean(paid) == pytest.approx((bidders - 1) / (bidders + 1), abs=3 * error + 0.005)
+
+
+def test_bidders_with_the_same_plan_pay_the_same_in_both_formats() -> None:
+    (falling,), (sealed,) = (play(format=f, increment=1) for f in ("dutch", "first-price"))
+    assert [price for _, price in sales(falling)] == [price for _, price in sales(sealed)]
+
+
+def test_nobody_takes_a_house_he_cannot_pay() -> None:
+    episode = Episode(HouseAuction(format="dutch", budget=100), seed=0)
+    with pytest.raises(InvalidAction):
+        episode.act({p: Take() for p in range(4)})
+    while episode.state.house == 0:
+        episode.act({p: Wait() for p in range(4)})
+    assert episode.state.won == [[]] * 4
 
 
 def test_a_house_nobody_wants_is_not_sold() -> None:
@@ -141,7 +203,7 @@ def test_what_rivals_like_is_told_as_far_as_the_option_says() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"format": "dutch"}, {"knowledge": "some"}, {"num_players": 1}, {"houses": 0}, {"budget": 0},
+    [{"format": "swiss"}, {"knowledge": "some"}, {"num_players": 1}, {"houses": 0}, {"budget": 0},
      {"increment": 0}, {"profiling": -1}],
 )  # fmt: skip
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:

@@ -79,6 +79,14 @@ def test_a_fixed_schedule_conforms_too(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["secrets_stay_hidden", "transcripts_keep_secrets", "sealed_moves_stay_sealed"]
+)
+def test_houses_at_falling_prices_conform_too(name: str) -> None:
+    (verdict,) = check("markets/HouseAuction-v0", only=[name], format="dutch", increment=200)
+    assert verdict.status == "passed", verdict.detail
+
+
+@pytest.mark.parametrize(
     "name", ["secrets_stay_hidden", "transcripts_keep_secrets", "record_replays_exactly"]
 )
 def test_experts_paid_by_each_others_reports_conform_too(name: str) -> None:

@@ -223,6 +223,7 @@ def palestra_environments() -> list[EnvSpec]:
             paper="HARBOR: Exploring Persona Dynamics in Multi-Agent Competition (2025)",
             splits={
                 "english": {"format": "english"},
+                "dutch": {"format": "dutch"},
                 "first-price": {"format": "first-price"},
                 "vickrey": {"format": "vickrey"},
                 "known-rivals": {"knowledge": "full"},

@@ -5,13 +5,15 @@ his secret; he is paid value less price for every house he gets, and cannot bid 
 left. An `english` auction goes around: whoever is asked raises the price or withdraws for good from
 this house, and the last one left pays the price that stands. In `first-price` and `vickrey`
 auctions all bid at once, in secret; the highest bid wins and pays itself, or the second highest;
-the lot decides between equals. Afterwards the bids are told. When all houses are sold, everybody
-says which attribute each rival likes best, and is paid `profiling` for every right answer.
+the lot decides between equals. Afterwards the bids are told. In a `dutch` auction the price falls
+step by step until somebody takes the house for it. When all houses are sold, everybody says which
+attribute each rival likes best, and is paid `profiling` for every right answer.
 
 The setting is that of "HARBOR: Exploring Persona Dynamics in Multi-Agent Competition", 2025. Known
 answers checked: an English auction among people who stay to their value ends, within one step,
-where Vickrey's does; truth is a dominant bid in the latter, by enumeration; houses go to who values
-them most where budgets do not bind.
+where Vickrey's does; truth is a dominant bid in the latter, by enumeration; a Dutch one ends for
+every plan as first prices do, by enumeration, and earns (n - 1) / (n + 1) where values are even and
+plans in equilibrium; houses go to who values them most where budgets do not bind.
 
 The array view is a float32 vector of 18 + 3 n numbers for n bidders:
 
@@ -59,7 +61,7 @@ from palestra_markets.houses.personas import (
     draw_persona,
 )
 
-FORMATS = ("english", "first-price", "vickrey")
+FORMATS = ("english", "dutch", "first-price", "vickrey")
 KNOWLEDGE = ("none", "favourite", "full")
 MOST_PLAYERS, MOST_HOUSES = 10, 50
 NOBODY = -1
@@ -80,6 +82,14 @@ class Bid(TextAction, frozen=True):
     """Bid so many thousands in secret; 0 for nothing."""
 
     price: int
+
+
+class Take(TextAction, frozen=True):
+    """Take the house at the price that stands."""
+
+
+class Wait(TextAction, frozen=True):
+    """Let the price fall."""
 
 
 class Profile(TextAction, frozen=True):
@@ -124,6 +134,7 @@ class HouseAuction(TextGame[Sale]):
     Raise(price=420) to raise the price of the house, where bids are open;
     Withdraw() to bid no more for this house;
     Bid(price=420) to bid in secret, where bids are sealed; 0 bids nothing;
+    Take() to take the house at the price that stands, where it falls, or Wait() for a lower one;
     Profile(player='player_1', likes='garden') to say what a rival likes best.
     """
 
@@ -139,7 +150,7 @@ class HouseAuction(TextGame[Sale]):
     payoffs = "general"
     perfect_information = False
     reward_terms = ("houses", "profiling")
-    action_types = (Raise, Withdraw, Bid, Profile)
+    action_types = (Raise, Withdraw, Bid, Take, Wait, Profile)
 
     def __post_init__(self) -> None:
         for name, known in (("format", FORMATS), ("knowledge", KNOWLEDGE)):
@@ -174,7 +185,14 @@ class HouseAuction(TextGame[Sale]):
         step = self.increment if self.format == "english" else BID_STEP
         prices = tuple(kind(price) for price in range(0, most + 1, step))
         profiles = (Profile(player, likes) for player in self.players for likes in ATTRIBUTES)
+        if self.format == "dutch":
+            return (Take(), Wait(), *profiles)
         return (*prices, Withdraw(), *profiles)
+
+    @property
+    def top(self) -> int:
+        """Where a falling price begins: the full value, or the last step below it."""
+        return FULL_VALUE // self.increment * self.increment
 
     # The rules
 
@@ -191,10 +209,11 @@ class HouseAuction(TextGame[Sale]):
     def _open(self, state: Sale) -> None:
         """The next house: who can pay the first step bids, and the lot says who begins."""
         state.houses = (*state.houses, draw_house(state.house, state.rng))
-        state.price, state.leader = 0, NOBODY
-        state.bidding = [left >= self.increment for left in state.left]
+        state.price, state.leader = self.top if self.format == "dutch" else 0, NOBODY
+        rises = self.format == "english"
+        state.bidding = [left >= self.increment or not rises for left in state.left]
         state.asked = state.rng.below(self.num_players)
-        if self.format == "english" and any(state.bidding) and not state.bidding[state.asked]:
+        if rises and any(state.bidding) and not state.bidding[state.asked]:
             self._pass_on(state)
 
     def to_act(self, state: Sale) -> tuple[int, ...]:
@@ -209,6 +228,9 @@ class HouseAuction(TextGame[Sale]):
             rival = self.players[self.rival(state, player)]
             fields = {"player": OneOf((rival,)), "likes": OneOf(ATTRIBUTES)}
             return Grammar((Option(Profile, fields),))
+        if self.format == "dutch":
+            take = (Option(Take),) if state.left[player] >= state.price else ()
+            return Grammar((*take, Option(Wait)))
         if self.format != "english":
             return Grammar((Option(Bid, {"price": Integer(0, state.left[player])}),))
         least = state.price + self.increment
@@ -223,6 +245,8 @@ class HouseAuction(TextGame[Sale]):
     def step(self, state: Sale, actions: Mapping[int, Any]) -> Step:
         if state.house >= self.houses:
             return self._profile(state, actions)
+        if self.format == "dutch":
+            return self._fall(state, actions)
         if self.format != "english":
             return self._open_bids(state, actions)
         ((player, action),) = actions.items()
@@ -245,6 +269,18 @@ class HouseAuction(TextGame[Sale]):
         state.asked = (state.asked + 1) % self.num_players
         while not state.bidding[state.asked]:
             state.asked = (state.asked + 1) % self.num_players
+
+    def _fall(self, state: Sale, actions: Mapping[int, Any]) -> Step:
+        """Whoever takes the house has it; else the price falls, and at 0 the house is kept."""
+        takers = [seat for seat, action in sorted(actions.items()) if isinstance(action, Take)]
+        if takers:
+            winner = state.rng.choice(takers) if len(takers) > 1 else takers[0]
+            return self._sell(state, winner, state.price, [])
+        state.price -= self.increment
+        if state.price <= 0:
+            return self._sell(state, NOBODY, 0, [])
+        text = f"The price falls to {state.price}."
+        return Step(events=[Event("price", text, {"house": state.house, "price": state.price})])
 
     def _open_bids(self, state: Sale, actions: Mapping[int, Bid]) -> Step:
         bids = [actions[seat].price for seat in range(self.num_players)]
@@ -311,7 +347,7 @@ class HouseAuction(TextGame[Sale]):
     def noop(self, state: Sale, player: int) -> TextAction | None:
         if state.house >= self.houses:
             return None
-        return Withdraw() if self.format == "english" else Bid(0)
+        return {"english": Withdraw(), "dutch": Wait()}.get(self.format, Bid(0))
 
     def opening(self, state: Sale) -> Sequence[Event]:
         told = []
@@ -359,7 +395,9 @@ class HouseAuction(TextGame[Sale]):
             drawn = draw_persona(self.budget, rng)
         weights = persona.weights if self.knowledge == "full" else drawn.weights
         spent = persona.budget - state.left[seat]
-        least = state.price if seat == state.leader else self.increment * state.bidding[seat]
+        least = 0
+        if self.format == "english":
+            least = state.price if seat == state.leader else self.increment * state.bidding[seat]
         budget = drawn.budget if drawn.budget >= spent + least else persona.budget
         personas = list(state.personas)
         personas[seat] = Persona(weights, budget)
@@ -370,6 +408,7 @@ class HouseAuction(TextGame[Sale]):
     def rules(self, player: int) -> str:
         ways = {
             "english": f"Bids are open and rise by at least {self.increment}.",
+            "dutch": f"The price falls from {self.top} by {self.increment} until one takes it.",
             "first-price": "Bids are sealed, and the highest pays itself.",
             "vickrey": "Bids are sealed, and the highest pays the second highest.",
         }
@@ -388,13 +427,17 @@ class HouseAuction(TextGame[Sale]):
             house = state.houses[state.house]
             lines.append(f"House {state.house + 1} of {self.houses}: {house_text(house)}")
             lines.append(f"To you it is worth {persona.value(house)}.")
-            lines += self._bidding_text(state) if self.format == "english" else []
+            lines += self._bidding_text(state)
         elif not state.ended:
             lines.append(f"Say what {self.players[self.rival(state, player)]} likes best.")
         known = self._known(state, player)
         return "\n".join([*lines, known.text] if known else lines)
 
     def _bidding_text(self, state: Sale) -> list[str]:
+        if self.format == "dutch":
+            return [f"The price is {state.price}."]
+        if self.format != "english":
+            return []
         staying = [self.players[n] for n, bids in enumerate(state.bidding) if bids]
         leads = f"bid by {self.players[state.leader]}" if state.leader != NOBODY else "no bid yet"
         return [f"The price is {state.price}, {leads}. Still bidding: {', '.join(staying)}."]
@@ -432,8 +475,7 @@ class HouseAuction(TextGame[Sale]):
             marks = zip(ATTRIBUTES, house.marks, strict=True)
             bars += [Bar(name, float(mark), 10.0) for name, mark in marks]
             lines.append(f"House {state.house + 1} of {self.houses}: {house.name}.")
-            if self.format == "english":
-                lines += self._bidding_text(state)
+            lines += self._bidding_text(state)
         shown = range(self.num_players) if player is None else (player,)
         for seat in shown:
             full = float(state.personas[seat].budget)

@@ -7,15 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, TextAction, Turn
 
-from palestra_markets.houses.auction import Bid, HouseAuction, Profile, Raise, Withdraw
+from palestra_markets.houses.auction import (
+    Bid,
+    HouseAuction,
+    Profile,
+    Raise,
+    Take,
+    Wait,
+    Withdraw,
+)
 from palestra_markets.houses.personas import ATTRIBUTES, fitted_favourite
 
 
 class HouseBidder(Agent):
     """Stays in an open auction up to his value, bids it in Vickrey's, and shades a first price.
 
-    With first prices he bids (n - 1) / n of his value. What a rival likes best he fits to the
-    highest bids the rival made for every house, unless he has been told.
+    With first prices he bids (n - 1) / n of his value, and takes a house for that where its price
+    falls. What a rival likes best he fits to the
+    highest bids the rival is seen to make for every house, unless he has been told.
     """
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -33,8 +42,10 @@ class HouseBidder(Agent):
         if game.format == "english":
             offer = price + game.increment
             return Raise(offer) if offer <= min(value, left) else Withdraw()
-        if game.format == "first-price":
+        if game.format in ("first-price", "dutch"):
             value = value * (game.num_players - 1) // game.num_players
+        if game.format == "dutch":
+            return Take() if price <= min(value, left) else Wait()
         return Bid(min(value, left))
 
     def _likes(self, turn: Turn, rival: int) -> int:
@@ -51,4 +62,6 @@ class HouseBidder(Agent):
                 bids[data["house"]] = data["price"]
             elif event.kind == "bids":
                 bids[data["house"]] = data["bids"][rival]
+            elif event.kind == "sale" and data["winner"] == rival:
+                bids.setdefault(data["house"], data["price"])
         return fitted_favourite([marks[house] for house in bids], list(bids.values()))
