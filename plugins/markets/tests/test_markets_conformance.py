@@ -86,6 +86,14 @@ def test_houses_at_falling_prices_conform_too(name: str) -> None:
     assert verdict.status == "passed", verdict.detail
 
 
+@pytest.mark.parametrize("name", ["record_replays_exactly", "pickles", "clone_is_independent"])
+def test_contacts_of_ones_own_conform_too(name: str) -> None:
+    pairs = tuple((n, n + 1) for n in range(49))
+    options = {"people": 50, "weeks": 3, "infected": 0.1}
+    (verdict,) = check("markets/Population-v0", only=[name], contacts=pairs, **options)
+    assert verdict.status == "passed", verdict.detail
+
+
 @pytest.mark.parametrize(
     "name", ["secrets_stay_hidden", "transcripts_keep_secrets", "record_replays_exactly"]
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
 from palestra.rng import threefry
 from palestra_markets.draws import below, normals, threefry_many, uniforms, words
+from palestra_markets.population.contacts import pairs_of
+from palestra_markets.population.epidemic import INFECTIOUS, SUSCEPTIBLE, force_of
 from palestra_markets.population.modes import fit_transmission, run
 from palestra_markets.population.population import Policy, Population, Stay
 from palestra_markets.population.town import HOUSEHOLD_SIZES, build_town
@@ -132,6 +136,118 @@ def test_a_transmission_is_found_again_from_the_cases_it_led_to() -> None:
     assert fit_transmission(cases, game) == pytest.approx(0.31, rel=0.05)
 
 
+# Contacts of one's own
+
+ALONE = {"num_players": 2, "home": 0.0, "work": 0.0, "outside": 0.0, "infected": 0.0}
+
+
+def outbreak(graph: Any, ill: int, **options: Any) -> Any:
+    """A game on a graph, and its state with one infectious person."""
+    settings = ALONE | {"people": len(graph), "contacts": pairs_of(graph)} | options
+    game = Population(**settings)
+    state = game.initial_state(0)
+    state.folk.stage[ill] = INFECTIOUS
+    return game, state
+
+
+def week(game: Any, state: Any, stay: int = 0) -> None:
+    game.step(state, {0: Policy(0, 0)})
+    game.step(state, {1: Stay(stay)})
+
+
+def test_the_force_is_the_product_of_networkx_adjacency() -> None:
+    graph = nx.gnp_random_graph(200, 0.05, seed=1)
+    game, state = outbreak(graph, 0, contact=0.7)
+    rng = np.random.default_rng(2)
+    ill, home = rng.random(200) < 0.3, rng.random(200) < 0.4
+    force = force_of(game.town(state), game.disease, ill, home, home & False, game.meetings)
+    met = nx.to_scipy_sparse_array(graph, nodelist=range(200)) @ (ill & ~home)
+    assert force == pytest.approx(game.transmission * 0.7 * met * ~home)
+
+
+@pytest.mark.parametrize("graph", [nx.path_graph(12), nx.star_graph(11), nx.grid_2d_graph(4, 3)])
+def test_a_sure_illness_travels_by_shortest_paths(graph: Any) -> None:
+    """One day to be exposed by an infectious neighbour, and one more to become infectious."""
+    game, state = outbreak(graph, 0, transmission=100.0, latent=1.0, infectious=1000.0)
+    lengths = nx.single_source_shortest_path_length(graph, next(iter(graph)))
+    week(game, state)
+    cases = [day[0] for day in state.days]
+    reached = [sum(1 for at in lengths.values() if 2 * at - 1 == day) for day in range(1, 8)]
+    assert cases == reached
+
+
+def test_a_star_infects_its_leaves_at_the_rate_of_one_contact() -> None:
+    leaves = 20_000
+    game, state = outbreak(nx.star_graph(leaves), 0, transmission=0.3, infectious=1000.0)
+    state.folk.stage[0] = INFECTIOUS
+    week(game, state)
+    assert state.days[0][0] / leaves == pytest.approx(1 - np.exp(-0.3), abs=0.012)
+
+
+def test_the_complete_graph_is_the_town_without_places() -> None:
+    """The same seed gives the same epidemic to the last person."""
+    people = 400
+    apart = {"people": people, "transmission": 0.9, "infected": 0.05}
+    mixed = Population(**apart, **WELL_MIXED)
+    options = ALONE | apart | {"contact": 1 / people}
+    given = Population(contacts=pairs_of(nx.complete_graph(people)), **options)
+    for seed in range(3):
+        cases = run(mixed, seed=seed, stay=(30,))
+        assert run(given, seed=seed, stay=(30,)) == cases
+        assert sum(cases) > 50
+
+
+def test_nobody_catches_it_outside_of_the_component() -> None:
+    graph = nx.disjoint_union(nx.gnp_random_graph(60, 0.2, seed=3), nx.complete_graph(40))
+    game, state = outbreak(graph, 70, transmission=5.0, weeks=8)
+    while game.to_act(state):
+        week(game, state)
+    (own,) = (part for part in nx.connected_components(graph) if 70 in part)
+    ill = set(np.flatnonzero(state.folk.stage != SUSCEPTIBLE).tolist())
+    assert ill == own
+    game, state = outbreak(graph, 70, transmission=5.0)
+    week(game, state, stay=100)
+    assert sum(day[0] for day in state.days) == 0
+
+
+def test_contacts_come_as_pairs_array_graph_or_file(tmp_path: Path) -> None:
+    graph = nx.relabel_nodes(nx.cycle_graph(12), {n: f"person {n}" for n in range(12)})
+    pairs = pairs_of(graph)
+    file = tmp_path / "pairs.csv"
+    file.write_text("one,other\n" + "\n".join(f"{a},{b}" for a, b in pairs), "utf-8")
+    for contacts in (pairs, [list(p) for p in pairs], np.array(pairs), graph, str(file)):
+        game = Population(people=12, contacts=contacts)
+        assert (game.meetings == np.array(pairs).T).all()
+    (record,) = palestra.play(
+        ID, agents=["first"] * 5, seed=0, people=12, contacts=str(file), weeks=2
+    )
+    assert palestra.replay(record).over
+
+
+@pytest.mark.parametrize(
+    ("contacts", "said"),
+    [(((0, 1), (1, 12)), r"pair 2: \(1, 12\) names somebody"), (((0, -1),), "from 0 to 11"),
+     (((3, 3),), "cannot meet himself"), (((0, 1), (1, 0)), "pair 2: 1 and 0 are a pair already"),
+     (((0, 1, 2),), "two whole numbers"), (((0, 0.5),), "two whole numbers"), ((5,), "two whole"),
+     (7, "must be pairs of people"), (np.array([0.5]), "two whole"), ("none.csv", "cannot read")],
+)  # fmt: skip
+def test_bad_contacts_are_named_by_place(contacts: Any, said: str) -> None:
+    with pytest.raises(InvalidOption, match=said):
+        Population(people=12, contacts=contacts)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a,b\n0,1\n2,x\n", r"line 3.*not '2,x'"), ("0,1,2\n", "line 1"), ("", "holds no pairs"),
+     ("0,1\n\n1,2\n", "line 2"), ("0,1\n1,99\n", "pair 2.*names somebody")],
+)  # fmt: skip
+def test_a_bad_file_of_contacts_is_named_by_line(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text(text, "utf-8")
+    with pytest.raises(InvalidOption, match=said):
+        Population(people=12, contacts=str(file))
+
+
 # Work and money
 
 
@@ -180,7 +296,7 @@ def test_impossible_policies_and_percents_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"num_players": 3}, {"people": 5}, {"infected": 1.5}, {"latent": 0.5}, {"transmission": -1.0},
+    [{"num_players": 3}, {"people": 5}, {"contact": -1.0}, {"infected": 1.5}, {"latent": 0.5}, {"transmission": -1.0},
      {"dread": float("nan")}],
 )  # fmt: skip
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:

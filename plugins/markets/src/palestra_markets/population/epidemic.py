@@ -4,7 +4,8 @@ Everybody is susceptible, exposed, infectious or recovered (SEIR), and stays at 
 A susceptible is exposed with chance 1 - exp(-force). The force adds up, times the transmission:
 at home, the infectious of the household, whether they stay in or not; at work, for who goes there,
 the part of those present who are infectious; outside, for who goes out, the infectious who do over
-all people. A weight stands before each.
+all people; of one's own contacts, for who goes out, the infectious who do. A weight stands before
+each.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ STAGES = ("susceptible", "exposed", "infectious", "recovered")
 
 @dataclass(frozen=True, slots=True)
 class Disease:
-    """Transmission a day, mean days exposed and infectious, and weights of the three places."""
+    """Transmission a day, mean days exposed and infectious, weights of places and contacts."""
 
     transmission: float
     latent: float
@@ -32,12 +33,24 @@ class Disease:
     home: float
     work: float
     outside: float
+    contact: float = 1.0
 
 
-def spread(town: Town, disease: Disease, stage: Any, home: Any, at_work: Any, rng: Rng) -> int:
-    """One day, `stage` in place; `home` and `at_work` are masks. Returns how many were exposed."""
+def spread(
+    town: Town,
+    disease: Disease,
+    stage: Any,
+    home: Any,
+    at_work: Any,
+    rng: Rng,
+    meetings: Any = None,
+) -> int:
+    """One day, `stage` in place; `home` and `at_work` are masks, `meetings` pairs, shape (2, n).
+
+    Returns how many were exposed.
+    """
     ill = stage == INFECTIOUS
-    force = _force(town, disease, ill, home, at_work)
+    force = force_of(town, disease, ill, home, at_work, meetings)
     open_to = np.flatnonzero((stage == SUSCEPTIBLE) & (force > 0))
     caught = open_to[below(rng, -np.expm1(-force[open_to]))]
     waiting, sick = np.flatnonzero(stage == EXPOSED), np.flatnonzero(ill)
@@ -47,7 +60,9 @@ def spread(town: Town, disease: Disease, stage: Any, home: Any, at_work: Any, rn
     return len(caught)
 
 
-def _force(town: Town, disease: Disease, ill: Any, home: Any, at_work: Any) -> Any:
+def force_of(
+    town: Town, disease: Disease, ill: Any, home: Any, at_work: Any, meetings: Any = None
+) -> Any:
     """The force of infection on everybody."""
     sick = np.flatnonzero(ill)
     force = np.zeros(town.people)
@@ -63,5 +78,11 @@ def _force(town: Town, disease: Disease, ill: Any, home: Any, at_work: Any) -> A
     if disease.outside:
         walking = int((~home[sick]).sum())
         force += disease.outside * walking / town.people * ~home
+    if meetings is not None:
+        walking = ill & ~home
+        met = np.zeros(town.people)
+        for one, other in (meetings, meetings[::-1]):
+            met += np.bincount(other[walking[one]], minlength=town.people)
+        force += disease.contact * met * ~home
     force *= disease.transmission
     return force

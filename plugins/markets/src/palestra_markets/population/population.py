@@ -12,7 +12,8 @@ The design is that of A. Chopra et al., "On the limits of agency in agent-based 
 (AgentTorch): one mind is asked for every archetype, and people are sampled from its answer. Known
 answers checked: compartments always sum to the population; without places the epidemic ends at the
 final-size equation 1 - z = exp(-R z); asking groups and asking everybody agree in the mean; a
-transmission is found again from the cases it led to.
+transmission is found again from the cases it led to; on contacts of one's own the wave is that of
+shortest paths, and on the complete graph that of no places at all.
 
 The array view is a float32 vector of 14 + 2 n numbers for n groups:
 
@@ -56,6 +57,7 @@ from palestra.rng import check_seed
 
 from palestra_markets.chart import chart
 from palestra_markets.draws import below, uniforms
+from palestra_markets.population.contacts import Pairs, edges, pairs_of
 from palestra_markets.population.epidemic import (
     EXPOSED,
     INFECTIOUS,
@@ -150,6 +152,8 @@ class Population(TextGame[Outbreak]):
     work: float = 1.0
     outside: float = 0.7
     dread: float = 60.0
+    contacts: str | Pairs = ()
+    contact: float = 1.0
 
     order = "phased"
     payoffs = "general"
@@ -174,10 +178,14 @@ class Population(TextGame[Outbreak]):
             ("work", 0, 100),
             ("outside", 0, 100),
             ("dread", 0, 1e6),
+            ("contact", 0, 100),
         ):
             value = getattr(self, name)
             if not isfinite(value) or not low <= value <= high:
                 raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        if not isinstance(self.contacts, str):
+            object.__setattr__(self, "contacts", pairs_of(self.contacts))
+        _ = self.meetings  # bad pairs are named now
 
     # What follows from the options
 
@@ -191,7 +199,7 @@ class Population(TextGame[Outbreak]):
 
     @cached_property
     def disease(self) -> Disease:
-        places = self.home, self.work, self.outside
+        places = self.home, self.work, self.outside, self.contact
         return Disease(self.transmission, self.latent, self.infectious, *places)
 
     @cached_property
@@ -212,6 +220,11 @@ class Population(TextGame[Outbreak]):
 
     def town(self, state: Outbreak) -> Town:
         return build_town(self.people, self.groups, state.seed)
+
+    @cached_property
+    def meetings(self) -> Any:
+        """Both ends of the pairs that were given, shape (2, n); None without."""
+        return edges(self.contacts, self.people) if self.contacts else None
 
     # The rules
 
@@ -256,12 +269,13 @@ class Population(TextGame[Outbreak]):
         fell = np.zeros(town.people, bool)
         worked = np.zeros(town.people, np.int16)
         in_place, remote = folk.employed & (town.job == 1), folk.employed & (town.job == 0)
+        meetings = self.meetings
         for _ in range(DAYS):
             home = below(rng, chances)
             at_work = folk.employed & ~home & ~shut
             worked += remote | (in_place & at_work)
             before = stage == SUSCEPTIBLE
-            cases = spread(town, self.disease, stage, home, at_work, rng)
+            cases = spread(town, self.disease, stage, home, at_work, rng, meetings)
             fell |= before & (stage == EXPOSED)
             jobless = int((town.workplace >= 0).sum() - folk.employed.sum())
             state.days.append((cases, int((stage == INFECTIOUS).sum()), jobless))
