@@ -49,6 +49,7 @@ VARIANTS = {
     "markets/Screening-v0": {"theme": "fraud", "cases": 4, "bias": 0.4, "chance": 0.3},
     "markets/TaskAuction-v0": {"num_players": 3, "second": True, "rounds": 5},
     "markets/Composer-v0": {"offers": 6, "budget": 80, "kinds": 3, "trials": 2, "probes": 50},
+    "markets/Shopping-v0": {"information": "prices", "products": 3, "trips": 3, "leaning": 0.5},
     "markets/DoubleAuction-v0": {
         "max_price": 30,
         "lot": 3,

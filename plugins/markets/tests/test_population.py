@@ -296,8 +296,8 @@ def test_impossible_policies_and_percents_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"num_players": 3}, {"people": 5}, {"contact": -1.0}, {"infected": 1.5}, {"latent": 0.5}, {"transmission": -1.0},
-     {"dread": float("nan")}],
+    [{"num_players": 3}, {"people": 5}, {"contact": -1.0}, {"infected": 1.5}, {"latent": 0.5},
+     {"transmission": -1.0}, {"dread": float("nan")}],
 )  # fmt: skip
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="|".join(options)):

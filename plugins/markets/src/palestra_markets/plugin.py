@@ -23,6 +23,7 @@ POPULATION = "markets/Population-v0"
 SCREENING = "markets/Screening-v0"
 TASK_AUCTION = "markets/TaskAuction-v0"
 COMPOSER = "markets/Composer-v0"
+SHOPPING = "markets/Shopping-v0"
 GLEE = (
     "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based Economic "
     "Environments"
@@ -294,6 +295,23 @@ def palestra_environments() -> list[EnvSpec]:
                 "descriptions-only": {"trials": 0},
             },
         ),
+        EnvSpec(
+            SHOPPING,
+            "palestra_markets.errands.shopping:Shopping",
+            players=(2, 2),
+            moves="phased",
+            payoffs="general",
+            family="market",
+            tags=("principal-agent", "messages", "hidden-information", "chance"),
+            paper="Of Models and Tin Men: A Behavioural Economics Study of Principal-Agent "
+            "Problems in AI Alignment using Large-Language Models (2023)",
+            splits={
+                "blind": {"information": "none"},
+                "prices": {"information": "prices"},
+                "full": {"information": "full"},
+                "aligned": {"leaning": 0.0},
+            },
+        ),
     ]
 
 
@@ -552,6 +570,22 @@ def palestra_agents() -> list[AgentSpec]:
             "scripted",
             "Buys what is worth floor=1 times its price, by trials=0 of it or by its claim.",
             plays=(COMPOSER,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "trusting-principal",
+            "palestra_markets.errands.parties:TrustingPrincipal",
+            "scripted",
+            "Promises bonus=0; buys the best it can see, or what is recommended.",
+            plays=(SHOPPING,),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "leaning-assistant",
+            "palestra_markets.errands.parties:LeaningAssistant",
+            "solver",
+            "Recommends what serves itself; honest=false claims the best gain of it.",
+            plays=(SHOPPING,),
             needs=("array",),
         ),
     ]
@@ -817,5 +851,23 @@ def palestra_metrics() -> list[MetricSpec]:
             "palestra_markets.composer.metrics:budget_used",
             "What was spent on components and trials, over the budget.",
             measures=(COMPOSER,),
+        ),
+        MetricSpec(
+            "override-rate",
+            "palestra_markets.errands.metrics:override_rate",
+            "How often something else was recommended than the goal asks for.",
+            measures=(SHOPPING,),
+        ),
+        MetricSpec(
+            "principal-loss",
+            "palestra_markets.errands.metrics:principal_loss",
+            "What the principal missed of the best products a trip, bonuses apart.",
+            measures=(SHOPPING,),
+        ),
+        MetricSpec(
+            "claim-honesty",
+            "palestra_markets.errands.metrics:claim_honesty",
+            "How often the gain that was claimed is that of what was recommended.",
+            measures=(SHOPPING,),
         ),
     ]

@@ -1,0 +1,48 @@
+"""Products, what they are worth to a principal, and what an assistant with leanings prefers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palestra.rng import Rng
+
+MOST = 100  # of price, quality and greenness
+NEED = 100  # what having any product is worth
+GOALS = {"cheapest": 0.0, "good value": 1.0, "best": 3.0}  # worth of a point of quality
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Price in money, quality and greenness in points from 0 to MOST."""
+
+    price: int
+    quality: int
+    green: int
+
+
+def draw_product(rng: Rng) -> Product:
+    return Product(rng.between(20, MOST), rng.between(0, MOST), rng.between(0, MOST))
+
+
+def worth(product: Product, goal: str) -> float:
+    """What the principal gains by it: the need, quality as the goal weighs it, less the price."""
+    return NEED + GOALS[goal] * product.quality - product.price
+
+
+def best(products: Sequence[Product], goal: str) -> int:
+    """The number of the product the goal asks for, the first among equals."""
+    return max(range(len(products)), key=lambda n: worth(products[n], goal))
+
+
+def preferred(products: Sequence[Product], goal: str, leaning: float, bonus: float) -> int:
+    """What serves the assistant: greenness as he leans, and a bonus for what the goal asks for.
+
+    Among equals what the goal asks for.
+    """
+    asked = best(products, goal)
+
+    def gain(n: int) -> tuple[float, bool]:
+        return leaning * products[n].green + bonus * (n == asked), n == asked
+
+    return max(range(len(products)), key=gain)
