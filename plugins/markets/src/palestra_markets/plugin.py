@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, EnvSpec, MetricSpec
+from palestra.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec
 
 from palestra_markets.trading.schedules import PRESETS
 
@@ -871,3 +873,15 @@ def palestra_metrics() -> list[MetricSpec]:
             measures=(SHOPPING,),
         ),
     ]
+
+
+@hookimpl
+def palestra_renderers() -> list[RendererSpec]:
+    return [RendererSpec("*", "report", "palestra_markets.report.command:ReportRenderer")]
+
+
+@hookimpl
+def palestra_commands(app: Any) -> None:
+    from palestra_markets.report.command import report_command
+
+    app.command("report")(report_command)

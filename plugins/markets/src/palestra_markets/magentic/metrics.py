@@ -24,11 +24,16 @@ def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
     return max(gains)
 
 
-def welfare_ratio(record: EpisodeRecord) -> float:
-    """What the customers gained, over the most: each served by whoever is cheapest for him."""
+def most_welfare(record: EpisodeRecord) -> tuple[int, int]:
+    """How many customers there are, and the most they could gain: each where it is cheapest."""
     requests, shops = _openings(record, "request"), _openings(record, "shop")
-    best = sum(_best_gain(request, shops) for request in requests)
-    return sum(record.returns[: len(requests)]) / best if best else 1.0
+    return len(requests), sum(_best_gain(request, shops) for request in requests)
+
+
+def welfare_ratio(record: EpisodeRecord) -> float:
+    """What the customers gained, over the most."""
+    customers, best = most_welfare(record)
+    return sum(record.returns[:customers]) / best if best else 1.0
 
 
 def first_proposal_share(record: EpisodeRecord) -> float:

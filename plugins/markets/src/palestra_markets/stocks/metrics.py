@@ -8,18 +8,20 @@ import numpy as np
 from palestra import EpisodeRecord
 
 
-def _mornings(record: EpisodeRecord) -> list[dict[str, Any]]:
+def mornings(record: EpisodeRecord) -> list[dict[str, Any]]:
+    """What was told every morning: `value` in cents, `prices` by share."""
     told = [event.data for event in record.opening if event.kind == "open"]
     return told + [event.data for event in record.events if event.kind == "reveal"]
 
 
-def _values(record: EpisodeRecord) -> Any:
-    return np.array([data["value"] for data in _mornings(record)], float)
+def wealth(record: EpisodeRecord) -> Any:
+    """The investor's, in cents, by morning."""
+    return np.array([data["value"] for data in mornings(record)], float)
 
 
-def _held(record: EpisodeRecord) -> Any:
+def held_values(record: EpisodeRecord) -> Any:
     """The value of an equal sum in every share, 1 at first, without costs."""
-    prices = np.array([data["prices"] for data in _mornings(record)], float)
+    prices = np.array([data["prices"] for data in mornings(record)], float)
     return (prices / prices[0]).mean(1)
 
 
@@ -40,20 +42,20 @@ def sortino(values: Any) -> float:
 
 def total_return(record: EpisodeRecord) -> float:
     """Wealth at the end over that at first, less 1."""
-    values = _values(record)
+    values = wealth(record)
     return float(values[-1] / values[0] - 1)
 
 
 def max_drawdown(record: EpisodeRecord) -> float:
     """The largest fall from a peak, as a part of it."""
-    return drawdown(_values(record))
+    return drawdown(wealth(record))
 
 
 def sortino_ratio(record: EpisodeRecord) -> float:
     """Annualised mean return over downside deviation."""
-    return sortino(_values(record))
+    return sortino(wealth(record))
 
 
 def excess_return(record: EpisodeRecord) -> float:
     """The return less that of an equal sum held in every share, without costs."""
-    return total_return(record) - float(_held(record)[-1] - 1)
+    return total_return(record) - float(held_values(record)[-1] - 1)

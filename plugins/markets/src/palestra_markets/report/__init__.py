@@ -1,0 +1,1 @@
+"""A run as a page with the market's own plots."""

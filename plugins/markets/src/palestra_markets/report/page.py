@@ -1,0 +1,179 @@
+"""A standalone page: who played, what came out, and plots as SVG inside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib import import_module
+from io import StringIO
+from itertools import accumulate, pairwise
+from pathlib import Path
+from statistics import fmean, stdev
+
+from palestra import EpisodeRecord, InvalidOption, MissingExtra, measure
+
+from palestra_markets.report.declared import PLOTS
+from palestra_markets.report.plot import Line, Plot, over_time
+
+MOST_SEATS = 12  # with a line each in the plot of returns
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem;
+       color: #1c2430; background: #fff; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+p { color: #55606e; margin: .2rem 0 1rem; }
+table { border-collapse: collapse; } td, th { padding: .2rem .9rem .2rem 0; text-align: left; }
+td + td, th + th { text-align: right; font-variant-numeric: tabular-nums; }
+tr { border-bottom: 1px solid #e3e7ec; }
+main { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1rem; }
+figure { margin: 0; border: 1px solid #e3e7ec; border-radius: 6px; padding: .5rem; }
+figure svg { width: 100%; height: auto; }
+"""
+
+
+def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int = 0) -> Path:
+    """Write the page of a run: measures over all its records, plots of one of them.
+
+    The file is replaced whole or not at all.
+    """
+    if not records:
+        raise InvalidOption("there is no finished episode to report on")
+    if not 0 <= episode < len(records):
+        raise InvalidOption(
+            f"episode must be from 0 to {len(records) - 1}, as many as the run has, not {episode}"
+        )
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.part")
+    part.write_text(page(records, episode), "utf-8")
+    part.replace(target)
+    return target
+
+
+def page(records: Sequence[EpisodeRecord], episode: int = 0) -> str:
+    """The page as text."""
+    one = records[episode]
+    drawn = "\n".join(f"<figure>{svg(plot)}</figure>" for plot in plots_of(one))
+    options = ", ".join(f"{name}={value}" for name, value in one.options.items() if value)
+    count = f"{len(records)} episode{'s' if len(records) > 1 else ''}"
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{escape(one.env)}</title>
+<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
+<h1>{escape(one.env)}</h1>
+<p>{count}, the first of seed {records[0].seed}; {escape(brief(options))}</p>
+<h2>Measures</h2>
+{table(("measure", "mean", "standard deviation"), measured(records))}
+<h2>Seats</h2>
+{table(("seat", "agent", "mean return"), seats(records))}
+<h2>Episode {episode}, seed {one.seed}</h2>
+<main>
+{drawn}
+</main></body></html>
+"""
+
+
+def brief(text: str, most: int = 400) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def plots_of(record: EpisodeRecord) -> list[Plot]:
+    """The market's own plots, then what every seat was paid so far."""
+    own: list[Plot] = []
+    if record.env in PLOTS:
+        module, _, name = PLOTS[record.env].partition(":")
+        own = getattr(import_module(module), name)(record)
+    shown = [plot for plot in own if any(len(line.x) for line in plot.lines)]
+    return [*shown, returns(record)]
+
+
+def returns(record: EpisodeRecord) -> Plot:
+    """Sums of rewards by step; many seats are drawn as the least, the mean and the most."""
+    paid = [
+        [sum(step.rewards.get(seat, {}).values()) for step in record.steps]
+        for seat in range(len(record.players))
+    ]
+    sums = [[0.0, *accumulate(row)] for row in paid]
+    if len(sums) <= MOST_SEATS:
+        names = [_seat(record, seat) for seat in range(len(sums))]
+        lines = [over_time(name, row, "step") for name, row in zip(names, sums, strict=True)]
+    else:
+        columns = list(zip(*sums, strict=True))
+        kinds = (("most", max), ("mean", fmean), ("least", min))
+        lines = [over_time(name, [kind(c) for c in columns], "step") for name, kind in kinds]
+    return Plot("Returns so far", lines, "step", "reward")
+
+
+def _seat(record: EpisodeRecord, seat: int) -> str:
+    agent = record.agents[seat] if seat < len(record.agents) else ""
+    return f"{record.players[seat]} {agent}".strip()
+
+
+def measured(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
+    found = [measure(record) for record in records]
+    return [
+        (name, f"{fmean(values):.4g}", f"{stdev(values):.2g}" if len(values) > 1 else "")
+        for name in found[0]
+        if (values := [one[name] for one in found])
+    ]
+
+
+def seats(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
+    first = records[0]
+    return [
+        (
+            name,
+            first.agents[seat] if seat < len(first.agents) else "",
+            f"{fmean(record.returns[seat] for record in records):.4g}",
+        )
+        for seat, name in enumerate(first.players)
+    ]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [("th", head), *(("td", row) for row in rows)]
+    cells = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for tag, row in lines)
+    return "<table>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+
+def svg(plot: Plot) -> str:
+    """A plot as an SVG element with its text as text."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("a report", "palestra-markets[report]") from None
+
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": plot.title}):
+        figure = Figure(figsize=(6, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        for line in plot.lines:
+            draw(axes, line)
+        axes.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        if any(len(line.x) for line in plot.lines):
+            axes.legend(frameon=False, fontsize="small")
+        out = StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]
+
+
+def draw(axes: object, line: Line) -> None:
+    """One line on matplotlib's axes."""
+    if not len(line.x):
+        return
+    x, y, name = list(line.x), list(line.y), line.name.replace("_", " ")
+    ways = {
+        "line": lambda a: a.plot(x, y, label=name),
+        "step": lambda a: a.step(x, y, where="post", label=name),
+        "points": lambda a: a.plot(x, y, "o", markersize=4, label=name),
+        "dashed": lambda a: a.plot(x, y, "--", color="0.4", label=name),
+        "bars": lambda a: a.bar(x, y, width=0.8 * _gap(x), alpha=0.7, label=name),
+    }
+    ways[line.style](axes)
+
+
+def _gap(x: Sequence[float]) -> float:
+    """The least distance of neighbours, so that bars stand apart."""
+    places = sorted(set(x))
+    return min((b - a for a, b in pairwise(places)), default=1.0)
