@@ -5,6 +5,7 @@ from __future__ import annotations
 from palestra import EpisodeRecord
 
 from palestra_markets.population.epidemic import STAGES
+from palestra_markets.population.town import ARCHETYPES
 from palestra_markets.report.plot import Plot, over_time
 
 
@@ -15,7 +16,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
     policies = [event.data for event in record.events if event.kind == "policy"]
     counts = [first, *(week["counts"] for week in weeks)]
     daily = [cases for week in weeks for cases in week["daily"]]
-    groups = range(len(weeks[0]["stays"])) if weeks else range(0)
+    groups = ARCHETYPES[len(record.players) - 1]
     return [
         Plot(
             "Compartments",
@@ -33,7 +34,10 @@ def plots(record: EpisodeRecord) -> list[Plot]:
         ),
         Plot(
             "At home",
-            [over_time(f"group {g + 1}", [w["stays"][g] for w in weeks], start=1) for g in groups],
+            [
+                over_time(name, [week["stays"][number] for week in weeks], start=1)
+                for number, name in enumerate(groups)
+            ],
             "week", "percent",
         ),
     ]  # fmt: skip

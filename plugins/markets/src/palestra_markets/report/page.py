@@ -8,12 +8,16 @@ from importlib import import_module
 from io import StringIO
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 from statistics import fmean, stdev
 
 from palestra import EpisodeRecord, InvalidOption, MissingExtra, measure
 
 from palestra_markets.report.declared import PLOTS
 from palestra_markets.report.plot import Line, Plot, over_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_SEATS = 12  # with a line each in the plot of returns
 STYLE = """
@@ -139,6 +143,7 @@ def svg(plot: Plot) -> str:
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise MissingExtra("a report", "palestra-markets[report]") from None
 
@@ -150,6 +155,8 @@ def svg(plot: Plot) -> str:
         axes.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
+        if all(isinstance(x, int) for line in plot.lines for x in line.x):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if any(len(line.x) for line in plot.lines):
             axes.legend(frameon=False, fontsize="small")
         out = StringIO()
@@ -158,19 +165,19 @@ def svg(plot: Plot) -> str:
     return text[text.index("<svg") :]
 
 
-def draw(axes: object, line: Line) -> None:
+def draw(axes: Axes, line: Line) -> None:
     """One line on matplotlib's axes."""
     if not len(line.x):
         return
     x, y, name = list(line.x), list(line.y), line.name.replace("_", " ")
-    ways = {
-        "line": lambda a: a.plot(x, y, label=name),
-        "step": lambda a: a.step(x, y, where="post", label=name),
-        "points": lambda a: a.plot(x, y, "o", markersize=4, label=name),
-        "dashed": lambda a: a.plot(x, y, "--", color="0.4", label=name),
-        "bars": lambda a: a.bar(x, y, width=0.8 * _gap(x), alpha=0.7, label=name),
-    }
-    ways[line.style](axes)
+    if line.style == "bars":
+        axes.bar(x, y, width=0.8 * _gap(x), alpha=0.7, label=name)
+    elif line.style == "step":
+        axes.step(x, y, where="post", label=name)
+    elif line.style == "dashed":
+        axes.plot(x, y, "--", color="0.4", label=name)
+    else:
+        axes.plot(x, y, "o" if line.style == "points" else "-", markersize=4, label=name)
 
 
 def _gap(x: Sequence[float]) -> float:

@@ -18,7 +18,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
 
     return [
         Plot(
-            "Tax rates", [over_time(name, row, "step", 1) for name, row in ends],
+            "Tax rates", [over_time(name, row, "points", 1) for name, row in ends],
             "bracket", "percent",
         ),
         Plot("Mean income", [over_time("income", path("mean_income", 0.01))], "step", "dollars"),

@@ -32,7 +32,10 @@ def plots(record: EpisodeRecord) -> list[Plot]:
             if event.kind == "trade":
                 paid[0].append(at)
                 paid[1].append(event.data["price"])
-    asks, bids = Line("best ask", quotes[0], quotes[1]), Line("best bid", quotes[2], quotes[3])
+    asks, bids = (
+        Line("best ask", quotes[0], quotes[1], "step"),
+        Line("best bid", quotes[2], quotes[3], "step"),
+    )
     trades = Line("trade", paid[0], paid[1], "points")
     earned = [0.0, *accumulate(sum(map(_total, s.rewards.values())) for s in record.steps)]
     most = best.surplus * int(record.options["periods"])
