@@ -60,6 +60,18 @@ def test_tight_budgets_keep_houses_from_who_values_them_most() -> None:
     assert all(m["budget-spent"] <= 1 for m in measured)
 
 
+def test_who_spends_everything_does_not_survive() -> None:
+    game = HouseAuction(num_players=2, houses=3, format="first-price", profiling=0)
+    episode = Episode(game, seed=0)
+    for bids in ((episode.state.left[0], 0), (0, 10), (0, 0)):
+        episode.act({seat: Bid(bid) for seat, bid in enumerate(bids)})
+    record = palestra.record_episode(episode)
+    record.env = ID
+    assert palestra.measure(record)["survival"] == 0.5
+    tight, ample = (play(budget=b, houses=12)[0] for b in (300, 100_000))
+    assert palestra.measure(tight)["survival"] < palestra.measure(ample)["survival"] == 1
+
+
 def test_truth_is_a_dominant_bid_in_vickreys_auction() -> None:
     """Every bid of the first on a grid that holds his value, against every pair of others."""
     game = HouseAuction(num_players=3, houses=1, format="vickrey", budget=100_000, profiling=0)

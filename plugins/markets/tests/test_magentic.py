@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -72,13 +73,19 @@ def test_a_spent_proposal_an_unknown_one_and_strangers_are_refused() -> None:
     episode = market()
     offered(episode)
     act(episode, p0=Pay(0))
-    before = episode.state.ledger
+    before = deepcopy(episode.state.ledger)
     for text in ("Pay(proposal=0)", "Pay(proposal=1)", "Write(to='player_0', text='me')"):
         with pytest.raises(InvalidAction):
             episode.parse(0, text)
     fresh = market()
     with pytest.raises(InvalidAction):
         fresh.parse(0, "Write(to='player_2', text='Who are you?')")
+    item = fresh.state.businesses[0].items[0]
+    with pytest.raises(InvalidAction):
+        fresh.parse(1, f"Propose(to='player_0', items={item!r}, percent=100)")
+    for action in (Pay(0), Pay(1), Pay(-1)):
+        with pytest.raises(InvalidAction):
+            act(episode, p0=action)
     assert episode.state.ledger == before
 
 
@@ -102,7 +109,7 @@ def test_who_overspends_is_told_so_and_the_ledger_is_as_it_was() -> None:
     act(episode, p1=Read())
     act(episode, p1=Propose("player_0", episode.state.businesses[0].items[0], 1_000))
     act(episode, p0=Read())
-    before = episode.state.ledger
+    before = deepcopy(episode.state.ledger)
     act(episode, p0=Pay(0))
     assert "refused" in episode.transcript(0)[-1].text
     assert episode.state.ledger == before

@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "markets/Population-v0": {"people": 200, "weeks": 4},
     "markets/Trading-v0": {"days": 10},
     "markets/HouseAuction-v0": {"houses": 2},
+    "markets/PriceNegotiation-v0": {"seller_value": 80, "buyer_value": 120},
 }
 
 

@@ -783,6 +783,12 @@ def palestra_metrics() -> list[MetricSpec]:
             measures=(HOUSE_AUCTION,),
         ),
         MetricSpec(
+            "survival",
+            "palestra_markets.houses.metrics:survival",
+            "The part of the bidders who could still bid when the last house was offered.",
+            measures=(HOUSE_AUCTION,),
+        ),
+        MetricSpec(
             "budget-spent",
             "palestra_markets.houses.metrics:budget_spent",
             "What was paid for all houses, over all budgets.",

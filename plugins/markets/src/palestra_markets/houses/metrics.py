@@ -42,6 +42,16 @@ def profiling_accuracy(record: EpisodeRecord) -> float:
     return float(np.mean(right))
 
 
+def survival(record: EpisodeRecord) -> float:
+    """The part of the bidders who could still bid when the last house was offered."""
+    left = [data["budget"] for data in _data(record.opening, "persona")]
+    for sale in _data(record.events, "sale")[: int(record.options["houses"]) - 1]:
+        if sale["winner"] >= 0:
+            left[sale["winner"]] -= sale["price"]
+    least = int(record.options["increment"])
+    return sum(money >= least for money in left) / len(left)
+
+
 def budget_spent(record: EpisodeRecord) -> float:
     """What was paid for all houses, over all budgets."""
     paid = sum(sale["price"] for sale in _data(record.events, "sale"))

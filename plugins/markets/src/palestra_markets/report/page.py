@@ -8,8 +8,8 @@ from importlib import import_module
 from io import StringIO
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING
 
 from palestra import EpisodeRecord, InvalidOption, MissingExtra, measure
 
@@ -145,7 +145,7 @@ def svg(plot: Plot) -> str:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
     except ImportError:
-        raise MissingExtra("a report", "palestra-markets[report]") from None
+        raise MissingExtra("matplotlib", "palestra-markets[report]") from None
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": plot.title}):
         figure = Figure(figsize=(6, 3.6), layout="constrained")
