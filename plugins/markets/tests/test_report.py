@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption
+from palestra import InvalidOption, MissingExtra
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
 from palestra_markets.report.page import page, plots_of, svg, write_page
@@ -109,6 +110,14 @@ def test_other_games_get_returns_alone(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="no finished episode"):
         write_page([], tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_the_line_that_installs_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"palestra-markets\[report\]"):
+        svg(Plot("none", []))
 
 
 def test_bars_stand_apart_and_empty_lines_are_left_out() -> None:

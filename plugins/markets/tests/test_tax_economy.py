@@ -60,18 +60,20 @@ def test_shares_add_up_and_differ_by_a_cent_at_most() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"elections": True}, {"num_players": 8, "years": 3}])
 def test_taxes_equal_rebates_in_every_step(options: dict[str, Any]) -> None:
-    episode = Episode(TaxEconomy(**options), seed=1)
+    episode, worked = Episode(TaxEconomy(**options), seed=1), 0
     rng = Rng(0)
     while not episode.over:
-        before = episode.state
-        episode.act({p: episode.game.sample(before, p, rng) for p in episode.to_act})
+        steps = len(episode.state.history)
+        episode.act({p: episode.game.sample(episode.state, p, rng) for p in episode.to_act})
         state = episode.state
-        if len(state.history) == len(before.history):
+        if len(state.history) == steps:
             continue  # nobody worked
+        worked += 1
         assert sum(state.taxes) == sum(state.rebates)
         consumed = (episode.game.consumption(state, w) for w in range(len(state.workers)))  # type: ignore[attr-defined]
         assert sum(consumed) == sum(state.incomes)
         assert state.taxes == [int(tax(income, state.rates)) for income in state.incomes]
+    assert worked == episode.game.years * episode.game.steps  # type: ignore[attr-defined]
 
 
 # Households

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,7 @@ def test_what_cannot_be_paid_or_is_not_there_is_refused_and_changes_nothing(orde
     episode = Episode(Trading(), seed=0)
     episode.act({0: Buy("ALDR", 9)})
     episode.act({0: Buy("BRYN", 4)})
-    before = episode.state.ledger
+    before = deepcopy(episode.state.ledger)
     episode.act({0: order})
     assert told(episode).startswith("Your order is refused")
     assert episode.state.ledger == before
