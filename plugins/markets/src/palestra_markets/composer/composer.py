@@ -285,10 +285,11 @@ class Composer(TextGame[Workbench]):
     def describe(self, state: Workbench, player: int) -> str:
         run = state.trials * self.probes
         lines = [
-            f"Component {len(state.seen)} of {self.count} {self._offer_text(state.seen[-1])} "
-            f"It solved {state.solved} of the {run} queries it was tried on.",
+            f"Component {len(state.seen)} of {self.count} {self._offer_text(state.seen[-1])}",
             f"{state.left} of the budget of {self.budget} is left.",
         ]
+        if run:
+            lines.insert(1, f"It solved {state.solved} of the {run} queries it was tried on.")
         if state.bought:
             lines.append(f"Bought so far: {', '.join(str(n + 1) for n in state.bought)}.")
         if not state.ended and not self.may_buy(state):
