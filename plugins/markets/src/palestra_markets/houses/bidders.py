@@ -22,9 +22,9 @@ from palestra_markets.houses.personas import ATTRIBUTES, fitted_favourite
 class HouseBidder(Agent):
     """Stays in an open auction up to his value, bids it in Vickrey's, and shades a first price.
 
-    With first prices he bids (n - 1) / n of his value, and takes a house for that where its price
-    falls. What a rival likes best he fits to the
-    highest bids the rival is seen to make for every house, unless he has been told.
+    With first prices he bids (n - 1) / n of his value, and where prices fall he takes a house for
+    that. What a rival likes best he fits to the highest bid the rival is seen to make for every
+    house, unless he has been told.
     """
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:

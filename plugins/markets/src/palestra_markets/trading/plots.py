@@ -8,7 +8,7 @@ from typing import Any
 
 from palestra import EpisodeRecord, retrace
 
-from palestra_markets.report.plot import Line, Plot, level
+from palestra_markets.report.plot import Line, Plot, level, over_time
 from palestra_markets.trading.metrics import optimum
 from palestra_markets.trading.order_book import ASK, BID, depth
 
@@ -19,37 +19,42 @@ def plots(record: EpisodeRecord) -> list[Plot]:
     """The path of prices with the best quotes, how deep the book was at last, and surplus."""
     best, steps = optimum(record), len(record.steps)
     book: Any = None
-    quotes: tuple[list[float], ...] = ([], [], [], [])
-    paid: tuple[list[float], list[float]] = ([], [])
-    for at, episode in enumerate(retrace(record)):
+    asks: list[float] = []
+    bids: list[float] = []
+    for episode in retrace(record):
         book = episode.state
-        sides = [depth(book, side, 1) for side in (ASK, BID)]
-        for side, rows in enumerate(sides):
-            quotes[2 * side].append(at)
-            quotes[2 * side + 1].append(float(rows[0][0]) if rows else float("nan"))
-    for at, step in enumerate(record.steps, 1):
-        for event in step.events:
-            if event.kind == "trade":
-                paid[0].append(at)
-                paid[1].append(event.data["price"])
-    asks, bids = (
-        Line("best ask", quotes[0], quotes[1], "step"),
-        Line("best bid", quotes[2], quotes[3], "step"),
+        asks.append(_quote(book, ASK))
+        bids.append(_quote(book, BID))
+    paid = [
+        (at, event.data["price"])
+        for at, step in enumerate(record.steps, 1)
+        for event in step.events
+        if event.kind == "trade"
+    ]
+    prices = (
+        over_time("best ask", asks, "step"),
+        over_time("best bid", bids, "step"),
+        Line("trade", [at for at, _ in paid], [price for _, price in paid], "points"),
+        level("equilibrium", best.price, 0, steps),
     )
-    trades = Line("trade", paid[0], paid[1], "points")
     earned = [0.0, *accumulate(sum(map(_total, s.rewards.values())) for s in record.steps)]
     most = best.surplus * int(record.options["periods"])
     return [
-        Plot(
-            "Prices", (asks, bids, trades, level("equilibrium", best.price, 0, steps)),
-            "order", "price",
-        ),
+        Plot("Prices", prices, "order", "price"),
         Plot("The book at last", _depth(book), "price", "units at this price or better"),
         Plot(
-            "Surplus", (Line("earned", range(steps + 1), earned, "step"),
-                        level("all there is", most, 0, steps)), "order", "money",
+            "Surplus",
+            (over_time("earned", earned, "step"), level("all there is", most, 0, steps)),
+            "order",
+            "money",
         ),
-    ]  # fmt: skip
+    ]
+
+
+def _quote(book: Any, side: int) -> float:
+    """The best price of a side; nothing is drawn where there is none."""
+    rows = depth(book, side, 1)
+    return float(rows[0][0]) if rows else float("nan")
 
 
 def _total(terms: Mapping[str, float]) -> float:
