@@ -44,7 +44,7 @@ def profiling_accuracy(record: EpisodeRecord) -> float:
 
 def survival(record: EpisodeRecord) -> float:
     """The part of the bidders who could still bid when the last house was offered."""
-    left = [data["budget"] for data in _data(record.opening, "persona")]
+    left: list[int] = [data["budget"] for data in _data(record.opening, "persona")]
     for sale in _data(record.events, "sale")[: int(record.options["houses"]) - 1]:
         if sale["winner"] >= 0:
             left[sale["winner"]] -= sale["price"]
