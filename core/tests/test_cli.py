@@ -80,6 +80,12 @@ def test_play_writes_a_record_and_replays(run: Run, tmp_path: Path) -> None:
     assert "replays exactly" in verified.out
 
 
+def test_whoever_is_not_named_plays_at_random(run: Run) -> None:
+    done = run("play", "grid/Foraging-v0", "--render", "none", "--no-replays", "--out", "run")
+    assert done.code == 0
+    assert set(read_records("run/episode.jsonl")[0].agents) == {"random"}
+
+
 def test_one_agent_may_take_all_seats_and_many_may_set_their_number(run: Run) -> None:
     quiet = ("--no-replays", "--render", "none", "--out")
     run("play", "text/Commons-v0", "--agents", "harvester", *quiet, "one")

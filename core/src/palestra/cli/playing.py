@@ -27,7 +27,9 @@ MODES = {"pygame": "human"}  # what is typed for a mode of another name
 
 def play_command(
     env: EnvId,
-    agents: Annotated[str, typer.Option(help="Comma-separated, one a seat or one for all.")],
+    agents: Annotated[
+        str, typer.Option(help="Comma-separated, one a seat or one for all.")
+    ] = "random",
     episodes: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1,
     seed: Annotated[int, typer.Option(help="Episode i starts from seed + i.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for records and replays.")] = None,
@@ -142,8 +144,10 @@ def _report(console: Console, tally: Tally) -> None:
             *took,
         )
     console.print(rows)
-    for name, unit, total in tally.metrics():
-        console.print(f"{name:<16}{total / tally.episodes:.4g}{unit}", highlight=False)
+    metrics = list(tally.metrics())
+    width = max((len(name) for name, _, _ in metrics), default=0)
+    for name, unit, total in metrics:
+        console.print(f"{name:<{width}}  {total / tally.episodes:.4g}{unit}", highlight=False)
 
 
 def _written(console: Console, folder: Path, record: EpisodeRecord, replays: bool) -> None:
