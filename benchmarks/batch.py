@@ -16,6 +16,7 @@ from timing import Row, compare, rate
 
 ROWS = 1024
 STEPS = 200
+FOUR_FORAGERS = "grid/Foraging-v0, 4 agents, sight 2"
 
 
 def tic_tac_toe() -> Row:
@@ -92,19 +93,30 @@ def connect_four_against_c() -> Row:
     return compare(
         f"games/ConnectFour-v0, batch of {ROWS}",
         our_batch("games/ConnectFour-v0"),
-        c_batch(),
+        c_batch("connect_four.c"),
         target=0.8,
         unit="moves/s",
         against="the same in C (-O3)",
     )
 
 
-def c_batch() -> Any:
-    """connect_four.c, compiled for this machine, on as many games."""
+def foraging_against_c() -> Row:
+    return compare(
+        f"{FOUR_FORAGERS}, batch of {ROWS}",
+        our_batch("grid/Foraging-v0", num_players=4, sight=2),
+        c_batch("foraging.c", seats=4),
+        target=0.8,
+        unit="agent steps/s",
+        against="the same in C (-O3)",
+    )
+
+
+def c_batch(name: str, seats: int = 1) -> Any:
+    """A game in C, compiled for this machine, on as many rows."""
     import ctypes
 
-    source = Path(__file__).with_name("connect_four.c")
-    library = Path(tempfile.mkdtemp()) / "connect_four.so"
+    source = Path(__file__).with_name(name)
+    library = Path(tempfile.mkdtemp()) / "game.so"
     flags = ["-O3", "-march=native", "-shared", "-fPIC"]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
     c = ctypes.CDLL(str(library))
@@ -115,7 +127,7 @@ def c_batch() -> Any:
         for _ in range(STEPS):
             c.random_actions(games, count)
             c.step(games, count)
-        return ROWS * STEPS
+        return ROWS * STEPS * seats
 
     return play
 
@@ -125,8 +137,16 @@ def foraging() -> Row:
     play = our_batch("grid/Foraging-v0", num_players=4, sight=2)
     play()
     measured = statistics.median(rate(play) for _ in range(7))
-    name = f"grid/Foraging-v0, 4 agents, sight 2, batch of {ROWS}"
+    name = f"{FOUR_FORAGERS}, batch of {ROWS}"
     return Row(name, measured, 15e6, measured / 15e6, 1.0, "agent steps/s", "its bound")
 
 
-MEASURES = (tic_tac_toe, connect_four, leduc_holdem, othello, connect_four_against_c, foraging)
+MEASURES = (
+    tic_tac_toe,
+    connect_four,
+    leduc_holdem,
+    othello,
+    connect_four_against_c,
+    foraging,
+    foraging_against_c,
+)

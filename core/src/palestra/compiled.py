@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import inspect
 import os
@@ -25,6 +26,7 @@ from palestra.errors import MissingExtra, PalestraError
 from palestra.rng import threefry
 from palestra.rows import row_dtype, table_dtype
 
+SMALL = 1000  # instructions of Python: what is inlined where it is called
 RULES = ("setup", "advance", "allow", "sense", "script")
 DRIVER = Path(driver.__file__)
 BATCH_DRIVER = Path(batch_driver.__file__)
@@ -138,7 +140,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
         functions |= row_functions(game)
-    devices = device_functions(functions, njit, f"_{name}")
+    devices = device_functions(functions, _compile_rule, f"_{name}")
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
     sys.modules[name] = module  # as above
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
@@ -147,6 +149,29 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
             cached = helper in entries
             setattr(module, helper, njit(cache=cached, nogil=cached)(function))
     return module
+
+
+def _compile_rule(function: FunctionType) -> Any:
+    """Compile a rule or a helper; what is small, with all that it calls, goes into its callers.
+
+    There the options in `config` are constants, so that loops over seats unroll; larger functions
+    would take minutes to compile.
+    """
+    from numba import njit
+
+    return njit(forceinline=_length(function) <= SMALL)(function)
+
+
+def _length(function: FunctionType) -> int:
+    """Instructions of a function and, call by call, of all that it calls."""
+    length = 0
+    for instruction in dis.get_instructions(function):
+        length += 1
+        if instruction.opname == "LOAD_GLOBAL":
+            called = function.__globals__.get(instruction.argval)
+            called = getattr(called, "py_func", called)  # compiled already
+            length += _length(called) if isinstance(called, FunctionType) else 0
+    return length
 
 
 def row_functions(game: ArrayGame) -> dict[str, FunctionType]:
@@ -160,7 +185,6 @@ def row_functions(game: ArrayGame) -> dict[str, FunctionType]:
 
 
 def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
-    """A module made from a template file, with `names` among its globals."""
     """A module made from a template file, with `names` among its globals."""
     found = importlib.util.spec_from_file_location(name, path)
     assert found is not None

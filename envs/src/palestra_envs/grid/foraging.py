@@ -60,20 +60,23 @@ from palestra.game import Result
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.foraging_rules import (
-    EASTWARD,
+    EAST,
     LOAD,
     NORTH,
-    SOUTHWARD,
+    SOUTH,
     STAY,
+    WEST,
     food_levels,
-    has_food,
     in_sight,
+    is_beside,
     is_room,
     lay_out,
     load,
     move,
     place_of,
+    show,
     spawn_player,
+    toward,
     toward_food,
 )
 from palestra_envs.grid.sighting import Seen, Sighting, counted, read_view, where
@@ -230,8 +233,8 @@ class Foraging(ArrayGame):
         move(config, state, actions)
         left = 0
         for food in range(config.max_food):
-            if state.food_level[food] > 0 and not load(config, state, food, actions, out):
-                left += 1
+            load(config, state, food, actions, out)
+            left += state.food_level[food] > 0
         for player in range(config.num_players):
             state.earned[player] += out.rewards[player, 0]
         if left == 0:
@@ -243,40 +246,38 @@ class Foraging(ArrayGame):
     def allow(config: Any, state: Any, player: int, mask: Any) -> None:
         row, column = state.row[player], state.column[player]
         mask[STAY] = 1
-        for action in range(NORTH, LOAD):
-            r, c = row + SOUTHWARD[action], column + EASTWARD[action]
-            food = has_food(config, state, r, c)
-            mask[action] = 0 <= r < config.rows and 0 <= c < config.columns and not food
-            mask[LOAD] |= food
+        mask[NORTH], mask[SOUTH] = row > 0, row < config.rows - 1
+        mask[WEST], mask[EAST] = column > 0, column < config.columns - 1
+        for food in range(config.max_food):
+            if is_beside(state, player, food):
+                mask[LOAD] = 1
+                mask[toward(state.food_row[food] - row, state.food_column[food] - column)] = 0
 
     @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         top = max(state.row[player] - config.sight, 0)
         left = max(state.column[player] - config.sight, 0)
+        own = 3 * config.max_food
+        end = own + 3 * config.num_players
+        for slot in range(0, end, 3):
+            show(view, slot, -1, -1, 0)
         at = 0
-        for food in range(config.max_food):
-            if state.food_level[food] > 0:
-                row, column = state.food_row[food], state.food_column[food]
-                if in_sight(config, state, player, row, column):
-                    view[at], view[at + 1] = row - top, column - left
-                    view[at + 2] = state.food_level[food]
-                    at += 3
-        while at < 3 * config.max_food:
-            view[at], view[at + 1] = -1, -1
-            at += 3
-        view[at], view[at + 1] = state.row[player] - top, state.column[player] - left
-        view[at + 2] = state.level[player]
-        at += 3
+        for food in range(config.max_food):  # writes each, and goes on to the next three if seen
+            row, column = state.food_row[food], state.food_column[food]
+            show(view, at, row - top, column - left, state.food_level[food])
+            seen = in_sight(config, state, player, row, column)
+            at += 3 * (seen & (state.food_level[food] > 0))
+        show(view, at, -1, -1, 0)
+        show(view, own, state.row[player] - top, state.column[player] - left, state.level[player])
+        at = own + 3
         for other in range(config.num_players):
-            row, column = state.row[other], state.column[other]
-            if other != player and in_sight(config, state, player, row, column):
-                view[at], view[at + 1] = row - top, column - left
-                view[at + 2] = state.level[other]
-                at += 3
-        while at < 3 * config.max_food + 3 * config.num_players:
-            view[at], view[at + 1] = -1, -1
-            at += 3
+            if other != player:
+                row, column = state.row[other], state.column[other]
+                show(view, at, row - top, column - left, state.level[other])
+                at += 3 * in_sight(config, state, player, row, column)
+        if at < end:
+            show(view, at, -1, -1, 0)
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)
