@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
@@ -140,7 +140,12 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
         functions |= row_functions(game)
-    devices = device_functions(functions, _compile_rule, f"_{name}")
+    small = _small(functions.values())
+
+    def compile_rule(function: FunctionType) -> Any:
+        return njit(forceinline=function.__code__ in small)(function)
+
+    devices = device_functions(functions, compile_rule, f"_{name}")
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
     sys.modules[name] = module  # as above
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
@@ -151,27 +156,33 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     return module
 
 
-def _compile_rule(function: FunctionType) -> Any:
-    """Compile a rule or a helper; what is small, with all that it calls, goes into its callers.
+def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
+    """The code of rules that are small with all they call, and of what they call.
 
-    There the options in `config` are constants, so that loops over seats unroll; larger functions
-    would take minutes to compile.
+    These are inlined where they are called: the options in `config` are constants there, so that
+    loops over seats unroll. Larger ones would take minutes to compile.
     """
-    from numba import njit
-
-    return njit(forceinline=_length(function) <= SMALL)(function)
+    rules = [function for function in functions if _length(function) <= SMALL]
+    return {function.__code__ for function in _reached(rules)}
 
 
 def _length(function: FunctionType) -> int:
     """Instructions of a function and, call by call, of all that it calls."""
-    length = 0
-    for instruction in dis.get_instructions(function):
-        length += 1
-        if instruction.opname == "LOAD_GLOBAL":
-            called = function.__globals__.get(instruction.argval)
-            called = getattr(called, "py_func", called)  # compiled already
-            length += _length(called) if isinstance(called, FunctionType) else 0
-    return length
+    instructions = list(dis.get_instructions(function))
+    named = (function.__globals__.get(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL")
+    return len(instructions) + sum(_length(f) for f in named if isinstance(f, FunctionType))
+
+
+def _reached(functions: Iterable[FunctionType]) -> set[FunctionType]:
+    """These functions and all that they call, directly or not."""
+    found: set[FunctionType] = set()
+    queue = list(functions)
+    while queue:
+        function = queue.pop()
+        if function not in found:
+            found.add(function)
+            queue += [helper for _, helper in helpers_of(function)]
+    return found
 
 
 def row_functions(game: ArrayGame) -> dict[str, FunctionType]:
@@ -263,15 +274,8 @@ def fingerprint(game: ArrayGame) -> str:
     parts = [path.read_text() for path in (DRIVER, BATCH_DRIVER, Path(__file__))]
     parts += [repr(game.config), repr(game.frame_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
-    seen: set[FunctionType] = set()
-    queue = list(rule_functions(game).values())
-    while queue:
-        function = queue.pop()
-        if function in seen:
-            continue
-        seen.add(function)
-        parts.append(_source(function))
-        queue += [helper for _, helper in helpers_of(function)]
+    seen = _reached(rule_functions(game).values())
+    parts += [_source(function) for function in seen]
     parts += sorted(constant for function in seen for constant in _constants(function))
     return blake2b("\0".join(sorted(parts)).encode(), digest_size=12).hexdigest()
 
