@@ -28,6 +28,7 @@ from palestra.events import Event, only
 from palestra.game import Game, Outcome, Result, Seat, Step
 from palestra.hooks import hookimpl
 from palestra.metrics import measure
+from palestra.options import check_choice, check_ranges
 from palestra.record import (
     EpisodeRecord,
     iter_records,
@@ -122,6 +123,8 @@ __all__ = [
     "Usage",
     "Widget",
     "__version__",
+    "check_choice",
+    "check_ranges",
     "game",
     "hookimpl",
     "iter_records",

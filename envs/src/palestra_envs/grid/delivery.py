@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene
+from palestra import InvalidOption, Piece, Rng, Scene, check_ranges
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.delivery_rules import (
@@ -71,7 +71,7 @@ from palestra_envs.grid.moving import (
     random_place,
     sees,
 )
-from palestra_envs.grid.walkers import WALL, Walkers, check_ranges, windowed
+from palestra_envs.grid.walkers import WALL, Walkers, windowed
 
 ACTIONS = (*MOVES, *(f"fast {way}" for way in MOVES[NORTH:]))
 INJURY_COSTS = (380.0, 8487.0, 60464.0, 261200.0)

@@ -34,10 +34,10 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene
+from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges
 from palestra.rules import all_act, finish, randint, shuffle, truncate, uniform
 
-from palestra_envs.grid.walkers import Walkers, check_ranges
+from palestra_envs.grid.walkers import Walkers
 
 WAIT, ASK, RECALL, TAKE, GO = range(5)
 SUCCESS, GOING, ASKING, RECALLING = range(4)  # reward terms

@@ -54,6 +54,7 @@ from palestra import (
     Piece,
     Rng,
     Scene,
+    check_ranges,
     only,
 )
 from palestra.game import Result
@@ -126,13 +127,7 @@ class Foraging(ArrayGame):
     observation_dtype = np.float32
 
     def __post_init__(self) -> None:
-        for name, low, high in self._limits():
-            value = getattr(self, name)
-            if value is None and name in ("max_food_level", "sight"):
-                continue
-            if not low <= value or (high is not None and value > high):
-                accepted = f"at least {low}" if high is None else f"from {low} to {high}"
-                raise InvalidOption(f"{name} must be {accepted}, not {value}")
+        check_ranges(self, (r for r in self._limits() if getattr(self, r[0]) is not None))
         if (self.rows - 2) * (self.columns - 2) <= self.num_players:
             raise InvalidOption(
                 f"{self.rows} rows and {self.columns} columns leave no room for food beside "

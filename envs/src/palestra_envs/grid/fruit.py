@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene
+from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.moving import MOVES, NOWHERE, holder, neighbour, resolve, sees
-from palestra_envs.grid.walkers import Walkers, check_ranges
+from palestra_envs.grid.walkers import Walkers
 
 MAX_SEATS, MAX_FRUITS, MAX_SIDE = 4, 10, 30
 

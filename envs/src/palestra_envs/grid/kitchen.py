@@ -43,7 +43,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Out, Outcome, Piece, Scene
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    Grid,
+    Out,
+    Outcome,
+    Piece,
+    Scene,
+    check_ranges,
+)
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.kitchen_rules import (
@@ -119,15 +129,14 @@ class Kitchen(ArrayGame):
     reward_terms = ("soup", "onion", "dish", "plate")
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("num_players", 1, MAX_SEATS),
-            ("cook_time", 1, MAX_COOK_TIME),
-            ("max_steps", 1, None),
-        ):
-            value = getattr(self, name)
-            if value < low or (high is not None and value > high):
-                accepted = f"at least {low}" if high is None else f"from {low} to {high}"
-                raise InvalidOption(f"{name} must be {accepted}, not {value}")
+        check_ranges(
+            self,
+            (
+                ("num_players", 1, MAX_SEATS),
+                ("cook_time", 1, MAX_COOK_TIME),
+                ("max_steps", 1, None),
+            ),
+        )
         check_solvable(self.plan, self.starts)
 
     # What follows from the options

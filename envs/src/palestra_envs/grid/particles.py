@@ -38,7 +38,19 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene, only
+from palestra import (
+    ArrayGame,
+    Event,
+    Grid,
+    InvalidOption,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    check_choice,
+    check_ranges,
+    only,
+)
 from palestra.game import Seat
 from palestra.rules import all_act, randint, truncate, uniform
 
@@ -57,7 +69,6 @@ from palestra_envs.grid.particle_rules import (
     pay,
     rounded,
 )
-from palestra_envs.grid.walkers import check_choice, check_ranges
 
 SCENARIOS = ("spread", "tag", "adversary", "speaker-listener")
 ACTIONS = ("stay", "west", "east", "south", "north")

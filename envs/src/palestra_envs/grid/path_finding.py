@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Bar, InvalidOption, Piece, Rng, Scene
+from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
 from palestra.rules import all_act, randint, truncate, uniform
 
 from palestra_envs.grid.fields_of_view import MAX_SIDE, Level, has_bit, read_level
@@ -56,7 +56,7 @@ from palestra_envs.grid.moving import (
     resolve,
     sees,
 )
-from palestra_envs.grid.walkers import WALL, Walkers, check_choice, check_ranges, windowed
+from palestra_envs.grid.walkers import WALL, Walkers, windowed
 
 MAPS = ("random", "maze", "warehouse", "level")
 RANDOM, MAZE = 0, 1

@@ -35,7 +35,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene, only
+from palestra import (
+    ArrayGame,
+    Event,
+    Grid,
+    InvalidOption,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    check_ranges,
+    only,
+)
 from palestra.game import Result
 from palestra.rules import all_act, finish, randint, truncate
 from palestra.specs import Payoffs
@@ -107,19 +118,18 @@ class Pursuit(ArrayGame):
     observation_dtype = np.int8
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("rows", 1, MAX_SIDE),
-            ("columns", 1, MAX_SIDE),
-            ("num_players", 1, MAX_SEATS),
-            ("num_evaders", 1, MAX_EVADERS),
-            ("sight", 1, MAX_SIGHT),
-            ("n_catch", 1, MAX_SEATS if self.surround else self.num_players),
-            ("max_steps", 1, None),
-        ):
-            value = getattr(self, name)
-            if not low <= value or (high is not None and value > high):
-                accepted = f"at least {low}" if high is None else f"from {low} to {high}"
-                raise InvalidOption(f"{name} must be {accepted}, not {value}")
+        check_ranges(
+            self,
+            (
+                ("rows", 1, MAX_SIDE),
+                ("columns", 1, MAX_SIDE),
+                ("num_players", 1, MAX_SEATS),
+                ("num_evaders", 1, MAX_EVADERS),
+                ("sight", 1, MAX_SIGHT),
+                ("n_catch", 1, MAX_SEATS if self.surround else self.num_players),
+                ("max_steps", 1, None),
+            ),
+        )
         if self.map.count(". ") < 2:
             raise InvalidOption("the map must have two cells without a wall; make it larger")
 

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Event, InvalidOption, Piece, Rng, Scene, only
+from palestra import Event, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, only
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.moving import MOVES, NOWHERE, neighbour, sees
-from palestra_envs.grid.walkers import Walkers, check_choice, check_ranges
+from palestra_envs.grid.walkers import Walkers
 
 TOKENS = "ABCDEFGHIJ"
 GAMES = ("score", "order")

@@ -24,7 +24,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene, only
+from palestra import (
+    ArrayGame,
+    Event,
+    Grid,
+    InvalidOption,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    check_ranges,
+    only,
+)
 
 from palestra_envs.grid.fields_of_view import (
     COMPASS,
@@ -113,20 +124,19 @@ class SocialDilemma(ArrayGame):
     least_columns: ClassVar[int]
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("rows", self.least_rows, MAX_SIDE),
-            ("columns", self.least_columns, MAX_SIDE),
-            ("num_players", 1, MAX_SEATS),
-            ("sight", 1, MAX_SIGHT),
-            ("fine", 0, None),
-            ("fine_cost", 0, None),
-            ("time_out", 0, MAX_TIME_OUT),
-            ("max_steps", 1, None),
-        ):
-            value = getattr(self, name)
-            if not low <= value or (high is not None and value > high):
-                accepted = f"at least {low}" if high is None else f"from {low} to {high}"
-                raise InvalidOption(f"{name} must be {accepted}, not {value}")
+        check_ranges(
+            self,
+            (
+                ("rows", self.least_rows, MAX_SIDE),
+                ("columns", self.least_columns, MAX_SIDE),
+                ("num_players", 1, MAX_SEATS),
+                ("sight", 1, MAX_SIGHT),
+                ("fine", 0, None),
+                ("fine_cost", 0, None),
+                ("time_out", 0, MAX_TIME_OUT),
+                ("max_steps", 1, None),
+            ),
+        )
         if self.map.count("AB") == 0:
             raise InvalidOption("level: there is no cell on which an apple could grow")
         starts = self.map.count(self.start_kinds)

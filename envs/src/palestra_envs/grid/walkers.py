@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, only
+from palestra import ArrayGame, Event, Grid, Outcome, Piece, only
 from palestra.game import Result
 from palestra.specs import Payoffs
 
@@ -16,22 +16,6 @@ from palestra_envs.grid.moving import EAST, MOVES, NORTH, STAY
 from palestra_envs.grid.sighting import counted
 
 WALL = Piece("#", shape="square", label="wall")
-Range = tuple[str, float, float | None]
-
-
-def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
-    """Raise `InvalidOption` for an option outside (name, least, most or None)."""
-    for name, low, high in ranges:
-        value = getattr(game, name)
-        if not low <= value or (high is not None and value > high):
-            accepted = f"at least {low:g}" if high is None else f"from {low:g} to {high:g}"
-            raise InvalidOption(f"{name} must be {accepted}, not {value!r}")
-
-
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raise `InvalidOption` for a word that is not among the choices."""
-    if value not in choices:
-        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {value!r}")
 
 
 class Walkers(ArrayGame):

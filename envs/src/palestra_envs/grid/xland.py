@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene
+from palestra import InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
 from palestra.game import Seat
 from palestra.rules import all_act, truncate
 
@@ -55,7 +55,7 @@ from palestra_envs.grid.moving import (
     random_place,
     resolve,
 )
-from palestra_envs.grid.walkers import WALL, Walkers, check_choice, check_ranges, windowed
+from palestra_envs.grid.walkers import WALL, Walkers, windowed
 from palestra_envs.grid.xland_rules import (
     FREE,
     HOLD,

@@ -42,7 +42,6 @@ from palestra import (
     Event,
     Grammar,
     Grid,
-    InvalidOption,
     OneOf,
     Option,
     Outcome,
@@ -54,6 +53,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    check_ranges,
 )
 
 Cell = tuple[int, int]  # row and column, from 0
@@ -143,18 +143,17 @@ class CollaborationMaze(TextGame[Maze]):
     menu = MENU
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("num_players", 1, MAX_SEATS),
-            ("rows", SHORTEST, LONGEST),
-            ("columns", SHORTEST, LONGEST),
-            ("wall_density", 0, DENSEST),
-            ("max_turns", 1, None),
-            ("message_limit", 60, None),
-        ):
-            value = getattr(self, name)
-            if not low <= value or (high is not None and value > high):
-                accepted = f"at least {low}" if high is None else f"from {low} to {high}"
-                raise InvalidOption(f"{name} must be {accepted}, not {value}")
+        check_ranges(
+            self,
+            (
+                ("num_players", 1, MAX_SEATS),
+                ("rows", SHORTEST, LONGEST),
+                ("columns", SHORTEST, LONGEST),
+                ("wall_density", 0, DENSEST),
+                ("max_turns", 1, None),
+                ("message_limit", 60, None),
+            ),
+        )
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]

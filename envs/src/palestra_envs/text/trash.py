@@ -42,6 +42,7 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    check_ranges,
     only,
 )
 
@@ -103,20 +104,19 @@ class Trash(TextGame[House]):
     action_types = (Clear, Say, Pass)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("num_players", 2, 10),
-            ("rounds", 1, 1000),
-            ("limit", 0, 1000),
-            ("start", 1, 2000),
-            ("least", 0, 2 * self.limit),
-            ("home", 0, 1000),
-            ("utterances", 1, 1000),
-            ("message_limit", 40, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        check_ranges(
+            self,
+            (
+                ("num_players", 2, 10),
+                ("rounds", 1, 1000),
+                ("limit", 0, 1000),
+                ("start", 1, 2000),
+                ("least", 0, 2 * self.limit),
+                ("home", 0, 1000),
+                ("utterances", 1, 1000),
+                ("message_limit", 40, 10_000),
+            ),
+        )
 
     @property
     def most(self) -> int:

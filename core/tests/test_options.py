@@ -1,0 +1,46 @@
+"""What a game says of options it cannot use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from palestra import InvalidOption, check_choice, check_ranges
+
+
+@dataclass
+class Options:
+    rows: Any = 3
+    share: Any = 0.5
+
+    def __post_init__(self) -> None:
+        check_ranges(self, (("rows", 2, 1_000_000), ("share", 0, None)))
+
+
+@pytest.mark.parametrize("rows", [2, 1_000_000, np.int64(7)])
+def test_both_ends_of_a_range_are_in_it(rows: Any) -> None:
+    assert Options(rows=rows, share=1e9).rows == rows
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"rows": 1}, "rows must be from 2 to 1000000, not 1"),
+        ({"rows": 1_000_001}, "rows must be from 2 to 1000000, not 1000001"),
+        ({"rows": "3"}, "rows must be from 2 to 1000000, not '3'"),
+        ({"share": -0.5}, "share must be at least 0, not -0.5"),
+        ({"share": float("nan")}, "share must be at least 0, not nan"),
+        ({"share": None}, "share must be at least 0, not None"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_what_does(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidOption, match=f"^{says}$"):
+        Options(**options)
+
+
+def test_a_word_that_is_no_choice_is_named_with_the_choices() -> None:
+    check_choice("map", "maze", ("maze", "room"))
+    with pytest.raises(InvalidOption, match=r"^map must be maze or room, not 'cave'$"):
+        check_choice("map", "cave", ("maze", "room"))
