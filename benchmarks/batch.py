@@ -149,4 +149,6 @@ MEASURES = (
     connect_four_against_c,
     foraging,
     foraging_against_c,
+    kitchen,
+)
 )

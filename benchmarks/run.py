@@ -40,6 +40,7 @@ DISTRIBUTIONS = (
     "textarena",
     "pgx",
     "jax",
+    "jaxmarl",
     "stable_baselines3",
     "supersuit",
     "bourse",

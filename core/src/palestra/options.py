@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from palestra.errors import InvalidOption
 
@@ -18,7 +19,11 @@ def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
     """
     for name, low, high in ranges:
         value = getattr(game, name)
-        fits = isinstance(value, Real) and low <= value and (high is None or value <= high)
+        fits = (
+            isinstance(value, int | float | np.number)
+            and low <= value
+            and (high is None or value <= high)
+        )
         if not fits:
             accepted = f"at least {low:.9g}" if high is None else f"from {low:.9g} to {high:.9g}"
             raise InvalidOption(f"{name} must be {accepted}, not {value!r}")
