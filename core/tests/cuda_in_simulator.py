@@ -1,11 +1,13 @@
 """Plays every ArrayGame on the CPU and in numba's CUDA simulator, row for row.
 
 Run by test_cuda.py in a process of its own: the simulator is chosen when numba is imported.
+`cuda_in_simulator.py 1 4` takes every fourth game from the second on.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -81,13 +83,12 @@ def take_turns() -> None:
     kernel.BlockManager.run = run
 
 
-def main() -> None:
+def main(part: int, parts: int) -> None:
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         take_turns()
     played = 0
-    for spec in palestra.specs():
-        if not isinstance(load_game(spec, {}), ArrayGame):
-            continue
+    arrays = [spec for spec in palestra.specs() if isinstance(load_game(spec, {}), ArrayGame)]
+    for spec in arrays[part::parts]:
         for options in VARIANTS.get(spec.id, [{}]):
             for mode in ("next_step", "same_step"):
                 compare(spec.id, options, mode)
@@ -96,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -13,6 +13,7 @@ from palestra import InvalidOption, MissingExtra
 from palestra.cuda_batch import open_cuda
 
 HERE = Path(__file__).parent
+PARTS = 4  # of all games, so that several cores share the work
 
 
 def gpu_is_here() -> bool:
@@ -23,9 +24,9 @@ def gpu_is_here() -> bool:
     return True
 
 
-def run(script: str, **variables: str) -> str:
+def run(script: str, part: int = 0, parts: int = 1, **variables: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(HERE / script)],
+        [sys.executable, str(HERE / script), str(part), str(parts)],
         capture_output=True,
         text=True,
         env={**os.environ, **variables},
@@ -36,13 +37,15 @@ def run(script: str, **variables: str) -> str:
 
 
 @pytest.mark.slow
-def test_every_array_game_plays_alike_in_the_simulator() -> None:
-    assert "all equal" in run("cuda_in_simulator.py", NUMBA_ENABLE_CUDASIM="1")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_array_game_plays_alike_in_the_simulator(part: int) -> None:
+    assert "all equal" in run("cuda_in_simulator.py", part, PARTS, NUMBA_ENABLE_CUDASIM="1")
 
 
 @pytest.mark.slow
-def test_every_array_game_compiles_for_a_gpu() -> None:
-    assert "ConnectFour" in run("cuda_to_ptx.py", NUMBA_ENABLE_CUDASIM="0")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_array_game_compiles_for_a_gpu(part: int) -> None:
+    assert run("cuda_to_ptx.py", part, PARTS, NUMBA_ENABLE_CUDASIM="0").split()
 
 
 @pytest.mark.skipif(not gpu_is_here(), reason="no CUDA GPU on this machine")
