@@ -51,7 +51,6 @@ from numpy.typing import NDArray
 from palestra import (
     Event,
     Grammar,
-    InvalidOption,
     OneOf,
     Option,
     Outcome,
@@ -61,6 +60,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -196,17 +196,14 @@ class Catan(TextGame[Table]):
     )
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, 4),
             ("goal", 3, 15),
             ("max_turns", 1, 10_000),
             ("offers", 0, 100),
             ("offer_cards", 1, MAX_SIDE),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
 
     # What follows from the options
 

@@ -47,6 +47,7 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    check_ranges,
 )
 
 from palestra_games.games.logic_grid_solver import (
@@ -126,15 +127,12 @@ class LogicGrid(TextGame[Notes]):
     action_types = (Put, Clear)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("houses", 2, MOST),
             ("attributes", 1, MOST),
             ("max_moves", self.houses * self.attributes, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:

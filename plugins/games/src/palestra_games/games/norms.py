@@ -52,6 +52,7 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    check_ranges,
     only,
 )
 
@@ -137,7 +138,7 @@ class Norms(TextGame[Village]):
     action_types = (Write, Do)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, 50),
             ("topics", 1, len(TOPICS)),
             ("generations", 1, 1000),
@@ -145,11 +146,8 @@ class Norms(TextGame[Village]):
             ("temptation", 0, 10),
             ("change", 0, 1),
             ("message_limit", 60, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
         if self.drift not in DRIFTS:
             raise InvalidOption(f"drift must be one of {', '.join(DRIFTS)}, not {self.drift!r}")
 

@@ -48,6 +48,7 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    check_ranges,
 )
 
 Cell = tuple[int, int]
@@ -138,18 +139,15 @@ class PlanPath(TextGame[Maze]):
     action_types = (Draft, Plan)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("num_players", 1, 2),
             ("rows", 2, LARGEST),
             ("columns", 2, LARGEST),
             ("wall_density", 0, DENSEST),
             ("turns", 1, 1000),
             ("plan_limit", 1, 1000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
 
     # What follows from the options
 

@@ -49,6 +49,7 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    check_ranges,
     only,
 )
 
@@ -122,16 +123,13 @@ class SplitFacts(TextGame[World]):
     action_types = (Say, Answer)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("people", 3, len(PEOPLE)),
             ("links", 1, self.people - 1),
             ("max_messages", 0, 1000),
             ("message_limit", 60, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:

@@ -45,6 +45,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -118,17 +119,14 @@ class ContentAuction(TextGame[PageSale]):
                 raise InvalidOption(
                     f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
                 )
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, MOST_PLAYERS),
             ("positions", 1, 5),
             ("max_value", 1, 100),
             ("readers", 1, 1_000_000),
             ("rounds", 1, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "table", tuple(map(tuple, self.table)))
         self._check_given()

@@ -29,7 +29,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from palestra import Event, InvalidOption, Rng, Scene, only
+from palestra import Event, InvalidOption, Rng, Scene, check_ranges, only
 from palestra.rules import all_act, finish, randint
 
 from palestra_markets.auctions.ranking import bid_at, draw_lots, rank_of, ranking_fields
@@ -70,15 +70,12 @@ class PositionAuction(SealedBids):
             raise InvalidOption(
                 f"mechanism must be one of {', '.join(MECHANISMS)}, not {self.mechanism!r}"
             )
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, MOST_PLAYERS),
             ("max_value", 1, MOST_VALUE),
             ("rounds", 1, MOST_ROUNDS),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
         object.__setattr__(self, "click_rates", checked_rates(self.click_rates))
         object.__setattr__(self, "values", tuple(self.values))
         self._check_values()

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Event, InvalidOption, Rng, Scene, only
+from palestra import Event, InvalidOption, Rng, Scene, check_ranges, only
 from palestra.rules import all_act, finish, randint
 
 from palestra_markets.auctions.ranking import bid_at, draw_lots, ranking_fields, seat_at
@@ -63,16 +63,13 @@ class SealedAuction(SealedBids):
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise InvalidOption(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, MOST_PLAYERS),
             ("max_value", 1, MOST_VALUE),
             ("reserve", 0, self.max_value),
             ("rounds", 1, MOST_ROUNDS),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
 
     # What follows from the options
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
 )
 
 from palestra_markets.composer.components import (
@@ -113,7 +113,7 @@ class Composer(TextGame[Workbench]):
     action_types = (Try, Buy, Skip)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("offers", 1, 10_000),
             ("budget", 1, 1_000_000),
             ("trials", 0, QUERIES),
@@ -123,10 +123,8 @@ class Composer(TextGame[Workbench]):
             ("low", 1 / CHEAPEST, QUERIES / DEAREST),
             ("high", self.low, QUERIES / DEAREST),
             ("hype", -QUERIES, QUERIES),
-        ):
-            value = getattr(self, name)
-            if not isfinite(value) or not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low:g} to {high:g}, not {value}")
+        )
+        check_ranges(self, ranges)
         if self.trials * self.probes > QUERIES:
             raise InvalidOption(
                 f"the sandbox has {QUERIES} queries: {self.trials} trials of {self.probes} are "

@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -50,6 +49,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -133,16 +133,14 @@ class Shopping(TextGame[Trip]):
             raise InvalidOption(
                 f"information must be one of {', '.join(INFORMATION)}, not {self.information!r}"
             )
-        for name, low, high in (
+        ranges = (
             ("products", 2, 20),
             ("trips", 1, 10_000),
             ("most_leaning", 0, 100),
             ("most_bonus", 0, 1_000_000),
             ("message_limit", 0, 10_000),
-        ):
-            value = getattr(self, name)
-            if not isfinite(value) or not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        )
+        check_ranges(self, ranges)
         if self.leaning != -1 and not 0 <= self.leaning <= 100:
             raise InvalidOption(
                 f"leaning must be from 0 to 100, or -1 to be drawn, not {self.leaning}"

@@ -56,6 +56,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -165,17 +166,15 @@ class Hiring(TextGame[Firm]):
     def __post_init__(self) -> None:
         for name in ("accuracies", "costs"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, 4),
             ("states", 2, 3),
             ("overlap", 0, 1),
             ("value", 1, 1_000_000),
             ("most_paid", 1, 1_000_000),
             ("rounds", 1, 100_000),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        )
+        check_ranges(self, ranges)
         self._check_levels()
         if not self.verified and self.num_players == 2:
             raise InvalidOption(

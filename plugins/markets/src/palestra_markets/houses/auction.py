@@ -49,6 +49,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -158,17 +159,14 @@ class HouseAuction(TextGame[Sale]):
                 raise InvalidOption(
                     f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
                 )
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, MOST_PLAYERS),
             ("houses", 1, MOST_HOUSES),
             ("budget", 1, 1_000_000),
             ("increment", 1, FULL_VALUE),
             ("profiling", 0, 1_000_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
 
     # What follows from the options
 

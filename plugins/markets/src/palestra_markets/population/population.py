@@ -31,7 +31,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import product
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -52,6 +51,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
 )
 from palestra.rng import check_seed
 
@@ -167,7 +167,7 @@ class Population(TextGame[Outbreak]):
                 "num_players must be 2 (one group), 4 (by age) or 5 (by age and job), not "
                 f"{self.num_players}"
             )
-        for name, low, high in (
+        ranges = (
             ("people", 10, 20_000_000),
             ("weeks", 1, 520),
             ("infected", 0, 1),
@@ -179,10 +179,8 @@ class Population(TextGame[Outbreak]):
             ("outside", 0, 100),
             ("dread", 0, 1e6),
             ("contact", 0, 100),
-        ):
-            value = getattr(self, name)
-            if not isfinite(value) or not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        )
+        check_ranges(self, ranges)
         if not isinstance(self.contacts, str):
             object.__setattr__(self, "contacts", pairs_of(self.contacts))
         _ = self.meetings  # bad pairs are named now

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
 )
 
 from palestra_markets.chart import chart
@@ -149,15 +149,13 @@ class Screening(TextGame[Desk]):
     def __post_init__(self) -> None:
         if self.theme not in THEMES:
             raise InvalidOption(f"theme must be one of {', '.join(THEMES)}, not {self.theme!r}")
-        for name, low, high in (
+        ranges = (
             ("cases", 1, 10_000),
             ("checks", 0, 8),
             ("clarity", 0, 10),
             ("bias", 0, 1),
-        ):
-            value = getattr(self, name)
-            if not isfinite(value) or not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        )
+        check_ranges(self, ranges)
         if self.chance != -1 and not 0 < self.chance < 1:
             raise InvalidOption(
                 f"chance must be between 0 and 1, or -1 for the theme's, not {self.chance}"

@@ -45,6 +45,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
 )
 from palestra.rng import check_seed
 
@@ -175,7 +176,7 @@ class Trading(TextGame[Account]):
     action_types = (Prices, Indicators, Fundamentals, News, Buy, Sell, Target, EndDay)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("shares", 1, len(COMPANIES)),
             ("days", 1, 1000),
             ("cash", 1, 1_000_000_000),
@@ -183,11 +184,8 @@ class Trading(TextGame[Account]):
             ("slippage", 0, 1000),
             ("questions", 0, 1000),
             ("orders", 1, 1000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
         if self.data:
             self._first_days()
         elif self.news or self.start:

@@ -27,7 +27,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,6 @@ from palestra import (
     Event,
     Grammar,
     Integer,
-    InvalidOption,
     Option,
     Outcome,
     Result,
@@ -47,6 +45,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -122,15 +121,13 @@ class TaskAuction(TextGame[Desk]):
     action_types = (Bid, Pass)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, 10),
             ("worth", 10, 1_000_000),
             ("noise", 0, 1),
             ("rounds", 1, 10_000),
-        ):
-            value = getattr(self, name)
-            if not isfinite(value) or not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        )
+        check_ranges(self, ranges)
 
     # What follows from the options
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,6 @@ from palestra import (
     Event,
     Grammar,
     Integer,
-    InvalidOption,
     OneOf,
     Option,
     Outcome,
@@ -52,6 +50,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    check_ranges,
     only,
 )
 
@@ -168,7 +167,7 @@ class TaxEconomy(TextGame[Economy]):
     action_types = (Speak, Vote, Rates, Shift, Work)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("num_players", 3, MOST_PLAYERS),
             ("years", 1, 100),
             ("steps", 1, 100),
@@ -178,10 +177,8 @@ class TaxEconomy(TextGame[Economy]):
             ("effort", 1e-12, 1e6),
             ("toil", 1.01, 10),
             ("message_limit", 1, 1_000_000),
-        ):
-            value = getattr(self, name)
-            if not isfinite(value) or not low <= value <= high:
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        )
+        check_ranges(self, ranges)
 
     # What follows from the options
 

@@ -46,6 +46,7 @@ from palestra import (
     Rng,
     Scene,
     Seat,
+    check_ranges,
     only,
 )
 from palestra.game import Result
@@ -109,17 +110,14 @@ class DoubleAuction(ArrayGame):
     observation_dtype = np.float32
 
     def __post_init__(self) -> None:
-        for name, low, high in (
+        ranges = (
             ("num_players", 2, MOST_PLAYERS),
             ("max_price", 1, MOST_PRICE),
             ("lot", 1, MOST_UNITS),
             ("periods", 1, 1000),
             ("rounds", 1, 1_000_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+        )
+        check_ranges(self, ranges)
         self._take_schedule()
         if not 1 <= self.num_buyers < self.num_players:
             raise InvalidOption(

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from palestra import Event, InvalidOption, Option, Outcome, Rng, Text
+from palestra import Event, InvalidOption, Option, Outcome, Rng, Text, check_ranges
 from palestra.rng import check_seed
 
 from palestra_web.tools.database import (
@@ -149,7 +149,7 @@ class ToolWorld(ToolGame[World]):
                 raise InvalidOption(
                     f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
                 )
-        for name, low, high in (
+        ranges = (
             ("walk", 1, LONGEST_WALK),
             ("goals", 1, 3),
             ("rows", 2, 500),
@@ -157,11 +157,8 @@ class ToolWorld(ToolGame[World]):
             ("outage_after", 0, 1000),
             ("pollution", 0, PAGES_SHOWN),
             ("max_calls", 1, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}, not {getattr(self, name)!r}"
-                )
+        )
+        check_ranges(self, ranges)
         if self.pollution and self.task != LOOKUP:
             raise InvalidOption("pollution is for look-ups in the handbook; add task='lookup'")
         if self.policy not in ("none", *POLICIES):
