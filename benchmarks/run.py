@@ -3,6 +3,8 @@
 python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
     [marketplace] [population] [web] [arena] [rendering]
+
+`arena:workers` measures one row of a suite, by the name of its function, and keeps the others.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from timing import Row, as_dict, machine, versions
 
@@ -50,19 +53,27 @@ START, END = "<!-- results -->", "<!-- end of results -->"
 
 def main(names: list[str]) -> None:
     for name in names or SUITES:
-        module = import_module(name)
-        where = machine()
-        rows = []
-        for measure in module.MEASURES:
-            rows.append(measure())
-            print(line(rows[-1]), flush=True)
+        suite, _, only = name.partition(":")
+        path = HERE / "results" / f"{suite}.json"
+        where, rows = machine(), kept_rows(path) if only else {}
+        for measure in import_module(suite).MEASURES:
+            if only in ("", measure.__name__):
+                row = measure()
+                rows[row.name, row.against] = as_dict(row)
+                print(line(row), flush=True)
         result = {
             "machine": where,
             "versions": versions(*DISTRIBUTIONS),
-            "rows": [as_dict(row) for row in rows],
+            "rows": list(rows.values()),
         }
-        (HERE / "results" / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+        path.write_text(json.dumps(result, indent=2) + "\n")
     write_table()
+
+
+def kept_rows(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was measured before, by name and peer."""
+    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+    return {(row["name"], row["against"]): row for row in rows}
 
 
 def line(row: Row) -> str:
