@@ -8,7 +8,7 @@ from typing import Any
 import palestra
 from timing import Row, compare
 
-ROWS, STEPS = 4096, 60
+ROWS, STEPS = 16_384, 30
 GRID = {"num_players": 4, "sight": 2}
 
 

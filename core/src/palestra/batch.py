@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -61,7 +62,8 @@ class Batch:
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = np.zeros(kept, game.frame_dtype)
         self._slices = _slices(num_envs, threads)
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._others = threads - 1
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._dealt = False
         self._seed = seed
 
@@ -136,8 +138,24 @@ class Batch:
         if self._pool is None:
             work(0, self.num_envs)
             return
-        for done in [self._pool.submit(work, first, last) for first, last in self._slices]:
-            done.result()
+        parts = deque(self._slices)
+
+        def take() -> None:
+            """Whoever is free takes the next part."""
+            while True:
+                try:
+                    first, last = parts.popleft()
+                except IndexError:
+                    return
+                work(first, last)
+
+        others = [self._pool.submit(take) for _ in range(self._others)]
+        try:
+            take()  # this thread works too: waking another takes as long as many steps
+        finally:
+            for other in others:
+                if not other.cancel():
+                    other.result()
 
     def step(
         self, actions: Array | None = None, rows: Array | Sequence[int] | None = None
@@ -200,6 +218,6 @@ class Batch:
 
 def _slices(num_envs: int, threads: int) -> list[tuple[int, int]]:
     """Row ranges, several a thread so that a slow core holds nobody up."""
-    parts = min(num_envs, threads * 4)
+    parts = min(num_envs, threads * 8)
     edges = [round(part * num_envs / parts) for part in range(parts + 1)]
     return list(itertools.pairwise(edges))
