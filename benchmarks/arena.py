@@ -91,8 +91,8 @@ def workers() -> Row:
     """Starting the processes, about a second each, is part of it."""
     return compare(
         "tournament with two workers",
-        lambda: tournament(SEARCHERS, 2, 16),
-        lambda: tournament(SEARCHERS, 1, 16),
+        lambda: tournament(SEARCHERS, 2, 64),
+        lambda: tournament(SEARCHERS, 1, 64),
         target=1.7,
         unit="games/s",
         against="one worker",
