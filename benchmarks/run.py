@@ -57,7 +57,7 @@ def main(names: list[str]) -> None:
         path = HERE / "results" / f"{suite}.json"
         where, rows = machine(), kept_rows(path) if only else {}
         for measure in import_module(suite).MEASURES:
-            if only in ("", measure.__name__):
+            if only in ("", getattr(measure, "__name__", None)):
                 row = measure()
                 rows[row.name, row.against] = as_dict(row)
                 print(line(row), flush=True)
