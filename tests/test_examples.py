@@ -15,6 +15,7 @@ STEPS = {
     "cleanrl_foraging.py": "16384",
     "exploration_sweep.py": "200",
     "jam_ql.py": "200",
+    "growing_population.py": "2",
 }
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,8 @@ one. Both are paid 1 if it is the right one. Then everybody is told what was mea
 With one speaker and one listener, who sees all objects, it is the signalling game of D. Lewis,
 "Convention", 1969; with more of both it is the population of "Dynamic population-based
 meta-learning for multi-agent communication with natural language", 2021, in symbols: whoever seats
-agents of different codes, or others from episode to episode, has a dynamic one.
+agents of different codes, or others from episode to episode, has a dynamic one, as in
+`examples/growing_population.py`.
 
 Known answers checked: with m messages for n objects, all of them candidates, no code is understood
 more often than in min(1, m / n) of the rounds; with c candidates and n / m objects a message, the
