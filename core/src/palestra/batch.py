@@ -63,7 +63,7 @@ class Batch:
         self._finals = np.zeros(kept, game.frame_dtype)
         self._slices = _slices(num_envs, threads)
         self._others = threads - 1
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._pool = ThreadPoolExecutor(self._others) if self._others else None
         self._dealt = False
         self._seed = seed
 

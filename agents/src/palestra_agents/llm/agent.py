@@ -75,7 +75,6 @@ class LLMAgent(Agent):
         self._seed, self._rng = seed, Rng.seeded(seed or 0)
         self._adapter, self._keep = adapter, keep_tokens
         self._price = price_of(self._model.name)
-        self._costs = self._price.costs
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
         self._examples: dict[str, list[Example]] = {}
         self.dropped = 0
@@ -162,7 +161,7 @@ class LLMAgent(Agent):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
         item.talk.answer(text)
         usage = reply.usage
-        if self._costs:
+        if self._price.costs:
             usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
         return Decision(
             text=text,

@@ -44,7 +44,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Rng, Scene, only
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    InvalidOption,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    check_ranges,
+    only,
+)
 from palestra.game import Result
 from palestra.rules import finish, mover, pass_turn, turn_to
 
@@ -118,17 +129,9 @@ class Hanabi(ArrayGame):
     reward_terms = ("firework", "bomb")
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("num_players", 2, 5),
-            ("colours", 1, 5),
-            ("ranks", 1, 5),
-            ("hand", 1, 7),
-            ("tokens", 1, 20),
-            ("lives", 1, 20),
-        ):
-            value = getattr(self, name)
-            if not (low <= value <= high if value is not None else name == "hand"):
-                raise InvalidOption(f"{name} must be from {low} to {high}, not {value}")
+        ranges = [("num_players", 2, 5), ("colours", 1, 5), ("ranks", 1, 5)]
+        ranges += [("hand", 1, 7)] if self.hand is not None else []
+        check_ranges(self, [*ranges, ("tokens", 1, 20), ("lives", 1, 20)])
         if self.num_players * self.hand_size > self.deck_size:
             raise InvalidOption(
                 f"{self.num_players} hands of {self.hand_size} cards need more than the "

@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, only
+from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, check_ranges, only
 from palestra.game import Result
 from palestra.rules import finish, randint
 
@@ -76,13 +76,7 @@ class Sanctions(ArrayGame):
                 f"num_players must be from 3, so that somebody can look on, to {MOST_PLAYERS}, not "
                 f"{self.num_players}"
             )
-        if self.rounds < 1:
-            raise InvalidOption(f"rounds must be at least 1, not {self.rounds}")
-        for name in ("fee", "fine"):
-            if not 0 <= getattr(self, name) <= 1e6:
-                raise InvalidOption(
-                    f"{name} must be from 0 to a million, not {getattr(self, name)}"
-                )
+        check_ranges(self, (("rounds", 1, None), ("fee", 0, 1e6), ("fine", 0, 1e6)))
         object.__setattr__(self, "payoffs_table", four_payoffs(self.payoffs_table))
 
     # What follows from the options

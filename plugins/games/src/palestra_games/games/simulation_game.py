@@ -34,7 +34,7 @@ from math import comb, isfinite
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, only
+from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, check_ranges, only
 from palestra.game import Result
 from palestra.rules import finish, randint, turn_to
 
@@ -76,8 +76,7 @@ class SimulationGame(ArrayGame):
             raise InvalidOption(f'moves cannot be called "{SIMULATE}"')
         table = checked_cells(self.payoffs_table, len(self.moves) * len(self.answers))
         object.__setattr__(self, "payoffs_table", table)
-        if not 0 <= self.cost <= 1e6:
-            raise InvalidOption(f"cost must be from 0 to a million, not {self.cost}")
+        check_ranges(self, (("cost", 0, 1e6),))
         ways = comb(self.grain + len(self.answers) - 1, self.grain) if self.grain >= 1 else 0
         if not 1 <= ways <= MOST_COMMITMENTS:
             raise InvalidOption(

@@ -153,12 +153,4 @@ class SimulationPlayer(Agent):
             return game.simulate if wary else 0
         best = max(equilibria(game), key=lambda found: found.welfare)
         chances = best.commitments if turn.player == SIMULATEE else best.plans
-        return self._drawn(chances)
-
-    def _drawn(self, chances: Sequence[float]) -> int:
-        left = self._rng.random()
-        for number, chance in enumerate(chances):
-            left -= chance
-            if left < 0:
-                return number
-        return max(range(len(chances)), key=lambda number: chances[number])
+        return self._rng.weighted(chances)
