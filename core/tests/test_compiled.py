@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from palestra import InvalidOption
@@ -129,3 +130,38 @@ def test_fields_that_cannot_work_are_refused(fields: list[tuple[str, str]], says
 
     with pytest.raises(InvalidOption, match=says):
         Odd().initial_state(0)
+
+
+def refuse(cell: int) -> None:
+    if cell == 4:
+        raise ValueError("the middle is taken")
+
+
+class Refusing(TicTacToe):
+    @staticmethod
+    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+        refuse(actions[0])
+
+
+REFUSED = """
+import sys
+sys.path.insert(0, "{here}")
+from test_compiled import Refusing
+from palestra import Episode
+
+for action in (0, 4):
+    try:
+        Episode(Refusing(), 0, compiled=True).act({{0: action}})
+    except ValueError as error:
+        print(error)
+    else:
+        print("played")
+"""
+
+
+def test_an_error_of_a_compiled_rule_comes_out_fresh_and_from_the_cache(tmp_path: Path) -> None:
+    env = {**os.environ, "PALESTRA_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", REFUSED.format(here=Path(__file__).parent)]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+        assert done.stdout == "played\nthe middle is taken\n", done.stderr

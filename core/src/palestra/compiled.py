@@ -133,6 +133,8 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
         raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
     from numba import njit
 
+    from palestra.linked import JOINT, LINKED
+
     digest = fingerprint(game)
     name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
     path = cache_folder() / f"{name}.py"
@@ -143,7 +145,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     small = _small(functions.values())
 
     def compile_rule(function: FunctionType) -> Any:
-        return njit(forceinline=function.__code__ in small)(function)
+        return njit(forceinline=function.__code__ in small, **LINKED)(function)
 
     devices = device_functions(functions, compile_rule, f"_{name}")
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
@@ -151,8 +153,8 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
     for helper, function in list(vars(module).items()):
         if isinstance(function, FunctionType) and function.__module__ == name:
-            cached = helper in entries
-            setattr(module, helper, njit(cache=cached, nogil=cached)(function))
+            how: dict[str, Any] = {"cache": True, "nogil": True} if helper in entries else JOINT
+            setattr(module, helper, njit(**how)(function))
     return module
 
 
@@ -216,7 +218,10 @@ def _compile_on_first_call(
     """
 
     def compile_and_call(*arguments: Any) -> int:
+        from palestra.linked import place_environments
+
         dispatcher.compile(signature)
+        place_environments(dispatcher, signature)
         point = dispatcher.overloads[signature].entry_point
         setattr(driver, entry, point)
         return int(point(*arguments))
@@ -271,7 +276,9 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 def fingerprint(game: ArrayGame) -> str:
     """A hash of all that the machine code depends on."""
-    parts = [path.read_text() for path in (DRIVER, BATCH_DRIVER, Path(__file__))]
+    here = Path(__file__)
+    how = (DRIVER, BATCH_DRIVER, here, here.with_name("linked.py"))
+    parts = [path.read_text() for path in how]
     parts += [repr(game.config), repr(game.frame_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
     seen = _reached(rule_functions(game).values())
