@@ -168,6 +168,7 @@ def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
     return {function.__code__ for function in _reached(rules)}
 
 
+@lru_cache(maxsize=4096)
 def _length(function: FunctionType) -> int:
     """Instructions of a function and, call by call, of all that it calls."""
     instructions = list(dis.get_instructions(function))
