@@ -13,6 +13,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import EnvSpec, Event, Outcome, Step, only
+from palestra.testing import endurance
 from palestra.testing.golden import write_golden
 from palestra.testing.kit import CHECKS, check, run_check
 from palestra.testing.subject import Subject
@@ -142,6 +143,11 @@ def test_a_fault_is_found_and_named(game: Any, name: str, says: str) -> None:
     LEFT.clear()
     assert verdict.status == "failed", verdict
     assert says in verdict.detail
+
+
+def test_growth_is_found_without_a_c_library_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endurance, "_heap_counter", lambda: None)
+    test_a_fault_is_found_and_named(Swelling, "resets_leave_nothing", "bytes behind")
 
 
 def test_declared_facts_are_checked() -> None:
