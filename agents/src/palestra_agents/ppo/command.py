@@ -20,6 +20,10 @@ def train_command(
     out: Annotated[Path | None, typer.Option(help="Folder for the policy and its curve.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     setting: Annotated[list[str] | None, typer.Option("--set", help="A PPO setting.")] = None,
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option("--filter", help="Train on tasks of fit difficulty, as in good=40."),
+    ] = None,
     reports: Annotated[int, typer.Option(min=1, help="How often to evaluate.")] = 10,
     resume: Annotated[bool, typer.Option(help="Go on from the checkpoint in --out.")] = False,
 ) -> None:
@@ -27,7 +31,7 @@ def train_command(
     if find_spec("torch") is None:
         raise MissingExtra("PyTorch, which training needs,", "palestra-agents[torch]")
     from palestra_agents.ppo.trainer import Trainer
-    from palestra_agents.ppo.training import read_settings, train
+    from palestra_agents.ppo.training import read_settings, read_tasks, train
 
     if algo != "ppo":
         raise InvalidOption(f"--algo {algo!r}; choose from: ppo")
@@ -37,7 +41,8 @@ def train_command(
         if trainer.env != env:
             raise InvalidOption(f"{folder} holds a policy for {trainer.env}, not for {env}")
     else:
-        trainer = Trainer(env, read_options(option or []), read_settings(setting or []))
+        settings, chosen = read_settings(setting or []), read_tasks(tasks or [])
+        trainer = Trainer(env, read_options(option or []), settings, chosen)
     console = Console()
     train(trainer, steps, folder, reports, console)
     console.print(f"policy  {folder}", soft_wrap=True, highlight=False)

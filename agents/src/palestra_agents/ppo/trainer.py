@@ -20,6 +20,7 @@ from palestra.record import versions_for
 from torch import Tensor, nn
 
 from palestra_agents.ppo.network import PolicyValue
+from palestra_agents.task_filter import TaskFilter, filter_tasks
 
 FORMAT = "palestra.ppo/1"
 CHECKPOINT = "policy.pt"
@@ -75,11 +76,17 @@ class Rollout:
 class Trainer:
     """One run: `update` until `steps` is enough, `save` and `load` to go on another day."""
 
-    def __init__(self, env: str, options: Mapping[str, Any], settings: Settings) -> None:
+    def __init__(
+        self,
+        env: str,
+        options: Mapping[str, Any],
+        settings: Settings,
+        tasks: TaskFilter | None = None,
+    ) -> None:
         rules = game(env, **options)
         if not isinstance(rules, ArrayGame):
             raise InvalidOption(f"{env} is not an array game; PPO trains on those")
-        self.env, self.options, self.settings = env, dict(options), settings
+        self.env, self.options, self.settings, self.tasks = env, dict(options), settings, tasks
         self.game, self.steps, self.updates = rules, 0, 0
         self.returns: list[float] = []  # of seats in episodes that ended in the last update
         torch.manual_seed(settings.seed)
@@ -88,19 +95,52 @@ class Trainer:
         rate = settings.learning_rate
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate, eps=1e-5)
         self.batch: Batch = make(
-            env, view="batch", num_envs=settings.num_envs, autoreset="same_step", **options
+            env, view="batch", num_envs=settings.num_envs, autoreset="disabled", **options
         )
         self.batch.reset(settings.seed)
-        self.learning = self._learning_seats()
+        self.playing = self._playing_seats()
+        self.learning = self.playing.clone()
+        self.kept: tuple[Tensor, Tensor] | None = None  # seeds (K,) and which seats learn (K, P)
 
-    def _learning_seats(self) -> Tensor:
-        """(N, P): which seats play the policy and are learned from."""
+    def _playing_seats(self) -> Tensor:
+        """(N, P): which seats play the policy; the others play at random."""
         rows, seats = self.settings.num_envs, self.game.num_players
-        learning = torch.ones(rows, seats, dtype=torch.bool)
+        playing = torch.ones(rows, seats, dtype=torch.bool)
         if self.game.payoffs == "zero-sum" and seats == 2:
             rivals = torch.arange(round(rows * self.settings.random_rivals))
-            learning[rivals, rivals % 2] = False
-        return learning
+            playing[rivals, rivals % 2] = False
+        return playing
+
+    # Tasks
+
+    @torch.no_grad()
+    def choose_tasks(self, tasks: TaskFilter) -> None:
+        """Draw seeds, and keep those with a seat worth training on."""
+        seeds = torch.randint(2**62, (tasks.candidates,))
+        options = self.options
+        fit = filter_tasks(self.env, seeds.tolist(), tasks, agent=self.policy, options=options)
+        learn = torch.from_numpy(fit)
+        first, some = self.kept is None, learn.any(1)
+        self.kept = seeds[some], learn[some]
+        if first:
+            self._deal(np.ones(self.settings.num_envs, bool))
+
+    def policy(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """What the policy plays in all seats (N, P)."""
+        seen = torch.from_numpy(observations.astype(np.float32))
+        chances = self.evaluate(seen, torch.from_numpy(masks.copy()))[0].exp()
+        return torch.multinomial(chances.flatten(0, 1), 1).reshape(masks.shape[:2]).numpy()
+
+    def _deal(self, rows: np.ndarray) -> None:
+        """Deal these rows (N,) anew, from the tasks that were kept if there is a filter."""
+        if self.kept is None:
+            self.batch.reset(rows=rows)
+            return
+        seeds, learn = self.kept
+        drawn = torch.randint(len(seeds), rows.shape)
+        fresh = torch.from_numpy(rows).unsqueeze(1)
+        self.learning = torch.where(fresh, self.playing & learn[drawn], self.learning)
+        self.batch.reset(seeds[drawn].tolist(), rows)
 
     # Playing
 
@@ -108,6 +148,8 @@ class Trainer:
         """Play one horizon and learn from it; `progress` in [0, 1] lowers the learning rate."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.learning_rate * max(0.05, 1.0 - progress)
+        if self.tasks and self.updates % self.tasks.every == 0:
+            self.choose_tasks(self.tasks)
         rollout = self.collect()
         advantages, targets = advantages_of(rollout, self.last_values(), self.settings)
         losses = self.learn(rollout, advantages, targets)
@@ -135,7 +177,7 @@ class Trainer:
         for _ in range(self.settings.horizon):
             seen, masks, acting = self.views()
             logprobs, values = self.evaluate(seen, masks)
-            drawn_from = torch.where(self.learning.unsqueeze(-1), logprobs.exp(), masks.float())
+            drawn_from = torch.where(self.playing.unsqueeze(-1), logprobs.exp(), masks.float())
             choice = torch.multinomial(drawn_from.flatten(0, 1), 1).reshape(acting.shape)
             acting = acting & self.learning
             chosen = logprobs.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
@@ -152,12 +194,14 @@ class Trainer:
         cut = np.argwhere(truncated)
         if len(cut):
             rows, seats = cut.T
-            seen = torch.from_numpy(batch.final_observations[rows, seats].astype(np.float32))
+            seen = torch.from_numpy(batch.observations[rows, seats].astype(np.float32))
             masks = torch.ones(len(rows), self.game.num_actions)
             bootstrap[rows, seats] = self.network(seen, masks)[1]
+        paid = torch.from_numpy(rewards.astype(np.float32))
         if batch.finished.any():
             self.returns += batch.statistics()["returns"][batch.finished].ravel().tolist()
-        return torch.from_numpy(rewards.astype(np.float32)), ended, bootstrap
+            self._deal(batch.finished.copy())
+        return paid, ended, bootstrap
 
     @torch.no_grad()
     def last_values(self) -> Tensor:
@@ -206,6 +250,9 @@ class Trainer:
                 "env": self.env,
                 "options": self.options,
                 "settings": asdict(self.settings),
+                "tasks": asdict(self.tasks) if self.tasks else None,
+                "kept": self.kept,
+                "learning": self.learning,
                 "versions": versions_for(self.game),
                 "steps": self.steps,
                 "updates": self.updates,
@@ -223,7 +270,8 @@ class Trainer:
     def load(cls, folder: Path) -> Trainer:
         """A run as it was saved, ready to go on; the same updates follow as without the break."""
         kept = read_checkpoint(folder)
-        trainer = cls(kept["env"], kept["options"], Settings(**kept["settings"]))
+        tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
+        trainer = cls(kept["env"], kept["options"], Settings(**kept["settings"]), tasks)
         rows = kept["rows"].numpy().view(trainer.batch.rows.dtype)
         if len(rows) != trainer.batch.num_envs:
             raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
@@ -231,6 +279,8 @@ class Trainer:
         trainer.network.load_state_dict(kept["network"])
         trainer.optimizer.load_state_dict(kept["optimizer"])
         trainer.steps, trainer.updates = kept["steps"], kept["updates"]
+        trainer.kept = kept.get("kept")
+        trainer.learning = kept.get("learning", trainer.learning)
         torch.set_rng_state(kept["torch_rng"])
         return trainer
 

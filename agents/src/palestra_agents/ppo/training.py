@@ -20,6 +20,7 @@ from rich.progress import Progress
 
 from palestra_agents.ppo.network import PolicyValue
 from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.task_filter import TaskFilter
 
 CURVE = "curve.csv"
 COLUMNS = ("steps", "seconds", "mean_return", "wins_against_random", "entropy")
@@ -33,6 +34,18 @@ def read_settings(pairs: list[str]) -> Settings:
         if name not in known:
             raise InvalidOption(f"ppo has no setting {name!r}; choose from: {', '.join(known)}")
     return Settings(**chosen)
+
+
+def read_tasks(pairs: list[str]) -> TaskFilter | None:
+    """A task filter as name=value; None if nothing is given."""
+    chosen = read_options(pairs)
+    known = TaskFilter.__dataclass_fields__
+    for name in chosen:
+        if name not in known:
+            raise InvalidOption(f"--filter has no {name!r}; choose from: {', '.join(known)}")
+    if chosen and "good" not in chosen:
+        raise InvalidOption("--filter needs good=RETURN: what a task pays who has mastered it")
+    return TaskFilter(**chosen) if chosen else None
 
 
 def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Console) -> None:
@@ -55,6 +68,11 @@ def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Con
         except KeyboardInterrupt:
             trainer.save(folder)
             console.print(f"Stopped and saved after {trainer.steps:,} of {steps:,} steps.")
+        except InvalidOption:  # no task is left to learn from
+            if trainer.updates:
+                trainer.save(folder)
+                console.print(f"Saved after {trainer.steps:,} of {steps:,} steps.")
+            raise
 
 
 @contextmanager

@@ -1,0 +1,135 @@
+"""Tasks worth training on: neither trivial nor hopeless for an agent as it is now.
+
+The dynamic task generation of Open Ended Learning Team et al., "Open-Ended Learning Leads to
+Generally Capable Agents", 2021 (arXiv:2107.12808): a task is proposed, played a few times by the
+agent and by a control policy, and kept by what they were paid. A task is a seed of an environment
+(what is dealt), a seat, and who plays the other seats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import ArrayLike, NDArray
+from palestra import Game, InvalidOption, check_ranges
+from palestra.views.batch import make
+
+Array = NDArray[Any]
+Policy = Callable[[Array, Array], Array]
+"""From observations (N, seats, …) and masks (N, seats, actions) to action numbers (N, seats)."""
+
+
+@dataclass(frozen=True)
+class TaskFilter:
+    """A task is kept where all three hold for the returns of `episodes` episodes of either:
+
+        P(agent > good) < solved               it is not too easy,
+        P(agent > control + margin) > better   nor too hard,
+        E(control) < free                      nor paid without doing much.
+
+    Episodes of agent and control are compared each with each. A trainer draws `candidates` seeds
+    every `every` updates, and trains on the tasks kept until the next draw.
+    """
+
+    good: float
+    solved: float = 0.9
+    margin: float = 0.0
+    better: float = 0.1
+    free: float = math.inf
+    episodes: int = 10
+    candidates: int = 128
+    every: int = 50
+
+    def __post_init__(self) -> None:
+        shares = (("solved", 0, 1), ("better", 0, 1))
+        counts = (("episodes", 1, None), ("candidates", 1, None), ("every", 1, None))
+        check_ranges(self, (*shares, ("margin", 0, None), *counts))
+        for name in ("good", "free"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or math.isnan(value):
+                raise InvalidOption(f"{name} must be a return, which is a number, not {value!r}")
+
+    def criteria(self, agent: ArrayLike, control: ArrayLike) -> dict[str, Array]:
+        """What each criterion says of returns (tasks, episodes, …): truth values (tasks, …)."""
+        paid, free = np.asarray(agent, float), np.asarray(control, float)
+        if paid.ndim < 2 or paid.shape[:1] + paid.shape[2:] != free.shape[:1] + free.shape[2:]:
+            raise InvalidOption(
+                "returns must be (tasks, episodes) of the same tasks, not "
+                f"{paid.shape} and {free.shape}"
+            )
+        above = paid[:, :, None] > free[:, None] + self.margin
+        return {
+            "not too easy": (paid > self.good).mean(axis=1) < self.solved,
+            "not too hard": above.mean(axis=(1, 2)) > self.better,
+            "not free": free.mean(axis=1) < self.free,
+        }
+
+    def accept(self, agent: ArrayLike, control: ArrayLike) -> Array:
+        """Which tasks are kept, by returns (tasks, episodes, …) of the agent and the control."""
+        kept: Array = np.all(list(self.criteria(agent, control).values()), axis=0)
+        return kept
+
+
+def filter_tasks(
+    env: str | Game[Any, Any],
+    seeds: Sequence[int],
+    chosen: TaskFilter,
+    *,
+    agent: Policy,
+    control: Policy | None = None,
+    others: Policy | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Array:
+    """Which tasks to keep, (seeds, seats): every seat is played by the agent and by the control.
+
+    Works for every environment that has the batch view. `control` is random play if not given,
+    and `others`, who plays the other seats, the agent. Raises `InvalidOption` if no task is kept.
+    """
+    deals = [int(seed) for seed in seeds for _ in range(chosen.episodes)]
+    if not deals:
+        raise InvalidOption("name at least one seed to choose from")
+    batch = make(env, num_envs=len(deals), autoreset="disabled", **(options or {}))
+    seats = batch.game.num_players
+    paid = np.empty((2, len(seeds), chosen.episodes, seats))
+    for who, policy in enumerate((agent, control or random_policy(deals[0]))):
+        for seat in range(seats):
+            returns = _play(batch, deals, seat, policy, others or agent)
+            paid[who, :, :, seat] = returns[:, seat].reshape(len(seeds), chosen.episodes)
+    kept = chosen.accept(*paid)
+    if not kept.any():
+        criteria = chosen.criteria(*paid).items()
+        counts = ", ".join(f"{passed.sum()} are {name}" for name, passed in criteria)
+        raise InvalidOption(
+            f"none of {kept.size} tasks (seeds and seats) is kept: {counts}. The agent was paid "
+            f"{paid[0].mean():.3g} on average and the control {paid[1].mean():.3g}; change what "
+            "holds for the fewest: good and solved, margin and better, or free"
+        )
+    return kept
+
+
+def random_policy(seed: int) -> Policy:
+    """Uniformly random legal play."""
+    rng = default_rng(seed)
+    return lambda seen, masks: (rng.random(masks.shape) * (masks > 0)).argmax(axis=-1)
+
+
+def _play(batch: Any, deals: Sequence[int], seat: int, policy: Policy, others: Policy) -> Array:
+    """Returns (rows, seats) of one episode a row, with the policy in one seat."""
+    batch.reset(deals)
+    over = np.zeros(len(deals), bool)
+    while True:
+        actions = np.array(policy(batch.observations, batch.masks))
+        if others is not policy and actions.shape[1] > 1:
+            own = actions[:, seat].copy()
+            actions = np.array(others(batch.observations, batch.masks))
+            actions[:, seat] = own
+        *_, infos = batch.step(actions)
+        over |= infos["episode"]["_finished"]
+        if over.all():
+            returns: Array = infos["episode"]["returns"]
+            return returns
