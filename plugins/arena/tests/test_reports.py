@@ -12,7 +12,7 @@ from palestra import InvalidOption, Usage
 from palestra.cli import main
 from palestra_arena import GameResult, Settings, Store, run_tournament
 from palestra_arena.match import Match
-from palestra_arena.report import make_leaderboard, write_page, write_parquet
+from palestra_arena.report import generality_of, make_leaderboard, write_page, write_parquet
 from palestra_arena.result import points_of, ranks_of, void
 from palestra_arena.settings import Environment
 
@@ -94,6 +94,37 @@ def test_games_without_winners_are_ranked_by_what_they_paid() -> None:
     assert board.rows[0].rating is None
     assert board.rows[0].score.low <= board.rows[0].score.value <= board.rows[0].score.high
     assert "nobody beat anybody" in board.unrated
+
+
+def test_percentiles_are_of_seeds_and_of_the_best_on_each() -> None:
+    """a has 1/2, 1 and 1 of the best on seeds 0 to 2; b 1, 1/4 and 0."""
+    paid = {"a": (5, 4, 2), "b": (10, 1, 0)}
+    games = [game((name,), (pay,), seed) for name in "ab" for seed, pay in enumerate(paid[name])]
+    found, tasks, left_out = generality_of([*games, game(("a",), (1,), 7)])
+    assert (tasks, left_out) == (3, 1)
+    assert found["a"] == (1.0, pytest.approx((0.5, 0.6, 0.7, 1.0)))
+    assert found["b"] == (pytest.approx(2 / 3), pytest.approx((0.0, 0.05, 0.1, 0.25)))
+    with pytest.raises(InvalidOption, match="none was played by all"):
+        generality_of([*games, game(("c",), (1,), 7)])
+    with pytest.raises(InvalidOption, match="paid -1 on seed 2"):
+        generality_of([game(("a",), (pay,), seed) for seed, pay in enumerate((1, 0, -1))])
+
+
+def test_rivals_who_are_also_paid_below_nothing_are_scored_by_whom_they_beat() -> None:
+    games = [game(("a", "b"), (1, -1), 0), game(("a", "b"), (0, 0), 1)]
+    found, _, _ = generality_of(games)
+    assert found["a"] == (1.0, (1.0,) * 4)
+    assert found["b"] == (0.5, pytest.approx((0.0, 0.1, 0.2, 0.5)))
+
+
+def test_the_results_command_shows_percentiles(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("results", str(store), "--percentiles") == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"agent +participation +p0 +p10 +p20 +p50", shown)
+    assert re.search(r"minimax \* +1.00( +1.00){4}", shown)
+    assert "percentiles over 3 tasks of the share of the best" in " ".join(shown.split())
 
 
 def test_parquet_holds_a_row_a_seat(store: Path, tmp_path: Path) -> None:

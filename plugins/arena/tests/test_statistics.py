@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
+from collections.abc import Callable
 
 import numpy as np
 import palestra
 import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
 from palestra import InvalidOption, UnknownName
 from palestra_arena import statistics as st
 from scipy import stats
@@ -174,6 +178,90 @@ def test_stratified_intervals_cover_the_mean() -> None:
 def test_percentiles_normalise_every_task_by_its_best() -> None:
     curve = st.normalised_percentiles([[5, 100, 0]], best=[10, 100, 4], percentiles=(0, 50, 100))
     assert curve.tolist() == [0, 0.5, 1]
+
+
+# Generality
+
+
+def test_scores_are_shares_of_the_best_on_each_task() -> None:
+    shares = st.shares_of_best([[5, 2, 0], [10, 1, 0]])
+    assert shares.tolist() == [[0.5, 1.0, 0.0], [1.0, 0.5, 0.0]]
+
+
+def test_participation_and_percentiles_by_hand() -> None:
+    """Eleven tasks at 0, 0, 0.2 … 1: the p-th percentile is entry p / 10 of the sorted list."""
+    shares = [1.0, 0.0, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.0]
+    assert st.generality(shares) == (pytest.approx(9 / 11), pytest.approx((0.0, 0.0, 0.2, 0.5)))
+
+
+@given(shares=hs.lists(hs.floats(0, 1), min_size=1, max_size=40))
+def test_percentiles_are_those_of_the_standard_library(shares: list[float]) -> None:
+    found = st.generality(shares).percentiles
+    deciles = statistics.quantiles(
+        shares * (2 if len(shares) == 1 else 1), n=10, method="inclusive"
+    )
+    assert found == pytest.approx((min(shares), deciles[0], deciles[1], statistics.median(shares)))
+
+
+def test_agents_are_compared_in_all_percentiles_and_the_front_is_undominated() -> None:
+    """The specialist is best where it scores, and at nothing else."""
+    scores = {
+        "steady": [0.5] * 5,
+        "weak": [0.4] * 5,
+        "specialist": [0.0, 0.0, 0.9, 0.9, 0.9],
+        "twin": [0.5] * 5,
+    }
+    found = {name: st.generality(shares) for name, shares in scores.items()}
+    assert found["steady"].at_least(found["weak"])
+    assert not found["weak"].at_least(found["steady"])
+    assert found["steady"].at_least(found["twin"])
+    assert not found["steady"].at_least(found["specialist"])
+    assert not found["specialist"].at_least(found["weak"])
+    assert st.undominated(found) == ["steady", "specialist", "twin"]
+
+
+@pytest.mark.parametrize(
+    ("paid", "total", "first", "second"),
+    [
+        pytest.param([[1, 0], [0, 1]], 1, [1, 1], [1, 1], id="pennies: both in the mix"),
+        pytest.param([[1, 0, 2], [2, 1, 0], [0, 2, 1]], 2, [1] * 3, [1] * 3, id="scissors"),
+        pytest.param([[1, 2], [0, 1]], 2, [1, 0], [1, 0], id="the first beats the second"),
+        # columns at 1/4 and 3/4 leave the first two rows 4/4 + 2 * 3/4 = 1/4 + 3 * 3/4 = 5/2
+        pytest.param(
+            [[4, 2, 2], [1, 3, 3], [1, 1, 1]],
+            5,
+            [1, 1, 0.4],
+            [1, 1, 1],
+            id="a third gets 1 of 5/2",
+        ),
+    ],
+)
+def test_competitors_are_scaled_by_the_equilibrium_value(
+    paid: list[list[int]], total: int, first: list[float], second: list[float]
+) -> None:
+    found = st.shares_of_equilibrium((paid, total - np.array(paid)))
+    assert found[0].tolist() == pytest.approx(first, abs=1e-9)
+    assert found[1].tolist() == pytest.approx(second, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: st.shares_of_best([[1, -1]]), "from 0 up"),
+        (lambda: st.shares_of_best([1, 2]), r"\(agents, tasks\)"),
+        (lambda: st.shares_of_equilibrium(([[1]], [[-1]])), "from 0 up, one a seat"),
+        (
+            lambda: st.shares_of_equilibrium(([[1, 0], [0, 1]], [[1, 0], [0, 1]])),
+            "not to 0 and 2; where seats do not compete",
+        ),
+        (lambda: st.generality([]), "one finite number a task"),
+    ],
+)
+def test_scores_that_cannot_be_normalised_are_refused(
+    call: Callable[[], object], says: str
+) -> None:
+    with pytest.raises(InvalidOption, match=says):
+        call()
 
 
 # Comparisons

@@ -154,6 +154,9 @@ def results_command(
     pass_score: Annotated[
         float | None, typer.Option(help="A return that counts as success; else a win does.")
     ] = None,
+    percentiles: Annotated[
+        bool, typer.Option(help="Participation and percentiles of normalised scores over seeds.")
+    ] = False,
     inspect: Annotated[bool, typer.Option(help="Look for cheating in all records.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write a row a seat.")] = None,
@@ -168,6 +171,8 @@ def results_command(
         level = confidence or (settings.confidence if settings else 0.95)
         board = _print_leaderboard(console, opened, rating, level, env)
         spent = _print_costs(console, opened, pass_score, level, env) if costs else None
+        if percentiles:
+            _print_generality(console, opened, env)
         if inspect:
             _print_findings(console, opened)
         if html is not None:
@@ -261,3 +266,17 @@ def _print_costs(
         f"cost-of-pass in {found.unit}; * nobody is both better and cheaper", highlight=False
     )
     return found
+
+
+def _print_generality(console: Console, store: Store, env: str) -> None:
+    from palestra_arena.report import generality_of, generality_table
+
+    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
+    found, tasks, left_out = generality_of(wanted)
+    console.print(generality_table(found))
+    missed = f", {left_out} not played by all left out" if left_out else ""
+    console.print(
+        f"percentiles over {tasks} tasks{missed} of the share of the best score on each; * nobody "
+        "is as good in all and better in one",
+        highlight=False,
+    )

@@ -1,6 +1,7 @@
 """Results for readers: a table, a page, a Parquet file."""
 
 from palestra_arena.report.costs import Costs, costs_table, make_costs
+from palestra_arena.report.generality import generality_of, generality_table
 from palestra_arena.report.html import write_page
 from palestra_arena.report.leaderboard import Leaderboard, Row, leaderboard_of, make_leaderboard
 from palestra_arena.report.parquet import write_parquet
@@ -11,6 +12,8 @@ __all__ = [
     "Leaderboard",
     "Row",
     "costs_table",
+    "generality_of",
+    "generality_table",
     "leaderboard_of",
     "leaderboard_table",
     "make_costs",

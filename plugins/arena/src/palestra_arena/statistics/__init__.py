@@ -8,6 +8,13 @@ from palestra_arena.statistics.aggregates import (
 )
 from palestra_arena.statistics.comparisons import Comparison, compare_paired, correct, mcnemar
 from palestra_arena.statistics.divergence import Parting, first_divergence
+from palestra_arena.statistics.generality import (
+    Generality,
+    generality,
+    shares_of_best,
+    shares_of_equilibrium,
+    undominated,
+)
 from palestra_arena.statistics.intervals import Interval, bootstrap, mean_interval, wilson
 from palestra_arena.statistics.pass_at_k import pass_at_k, pass_hat_k
 from palestra_arena.statistics.power import (
@@ -22,6 +29,7 @@ from palestra_arena.statistics.survival import SurvivalCurve, survival_curve
 
 __all__ = [
     "Comparison",
+    "Generality",
     "Interval",
     "Parting",
     "SurvivalCurve",
@@ -31,6 +39,7 @@ __all__ = [
     "detectable_difference",
     "first_divergence",
     "games_against_half",
+    "generality",
     "iqm",
     "mcnemar",
     "mean_interval",
@@ -40,9 +49,12 @@ __all__ = [
     "performance_profile",
     "power_of_pairs",
     "power_of_two_shares",
+    "shares_of_best",
+    "shares_of_equilibrium",
     "stratified_interval",
     "survival_curve",
     "trials_for_pairs",
     "trials_for_two_shares",
+    "undominated",
     "wilson",
 ]
