@@ -106,6 +106,16 @@ def test_seats_that_move_at_once_share_the_policy() -> None:
     assert trainer.returns
 
 
+def test_returns_stay_to_be_read_while_no_episode_ends() -> None:
+    trainer = Trainer("grid/Foraging-v0", {"num_players": 3, "max_steps": 32}, SMALL)
+    for _ in range(2):
+        trainer.update()
+    ended = list(trainer.returns)
+    trainer.update()  # steps 33 to 48
+    assert len(ended) >= 3 * SMALL.num_envs
+    assert trainer.returns
+
+
 def test_random_rivals_are_played_against_and_not_learned_from() -> None:
     trainer = Trainer("games/TicTacToe-v0", {}, Settings(num_envs=8, random_rivals=0.5, hidden=16))
     assert trainer.learning.tolist()[:5] == [

@@ -119,6 +119,7 @@ def test_thresholds_are_shares_of_episodes(
         ({"good": 1, "better": -0.1}, "better must be from 0 to 1"),
         ({"good": 1, "margin": -1}, "margin must be at least 0"),
         ({"good": 1, "episodes": 0}, "episodes must be at least 1"),
+        ({"good": 1, "every": 2.5}, "every must be a whole number, not 2.5"),
         ({"good": float("nan")}, "good must be a return"),
         ({"good": 1, "free": "much"}, "free must be a return, which is a number, not 'much'"),
     ],
@@ -204,7 +205,7 @@ def test_the_command_filters(tmp_path: Path) -> None:
     [
         ("hard=1", "--filter has no 'hard'; choose from: good, solved"),
         ("solved=0.5", "--filter needs good=RETURN"),
-        ("good=-1", "none of 256 tasks (seeds and seats) is kept: 0 are not too easy"),
+        ("good=-1", "none of 512 tasks (seeds and seats) is kept: 0 are not too easy"),
     ],
 )
 def test_bad_filters_are_one_sentence(

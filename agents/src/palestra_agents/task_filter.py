@@ -42,13 +42,16 @@ class TaskFilter:
     better: float = 0.1
     free: float = math.inf
     episodes: int = 10
-    candidates: int = 128
-    every: int = 50
+    candidates: int = 256
+    every: int = 20
 
     def __post_init__(self) -> None:
         shares = (("solved", 0, 1), ("better", 0, 1))
         counts = (("episodes", 1, None), ("candidates", 1, None), ("every", 1, None))
         check_ranges(self, (*shares, ("margin", 0, None), *counts))
+        for name in ("episodes", "candidates", "every"):
+            if not isinstance(getattr(self, name), int):
+                raise InvalidOption(f"{name} must be a whole number, not {getattr(self, name)!r}")
         for name in ("good", "free"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or math.isnan(value):
@@ -56,17 +59,17 @@ class TaskFilter:
 
     def criteria(self, agent: ArrayLike, control: ArrayLike) -> dict[str, Array]:
         """What each criterion says of returns (tasks, episodes, …): truth values (tasks, …)."""
-        paid, free = np.asarray(agent, float), np.asarray(control, float)
-        if paid.ndim < 2 or paid.shape[:1] + paid.shape[2:] != free.shape[:1] + free.shape[2:]:
+        paid, base = np.asarray(agent, float), np.asarray(control, float)
+        if paid.ndim < 2 or paid.shape[:1] + paid.shape[2:] != base.shape[:1] + base.shape[2:]:
             raise InvalidOption(
                 "returns must be (tasks, episodes) of the same tasks, not "
-                f"{paid.shape} and {free.shape}"
+                f"{paid.shape} and {base.shape}"
             )
-        above = paid[:, :, None] > free[:, None] + self.margin
+        above = paid[:, :, None] > base[:, None] + self.margin
         return {
             "not too easy": (paid > self.good).mean(axis=1) < self.solved,
             "not too hard": above.mean(axis=(1, 2)) > self.better,
-            "not free": free.mean(axis=1) < self.free,
+            "not free": base.mean(axis=1) < self.free,
         }
 
     def accept(self, agent: ArrayLike, control: ArrayLike) -> Array:

@@ -88,7 +88,7 @@ class Trainer:
             raise InvalidOption(f"{env} is not an array game; PPO trains on those")
         self.env, self.options, self.settings, self.tasks = env, dict(options), settings, tasks
         self.game, self.steps, self.updates = rules, 0, 0
-        self.returns: list[float] = []  # of seats in episodes that ended in the last update
+        self.returns: list[float] = []  # of seats, in the last update in which episodes ended
         torch.manual_seed(settings.seed)
         space: Any = rules.observation_space(0)
         self.network = PolicyValue(space, rules.num_actions, settings.hidden)
@@ -173,7 +173,7 @@ class Trainer:
     @torch.no_grad()
     def collect(self) -> Rollout:
         steps: list[tuple[Tensor, ...]] = []
-        self.returns = []
+        before, self.returns = self.returns, []
         for _ in range(self.settings.horizon):
             seen, masks, acting = self.views()
             logprobs, values = self.evaluate(seen, masks)
@@ -183,6 +183,7 @@ class Trainer:
             chosen = logprobs.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
             rewards, ended, bootstrap = self._step(choice)
             steps.append((seen, masks, acting, choice, chosen, values, rewards, ended, bootstrap))
+        self.returns = self.returns or before
         return Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
 
     def _step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
