@@ -23,27 +23,15 @@ from palestra.rng import Rng
 from palestra.scene import Scene
 
 
-class Turn:
+class Turn(msgspec.Struct, eq=False, gc=False):
     """One seat of one episode waiting for a decision, and all that this seat may know."""
 
-    __slots__ = ("_episode", "account", "error", "player", "since", "tries")
-
-    def __init__(
-        self,
-        episode: Episode,
-        player: int,
-        *,
-        since: int = 0,
-        account: Account | None = None,
-        error: str = "",
-        tries: int = 0,
-    ) -> None:
-        self._episode = episode
-        self.player = player
-        self.since = since  # how much of the transcript was there at this seat's last turn
-        self.account = account
-        self.error = error  # why the last answer to this same turn was refused
-        self.tries = tries  # answers refused so far in this turn
+    _episode: Episode
+    player: int
+    since: int = 0  # how much of the transcript was there at this seat's last turn
+    account: Account | None = None
+    error: str = ""  # why the last answer to this same turn was refused
+    tries: int = 0  # answers refused so far in this turn
 
     @property
     def game(self) -> Game[Any, Any]:

@@ -69,10 +69,10 @@ class Account:
     budget: Budget = field(default_factory=Budget)
     used: Usage = field(default_factory=Usage)
     steps: int = 0
+    limited: bool = field(init=False)
 
-    @property
-    def limited(self) -> bool:
-        return self.budget != UNLIMITED
+    def __post_init__(self) -> None:
+        self.limited = self.budget != UNLIMITED
 
     def spend(self, usage: Usage) -> None:
         self.used += usage

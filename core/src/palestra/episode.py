@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from palestra.errors import InvalidAction, InvalidOption, OutOfTurn
-from palestra.events import Event, only, seen_by
+from palestra.events import Event, only
 from palestra.game import Game, Mask, Outcome, Step, allowed
 from palestra.rng import Rng, check_seed
 from palestra.specs import EnvSpec
@@ -297,7 +297,7 @@ class Episode:
         told, seen = self._seen.get(player) or (0, [])
         if told < len(log):
             for step in log[told:]:
-                seen += seen_by(step, player)
+                seen += [e for e in step if e.audience is None or player in e.audience]
             self._seen[player] = (len(log), seen)
         return seen
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -27,8 +27,3 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 def only(*players: int) -> frozenset[int]:
     """An audience of just these seats."""
     return frozenset(players)
-
-
-def seen_by(events: Iterable[Event], player: int) -> Sequence[Event]:
-    """The projection of a log onto what one player may know, in order."""
-    return [e for e in events if e.audience is None or player in e.audience]

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from palestra.agents import Agent, Decision, Turn
 from palestra.budget import Account, Budget, Ledger, Usage
@@ -36,7 +38,7 @@ class Live:
     notes: dict[int, TurnNote] = field(default_factory=dict)
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, eq=False, gc=False):
     """One turn put to an agent."""
 
     live: Live
@@ -99,8 +101,7 @@ class Runner:
                     self._alive.append(self._start(number, begun.get(number)))
                 if not self._alive:
                     return
-                self._round(self._alive)
-                over = [live for live in self._alive if not live.episode.to_act]
+                over = self._round(self._alive)
                 if over:
                     self._alive = [live for live in self._alive if live.episode.to_act]
                 for live in over:
@@ -130,17 +131,24 @@ class Runner:
             self._hooks.episode_started(episode=episode, agents=names)
         return Live(number, episode, [0] * self.game.num_players)
 
-    def _round(self, alive: list[Live]) -> None:
-        """Ask everybody who waits, agent by agent, and play where all have answered."""
+    def _round(self, alive: list[Live]) -> list[Live]:
+        """Ask everybody who waits, agent by agent, and play where all have answered.
+
+        Returns what is over by that.
+        """
         by_agent: dict[Agent, list[Asked]] = {}
         for live in alive:
             for item in self._waiting(live):
                 by_agent.setdefault(item.agent, []).append(item)
         for agent, asked in by_agent.items():
             self._ask(agent, asked)
+        over = []
         for live in alive:
             if live.actions:
                 self._play(live)
+            if not live.episode.to_act:
+                over.append(live)
+        return over
 
     def _waiting(self, live: Live) -> list[Asked]:
         """Seats whose answer is not there yet."""

@@ -202,6 +202,7 @@ class ArrayWorld(World):
         self._sights: tuple[Any, ...] = ()
         self._present: Any = None
         self._rewards: Any = None
+        self._costs: Any = None
 
     def begin(self, seed: int) -> None:
         self._memory[:] = self._blank
@@ -284,10 +285,12 @@ class ArrayWorld(World):
 
     @property
     def step(self) -> Step:
-        game, frames = self.game, self._frames
+        game = self.game
+        if self._costs is None:
+            self._rewards, self._costs = self._frames["rewards"][0], self._frames["costs"][0]
         return Step(
-            rewards=game.name_terms(frames["rewards"][0], game.reward_terms),
-            costs=game.name_terms(frames["costs"][0], game.cost_terms),
+            rewards=game.name_terms(self._rewards, game.reward_terms),
+            costs=game.name_terms(self._costs, game.cost_terms),
         )
 
     @property

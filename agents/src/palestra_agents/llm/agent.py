@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -23,8 +22,7 @@ _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 SEEDS = 1 << 31
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(msgspec.Struct, eq=False, gc=False):
     """A turn put to the model, and what the model may answer."""
 
     turn: Turn
@@ -74,7 +72,8 @@ class LLMAgent(Agent):
         self._max_tokens, self._temperature = max_tokens, temperature
         self._seed, self._rng = seed, Rng.seeded(seed or 0)
         self._adapter, self._keep = adapter, keep_tokens
-        self._price = price_of(self._model.name)
+        price = price_of(self._model.name)
+        self._price = price if price.costs else None
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
         self._examples: dict[str, list[Example]] = {}
         self.dropped = 0
@@ -161,7 +160,7 @@ class LLMAgent(Agent):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
         item.talk.answer(text)
         usage = reply.usage
-        if self._price.costs:
+        if self._price is not None:
             usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
         return Decision(
             text=text,
