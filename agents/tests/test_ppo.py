@@ -205,6 +205,7 @@ def test_the_command_trains_saves_draws_a_curve_and_resumes(
         (["games/TicTacToe-v0", "--set", "gamma=2"], "gamma must be from 0 to 1"),
         (["text/Commons-v0"], "not an array game"),
         (["games/TicTacToe-v0", "--resume", "--out", "nowhere"], "no trained policy"),
+        (["games/TicTacToe-v0", "--resume", "--set", "gamma=0.9"], "leave out"),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -37,6 +37,11 @@ def train_command(
         raise InvalidOption(f"--algo {algo!r}; choose from: ppo")
     folder = out or Path("runs") / f"ppo-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
     if resume:
+        if option or setting or tasks:
+            raise InvalidOption(
+                "--resume goes on with the options, settings and filter that the checkpoint was "
+                "begun with; leave out --option, --set and --filter, or train into another --out"
+            )
         trainer = Trainer.load(folder)
         if trainer.env != env:
             raise InvalidOption(f"{folder} holds a policy for {trainer.env}, not for {env}")
