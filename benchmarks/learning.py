@@ -23,7 +23,7 @@ from timing import machine, versions
 
 SEEDS = (0, 1, 2)
 TASKS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "games/ConnectFour-v0": ({}, {}, 3_000_000),
+    "games/ConnectFour-v0": ({}, {}, 6_000_000),
     "grid/Foraging-v0": ({"num_players": 4, "sight": 2}, {"gamma": 0.97}, 1_500_000),
 }
 POINTS = 12

@@ -145,6 +145,9 @@ class Refusing(TicTacToe):
 
 REFUSED = """
 import sys
+import numba
+if "{numba}" == "newer":  # than those that are known
+    numba.version_info = numba.version_info._replace(short=(99, 0))
 sys.path.insert(0, "{here}")
 from test_compiled import Refusing
 from palestra import Episode
@@ -159,9 +162,12 @@ for action in (0, 4):
 """
 
 
-def test_an_error_of_a_compiled_rule_comes_out_fresh_and_from_the_cache(tmp_path: Path) -> None:
+@pytest.mark.parametrize("numba", ["known", "newer"])
+def test_an_error_of_a_compiled_rule_comes_out_fresh_and_from_the_cache(
+    tmp_path: Path, numba: str
+) -> None:
     env = {**os.environ, "PALESTRA_CACHE": str(tmp_path)}
-    command = [sys.executable, "-c", REFUSED.format(here=Path(__file__).parent)]
+    command = [sys.executable, "-c", REFUSED.format(here=Path(__file__).parent, numba=numba)]
     for _ in range(2):
         done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
         assert done.stdout == "played\nthe middle is taken\n", done.stderr
