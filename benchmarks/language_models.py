@@ -84,7 +84,7 @@ class Kept(Model):
 
 def vllm_rows() -> list[Callable[[], Row]]:
     """Tokens a second of 64 games through the runner and of the same prompts put to vLLM alone."""
-    # 128 seats of some 1,000 tokens, 45 kB each: a smaller cache forgets a seat before its next turn
+    # a cache that cannot hold all 128 seats forgets each before its next turn
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "8")
     from palestra_agents.models.vllm import VLLMModel
     from palestra_agents.models.weights import embedded_model

@@ -175,11 +175,6 @@ def test_stratified_intervals_cover_the_mean() -> None:
     assert 0.92 <= covered / 400 <= 0.97
 
 
-def test_percentiles_normalise_every_task_by_its_best() -> None:
-    curve = st.normalised_percentiles([[5, 100, 0]], best=[10, 100, 4], percentiles=(0, 50, 100))
-    assert curve.tolist() == [0, 0.5, 1]
-
-
 # Generality
 
 

@@ -2,7 +2,6 @@
 
 from palestra_arena.statistics.aggregates import (
     iqm,
-    normalised_percentiles,
     performance_profile,
     stratified_interval,
 )
@@ -43,7 +42,6 @@ __all__ = [
     "iqm",
     "mcnemar",
     "mean_interval",
-    "normalised_percentiles",
     "pass_at_k",
     "pass_hat_k",
     "performance_profile",

@@ -1,13 +1,12 @@
 """Scores over many tasks and runs as one number or one curve.
 
 Interquartile mean, performance profiles and stratified bootstrap after Agarwal et al. 2021
-(arXiv:2108.13264); normalised percentiles after Open-Ended Learning (2021, arXiv:2107.12808).
-Scores are (runs, tasks).
+(arXiv:2108.13264). Scores are (runs, tasks).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,19 +59,3 @@ def stratified_interval(
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return Interval(float(aggregate(table, axis=(0, 1))), float(low), float(high))
-
-
-def normalised_percentiles(
-    scores: ArrayLike, best: ArrayLike, percentiles: Sequence[float] = tuple(range(0, 101, 10))
-) -> Floats:
-    """Percentiles over tasks of the mean score as a share of the best known for the task.
-
-    Compares agents on tasks whose scores do not compare: one agent is better where its whole curve
-    lies higher. `best` has one positive number a task, such as the best any agent reached.
-    """
-    reference = np.asarray(best, dtype=float)
-    if not (reference > 0).all():
-        raise InvalidOption("best must be above 0 for every task")
-    shares = np.asarray(scores, dtype=float).mean(axis=0) / reference
-    curve: Floats = np.percentile(shares, percentiles)
-    return curve
