@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
@@ -29,6 +30,7 @@ Action = TypeVar("Action")
 Terms = Mapping[int, Mapping[str, float]]
 Result = Literal["none", "win", "draw", "loss", "forfeit", "truncated", "score"]
 Mask = NDArray[np.int8]
+FEW = 32  # entries of a mask that Python looks through faster than numpy
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +252,8 @@ class Game(ABC, Generic[State, Action]):
 
 def allowed(mask: Mask) -> list[int]:
     """The action numbers a mask of int8 allows; numpy finds them eight times faster in booleans."""
+    if len(mask) <= FEW:
+        return list(compress(range(len(mask)), mask.tobytes()))
     numbers: list[int] = mask.view(np.bool_).nonzero()[0].tolist()
     return numbers
 

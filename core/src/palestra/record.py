@@ -31,6 +31,7 @@ from palestra.specs import EnvSpec
 from palestra.world import ArrayWorld, World, narrate
 
 FORMAT = "palestra.episode/1"
+NAMES, PLAIN = {str}, {str, int, bool, type(None)}  # types that JSON keeps as they are
 Terms = dict[int, dict[str, float]]
 
 
@@ -132,7 +133,9 @@ def as_json(value: Any) -> Any:
 
 def write_event(event: Event) -> EventRecord:
     audience = None if event.audience is None else sorted(event.audience)
-    data = as_json(dict(event.data)) if event.data else {}
+    data = dict(event.data)
+    if not (NAMES.issuperset(map(type, data)) and PLAIN.issuperset(map(type, data.values()))):
+        data = as_json(data)
     return EventRecord(event.kind, event.text, data, audience)
 
 
@@ -154,6 +157,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     shown = [0] * game.num_players
     counts = [0] * game.num_players
     _count(opening, counts)
+    log = episode.log if episode.told else None
     for played in episode.history():
         notes = played.notes or {}
         turns = []
@@ -164,8 +168,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             turn.seen = (shown[player], counts[player])
             shown[player] = counts[player]
             turns.append(turn)
-        told = episode.log[len(steps) + 1] if episode.told else None
-        step = _play(world, played.actions, turns, told)
+        step = _play(world, played.actions, turns, log[len(steps) + 1] if log else None)
         if len(steps) < len(shaped):
             step.rewards = _plain(shaped[len(steps)])
         steps.append(step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -168,19 +169,11 @@ class LLMAgent(Agent):
             logprob=logprob,
             thought=thought,
             model=reply.model or self._model.name,
-            sampling=self._sampling(item.request),
+            sampling=_sampling(
+                self._mode, item.request.temperature, item.request.max_tokens, item.request.seed
+            ),
             tokens=reply.tokens,
         )
-
-    def _sampling(self, request: Request) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "mode": self._mode,
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-        }
-        if request.seed is not None:
-            settings["seed"] = request.seed
-        return settings
 
     def reseed(self, seed: int) -> None:
         if self._seed is None:
@@ -192,3 +185,10 @@ class LLMAgent(Agent):
     def close(self) -> None:
         self._talks.clear()
         self._model.close()
+
+
+@lru_cache(maxsize=256)
+def _sampling(mode: str, temperature: float, max_tokens: int, seed: int | None) -> dict[str, Any]:
+    """What a record says of a decision's settings; decisions under the same settings share it."""
+    settings = {"mode": mode, "temperature": temperature, "max_tokens": max_tokens}
+    return settings if seed is None else settings | {"seed": seed}
