@@ -17,14 +17,10 @@ from palestra_agents.llm import LLMAgent
 from palestra_arena.statistics import mean_interval, wilson
 from timing import machine, versions
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "zero-shot chat": {},
-    "16 demonstrations": {"prompt": "raw", "examples": 16},
-}
-GAMES = {
-    "games/TicTacToe-v0": ("minimax", 100),
-    "games/KuhnPoker-v0": ("cfr", 400),
-    "games/ConnectFour-v0": ("scripted", 60),
+GAMES = {  # teacher, demonstrations, games
+    "games/TicTacToe-v0": ("minimax", 16, 100),
+    "games/KuhnPoker-v0": ("cfr", 12, 400),  # all the questions there are
+    "games/ConnectFour-v0": ("scripted", 12, 60),  # it plays itself alike every time
 }
 
 
@@ -34,10 +30,13 @@ def main() -> None:
 
     model = Kept(VLLMModel(target=str(embedded_model()), max_model_len=4096, max_num_seqs=64))
     rows = []
-    for env, (teacher, episodes) in GAMES.items():
-        players: dict[str, Any] = {"random": "random"}
-        for name, options in SETTINGS.items():
-            players[name] = LLMAgent(model=model, mode="choice", teacher=teacher, **options)
+    for env, (teacher, examples, episodes) in GAMES.items():
+        shown: dict[str, Any] = {"prompt": "raw", "examples": examples, "teacher": teacher}
+        players = {
+            "random": "random",
+            "zero-shot chat": LLMAgent(model=model, mode="choice"),
+            f"{examples} demonstrations": LLMAgent(model=model, mode="choice", **shown),
+        }
         for name, agent in players.items():
             rows.append(measure(env, name, agent, episodes))
             print(rows[-1], flush=True)
