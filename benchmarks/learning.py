@@ -64,10 +64,7 @@ def collected(trainer: Trainer, episodes: int = 512) -> float:
     )
     batch.reset(777)
     while not batch.rows["over"].all():
-        seen = torch.from_numpy(batch.observations.astype("float32"))
-        logprobs, _ = trainer.evaluate(seen, torch.from_numpy(batch.masks.copy()))
-        chosen = torch.multinomial(logprobs.exp().flatten(0, 1), 1)
-        batch.step(chosen.reshape(batch.actions.shape).numpy())
+        batch.step(trainer.policy(batch.observations, batch.masks))
     return float(batch.returns.sum(1).mean())
 
 

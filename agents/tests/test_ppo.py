@@ -20,18 +20,16 @@ from palestra_agents.ppo.trainer import (
     advantages_of,
     read_checkpoint,
 )
-from palestra_agents.ppo.training import CURVE, wins_against_random
+from palestra_agents.ppo.training import CURVE, one_thread, wins_against_random
 
 SMALL = Settings(num_envs=16, horizon=16, hidden=32)
 
 
 @pytest.fixture(autouse=True)
 def single_thread() -> Iterator[None]:
-    """Networks this small are quickest on one thread, and cores may be shared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    """Cores may be shared."""
+    with one_thread():
+        yield
 
 
 def rollout(

@@ -13,6 +13,7 @@ import torch
 from palestra import InvalidOption
 from palestra.cli import main
 from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.training import one_thread
 from palestra_agents.task_filter import TaskFilter, filter_tasks, random_policy
 
 SIDE, TIME, GRAB, HOLD = 8, 12, 5, 2
@@ -25,10 +26,8 @@ EASY = TaskFilter(good=TIME - 1, better=0.02, episodes=6, candidates=64, every=2
 
 @pytest.fixture(autouse=True)
 def single_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 def stay(seen: Any, masks: Any) -> Any:

@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -28,24 +29,25 @@ COLUMNS = ("steps", "seconds", "mean_return", "wins_against_random", "entropy")
 
 def read_settings(pairs: list[str]) -> Settings:
     """PPO settings as name=value."""
-    chosen = read_options(pairs)
-    known = Settings.__dataclass_fields__
-    for name in chosen:
-        if name not in known:
-            raise InvalidOption(f"ppo has no setting {name!r}; choose from: {', '.join(known)}")
-    return Settings(**chosen)
+    return Settings(**_read_fields(pairs, Settings, "ppo has no setting"))
 
 
 def read_tasks(pairs: list[str]) -> TaskFilter | None:
     """A task filter as name=value; None if nothing is given."""
-    chosen = read_options(pairs)
-    known = TaskFilter.__dataclass_fields__
-    for name in chosen:
-        if name not in known:
-            raise InvalidOption(f"--filter has no {name!r}; choose from: {', '.join(known)}")
+    chosen = _read_fields(pairs, TaskFilter, "--filter has no")
     if chosen and "good" not in chosen:
         raise InvalidOption("--filter needs good=RETURN: what a task pays who has mastered it")
     return TaskFilter(**chosen) if chosen else None
+
+
+def _read_fields(pairs: list[str], kind: type, complaint: str) -> dict[str, Any]:
+    """Options by name, every one a field of the dataclass `kind`."""
+    chosen = read_options(pairs)
+    known = [field.name for field in fields(kind)]
+    for name in chosen:
+        if name not in known:
+            raise InvalidOption(f"{complaint} {name!r}; choose from: {', '.join(known)}")
+    return chosen
 
 
 def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Console) -> None:

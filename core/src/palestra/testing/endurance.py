@@ -64,28 +64,23 @@ def _watch(env: GymView, resets: int) -> None:
 def _bytes_left(env: GymView) -> int:
     """What stays allocated: few large buffers that grow, which counting objects would miss."""
     count = _heap_counter()
-    if count is None:
-        return _bytes_traced(env)
+    if count is not None:
+        return _growth(env, count)
+    tracemalloc.start()  # seven times slower
+    try:
+        return _growth(env, lambda: tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+
+
+def _growth(env: GymView, count: Callable[[], int]) -> int:
+    """What `count` grows by over many resets, once caches are warm."""
     _group(env, TRACED // 4)
     gc.collect()
     before = count()
     _group(env, TRACED)
     gc.collect()
     return count() - before
-
-
-def _bytes_traced(env: GymView) -> int:
-    """The same where the C library does not count: seven times slower."""
-    tracemalloc.start()
-    try:
-        _group(env, TRACED // 4)
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        _group(env, TRACED)
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
 
 
 class _MallInfo(ctypes.Structure):
