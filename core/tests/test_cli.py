@@ -59,6 +59,12 @@ def test_info_tells_facts_rules_options_and_agents(run: Run) -> None:
     told = run("info", "grid/Foraging-v0").out
     for word in ("simultaneous", "sight=", "forager", "Albrecht", "Discrete(6)", "1-20"):
         assert word in told
+    assert "15x15-4p-3f (rows=15, columns=15, num_players=4)" in told
+
+
+def test_info_shows_the_beginning_of_long_options(run: Run) -> None:
+    told = run("info", "markets/DoubleAuction-v0").out
+    assert "flat-supply (demand=((150,), (140,), (130,), (120,), (110,),…" in " ".join(told.split())
 
 
 def test_agents_and_plugins_are_listed(run: Run) -> None:

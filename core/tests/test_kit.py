@@ -161,6 +161,14 @@ def test_declared_facts_are_checked() -> None:
         assert verdict.status == "failed"
 
 
+def test_a_split_that_cannot_be_made_is_found() -> None:
+    spec = next(s for s in palestra.specs() if s.id == "games/Hex-v0")
+    broken = replace(spec, splits={"small": {"board_size": 5}, "wrong": {"rows": 5}})
+    verdict = run_check(Subject(broken), "splits_play")
+    assert verdict.status == "failed"
+    assert "'rows'" in verdict.detail
+
+
 def test_an_unknown_check_names_the_others() -> None:
     with pytest.raises(palestra.UnknownName, match="masks_agree"):
         check("games/TicTacToe-v0", only=["mask_agrees"])

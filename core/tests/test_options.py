@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import numpy as np
+import palestra
 import pytest
-from palestra import InvalidOption, check_choice, check_ranges
+from palestra import InvalidOption, UnknownName, check_choice, check_ranges
+
+MAPS = "grid/PathFinding-v0"
 
 
 @dataclass
@@ -38,6 +42,28 @@ def test_both_ends_of_a_range_are_in_it(rows: Any) -> None:
 def test_what_does_not_fit_is_named_with_what_does(options: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidOption, match=f"^{says}$"):
         Options(**options)
+
+
+def test_a_split_stands_for_its_options_and_others_count_for_more() -> None:
+    maze = palestra.game(MAPS, map="maze", rows=21, columns=21, num_players=16, sight=5)
+    assert palestra.game(MAPS, split="maze") == maze
+    assert palestra.game(MAPS, split="maze", rows=11).rows == 11
+    assert gymnasium.make(f"palestra:{MAPS}", split="maze").unwrapped.game == maze  # type: ignore[attr-defined]
+    record = palestra.play(MAPS, agents="random", split="maze", max_steps=3)[0]
+    assert record.options["map"] == "maze"
+    assert len(record.agents) == 16
+
+
+def test_an_unknown_split_is_named_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match=r"grid/PathFinding-v0 'mazes'; did you mean 'maze'\?"):
+        palestra.game(MAPS, split="mazes")
+    with pytest.raises(UnknownName, match="It has none: name the options themselves"):
+        palestra.game("games/Chess-v0", split="maze")
+
+
+def test_a_game_that_is_made_takes_no_more_options() -> None:
+    with pytest.raises(InvalidOption, match=r"takes no options \['sight'\]"):
+        palestra.play(palestra.game(MAPS), agents=["random"] * 4, sight=3)
 
 
 def test_a_word_that_is_no_choice_is_named_with_the_choices() -> None:

@@ -126,11 +126,19 @@ def specs(
 def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Game[Any, Any]:
     """Construct the game a spec names, with its options checked.
 
-    Where the number of players may vary and is not given, it is that of `agents` (1: the default).
+    The option `split` stands for the options of that split of the spec; any given beside it count
+    for more. Where the number of players may vary and is not given, it is that of `agents` (1: the
+    default).
     """
     fewest, most = spec.players
     kind = load_entry_point(spec.entry_point)
     chosen = {**spec.kwargs, **options}
+    if "split" in chosen:
+        split = chosen.pop("split")
+        if split not in spec.splits:
+            hint = "" if spec.splits else "It has none: name the options themselves."
+            raise UnknownName(f"split of {spec.id}", str(split), spec.splits, hint)
+        chosen = {**spec.kwargs, **spec.splits[split], **chosen}
     if fewest < most and fewest <= agents <= most and agents > 1:
         chosen.setdefault("num_players", agents)
     game: Game[Any, Any] = construct(kind, spec.id, chosen)
@@ -140,6 +148,18 @@ def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Gam
 def game(name: str, **options: Any) -> Game[Any, Any]:
     """The rules registered under an id."""
     return load_game(registry().environment(name), options)
+
+
+def open_game(
+    env: str | EnvSpec | Game[Any, Any], options: Mapping[str, Any], agents: int = 1
+) -> tuple[EnvSpec | None, Game[Any, Any]]:
+    """The spec (None for a bare game) and the game itself; see `load_game`."""
+    if isinstance(env, Game):
+        if options:
+            raise InvalidOption(f"{env!r} is already made; it takes no options {sorted(options)}")
+        return None, env
+    spec = env if isinstance(env, EnvSpec) else registry().environment(env)
+    return spec, load_game(spec, options, agents)
 
 
 AgentLike = str | Agent | Any

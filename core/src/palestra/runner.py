@@ -18,7 +18,7 @@ from palestra.errors import InvalidAction, InvalidOption
 from palestra.game import Game
 from palestra.plugins import Listeners
 from palestra.record import EpisodeRecord, TurnNote, go_on, record_episode
-from palestra.registry import AgentLike, load_game, make_agent, registry
+from palestra.registry import AgentLike, make_agent, open_game
 from palestra.run_folder import RunFolder
 from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
@@ -267,7 +267,7 @@ class Runner:
 def stream(
     env: str | EnvSpec | Game[Any, Any],
     *,
-    agents: Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike],
     episodes: int = 1,
     seed: int = 0,
     out: str | Path | None = None,
@@ -285,7 +285,11 @@ def stream(
 
     The arguments are those of `play`, which returns the same records as a list.
     """
-    spec, game = _open(env, options, len(agents))
+    if isinstance(agents, str | Agent):
+        spec, game = open_game(env, options)
+        agents = [agents] * game.num_players
+    else:
+        spec, game = open_game(env, options, len(agents))
     seated = _seat(agents, seed)
     runner = Runner(
         game,
@@ -318,11 +322,15 @@ def stream(
 
 
 def play(
-    env: str | EnvSpec | Game[Any, Any], *, agents: Sequence[AgentLike], **settings: Any
+    env: str | EnvSpec | Game[Any, Any],
+    *,
+    agents: AgentLike | Sequence[AgentLike],
+    **settings: Any,
 ) -> list[EpisodeRecord]:
     """Play episodes and return their records, in order of episode.
 
-    agents: one entry a seat; naming one twice seats the same agent twice.
+    agents: one entry a seat, or one name for every seat; naming one twice seats the same agent
+    twice.
     episodes: how many (1). seed: episode i starts from seed + i (0).
     out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is
     interrupted leaves its unfinished episodes beside it, in `unfinished.jsonl`; resume=True goes
@@ -350,15 +358,6 @@ def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
     return seated
 
 
-def _open(
-    env: str | EnvSpec | Game[Any, Any], options: Mapping[str, Any], agents: int
-) -> tuple[EnvSpec | None, Game[Any, Any]]:
-    if isinstance(env, Game):
-        return None, env
-    spec = env if isinstance(env, EnvSpec) else registry().environment(env)
-    return spec, load_game(spec, options, agents)
-
-
 def rollouts(
     game: Game[Any, Any] | str,
     *,
@@ -372,7 +371,7 @@ def rollouts(
     `start` is an episode to branch from; by default the beginning from `seed`. Agents draw their
     own random numbers, and so differ; chance inside the game is the same for all.
     """
-    spec, rules = _open(game, {}, len(agents))
+    spec, rules = open_game(game, {}, len(agents))
     root = start or Episode(rules, seed, spec=spec)
     seated = [make_agent(agent) for agent in agents]
     runner = Runner(rules, seated, spec=spec, seed=seed)

@@ -39,7 +39,8 @@ class EnvSpec:
 
     `players` is the smallest and largest number of seats. `family` groups environments that are
     drawn alike ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
-    `splits` names seed ranges or presets, as in {"train": {...}, "held-out": {...}}.
+    `splits` names sets of options to train on, to test on ("held-out-…") or to compare with a
+    paper by; `palestra.make(id, split=name)` plays one.
     """
 
     id: str

@@ -19,6 +19,7 @@ from palestra.specs import AgentSpec, EnvSpec
 EnvId = Annotated[
     str, typer.Argument(help="An id such as games/TicTacToe-v0.", autocompletion=complete_id)
 ]
+LONGEST_VALUE = 40  # characters of a split's option that `palestra info` shows
 
 
 def table(*columns: str) -> Table:
@@ -107,7 +108,7 @@ def info(env: EnvId) -> None:
 def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
     """What is declared about an environment, as (name, value)."""
     options = ", ".join(f"{f.name}={getattr(game, f.name)!r}" for f in fields(game))
-    agents = [a.name for a in registry().agents.values() if a.can_play(spec.id)]
+    agents = [a for a in registry().agents.values() if a.can_play(spec.id)]
     facts = [
         ("players", f"{seats_text(spec)} ({game.num_players} by default)"),
         ("moves", spec.moves),
@@ -117,8 +118,9 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         ("tags", ", ".join(spec.tags)),
         ("options", options or "none"),
         ("paper", spec.paper),
-        ("splits", ", ".join(spec.splits)),
-        ("agents", ", ".join(sorted(agents))),
+        ("splits", splits_text(spec)),
+        ("agents", ", ".join(sorted(a.name for a in agents if "*" not in a.plays))),
+        ("any game's", ", ".join(sorted(a.name for a in agents if "*" in a.plays))),
         ("metrics", ", ".join(metric.name for metric in metrics_for(spec.id))),
         ("views", "gym, aec, parallel, batch, episode"),
     ]
@@ -126,6 +128,20 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         facts.insert(6, ("observation", str(game.observation_space(0))))
         facts.insert(7, ("actions", str(game.action_space(0))))
     return [(name, value) for name, value in facts if value]
+
+
+def splits_text(spec: EnvSpec) -> str:
+    """Every split with the options it stands for."""
+    return "; ".join(
+        f"{name} ({', '.join(f'{key}={_short(value)}' for key, value in options.items())})"
+        for name, options in spec.splits.items()
+    )
+
+
+def _short(value: object) -> str:
+    """A value as it is written, the beginning of a long one."""
+    written = repr(value)
+    return written if len(written) <= LONGEST_VALUE else f"{written[:LONGEST_VALUE]}…"
 
 
 def list_plugins() -> None:

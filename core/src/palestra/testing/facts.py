@@ -8,7 +8,10 @@ from typing import Any
 from palestra.errors import PalestraError
 from palestra.game import Game
 from palestra.registry import load_game
-from palestra.testing.subject import Subject, require
+from palestra.rng import Rng
+from palestra.testing.subject import Skipped, Subject, play_on, require
+
+FIRST_STEPS = 4  # of a split that are played
 
 
 def facts_are_true(subject: Subject) -> None:
@@ -25,6 +28,23 @@ def facts_are_true(subject: Subject) -> None:
     require(frozen, "the game is not a frozen dataclass, so it is no value")
     require(load_game(spec, subject.options) == game, "two games with the same options differ")
     _every_declared_size(subject, game)
+
+
+def splits_play(subject: Subject) -> None:
+    """Every split the spec names can be made, begins, and shows what its spaces declare."""
+    if not subject.spec.splits:
+        raise Skipped("no splits are declared")
+    for split in subject.spec.splits:
+        played = Subject(subject.spec, {"split": split})
+        game, episode = played.game, played.episode()
+        require(bool(game.rules(0).strip()), f"split {split}: rules() is empty")
+        for number, _ in play_on(episode, Rng(0), FIRST_STEPS):
+            for player in episode.to_act:
+                require(bool(episode.describe(player)), f"split {split}: nothing is described")
+                if played.has_array_view:
+                    seen, space = episode.observation(player), game.observation_space(player)
+                    where = f"split {split}, step {number}, player {player}"
+                    require(seen in space, f"{where}: {seen!r} is not in {space}")
 
 
 def _every_declared_size(subject: Subject, game: Game[Any, Any]) -> None:

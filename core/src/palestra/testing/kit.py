@@ -31,6 +31,7 @@ CHECKS: dict[str, Check] = {
     check.__name__: check
     for check in (
         facts.facts_are_true,
+        facts.splits_play,
         standards.found_by_id,
         standards.gymnasium_checker,
         standards.sb3_checker,

@@ -10,9 +10,9 @@ from palestra.batch import Batch
 from palestra.cuda_batch import CudaBatch
 from palestra.errors import InvalidOption, UnknownName
 from palestra.game import Game
+from palestra.registry import open_game
 from palestra.specs import EnvSpec
 from palestra.text_batch import TextBatch
-from palestra.views.opening import open_game
 
 DEVICES = ("cpu", "cuda")
 

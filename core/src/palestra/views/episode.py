@@ -7,9 +7,9 @@ from typing import Any
 
 from palestra.episode import Episode
 from palestra.game import Game
+from palestra.registry import open_game
 from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
-from palestra.views.opening import open_game
 
 
 def make(

@@ -13,10 +13,10 @@ from palestra.agents import Agent, Turn
 from palestra.episode import Episode
 from palestra.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.game import Game
-from palestra.registry import AgentLike, make_agent, renderer
+from palestra.registry import AgentLike, make_agent, open_game, renderer
 from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
-from palestra.views.opening import RENDER_MODES, check_obs, open_game
+from palestra.views.opening import RENDER_MODES, check_obs
 from palestra.views.spaces import AnyText
 from palestra.views.table import read_action
 

@@ -10,10 +10,10 @@ import numpy as np
 from palestra.episode import Episode
 from palestra.errors import InvalidAction
 from palestra.game import Game
-from palestra.registry import renderer
+from palestra.registry import open_game, renderer
 from palestra.shaping import open_episode
 from palestra.specs import EnvSpec
-from palestra.views.opening import RENDER_MODES, check_obs, open_game
+from palestra.views.opening import RENDER_MODES, check_obs
 from palestra.views.spaces import AnyText, masked
 
 

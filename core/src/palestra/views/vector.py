@@ -14,8 +14,8 @@ from palestra.array_game import ArrayGame
 from palestra.batch import Batch
 from palestra.errors import InvalidOption
 from palestra.game import Game
+from palestra.registry import open_game
 from palestra.specs import EnvSpec
-from palestra.views.opening import open_game
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
