@@ -20,6 +20,7 @@ test: $(BIN)/uv
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@scripts/chromium.sh
 	$(BIN)/pytest -n auto --dist worksteal --durations 20
 
 # what to run while working: no tests that install distributions or start browsers

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow tests, so that no process is left with one when the others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
 
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over thousands of collected tests and imported libraries."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # compilers make many objects and little garbage

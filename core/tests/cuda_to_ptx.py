@@ -1,5 +1,7 @@
 """Compiles the kernels of every ArrayGame for a GPU of compute capability 9.0, without having one.
 
+The kernels of one game in each part are also assembled to that GPU's machine code, optimised as
+they would be on it.
 Run by test_cuda.py in a process of its own: it tells numba's dispatcher of a device that is not
 there, which is all that compiling asks a device for. `cuda_to_ptx.py 1 4` takes every fourth game
 from the second on.
@@ -7,6 +9,7 @@ from the second on.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from types import SimpleNamespace
@@ -14,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import palestra
+from cuda.bindings import nvjitlink
 from numba import cuda, from_dtype, int64, uint8
 from palestra import ArrayGame
 from palestra.cuda_batch import kernel_functions
@@ -37,6 +41,18 @@ def signatures(game: ArrayGame) -> dict[str, tuple[Any, ...]]:
     }
 
 
+def assemble(ptx: str) -> bytes:
+    """Machine code for a GPU, by the assembler that the driver uses."""
+    linker = nvjitlink.create(1, [f"-arch=sm_{''.join(map(str, CAPABILITY))}"])
+    source = ptx.encode()
+    nvjitlink.add_data(linker, nvjitlink.InputType.PTX, source, len(source), "kernel")
+    nvjitlink.complete(linker)
+    code = bytearray(nvjitlink.get_linked_cubin_size(linker))
+    nvjitlink.get_linked_cubin(linker, code)
+    nvjitlink.destroy(linker)
+    return bytes(code)
+
+
 def main(part: int, parts: int) -> None:
     dispatcher = importlib.import_module("numba.cuda.dispatcher")
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
@@ -46,13 +62,16 @@ def main(part: int, parts: int) -> None:
         kernels = kernel_functions(game, cuda, cuda.jit(device=True))
         # a step calls every function of a game; the other kernels differ in its sizes alone
         for name in signatures(game) if number == part == 0 else ["step"]:
-            # not optimised: that takes half of the time, and finds no fault
+            # most are not optimised: that takes half of the time, and finds no fault
             ptx, _ = cuda.compile_ptx(
-                kernels[name], signatures(game)[name], cc=CAPABILITY, opt=False
+                kernels[name], signatures(game)[name], cc=CAPABILITY, opt=number == 0
             )
             assert ".entry" in ptx, f"{type(game).__name__}.{name}"
+            if number == 0:
+                assert assemble(ptx).startswith(b"\x7fELF"), f"{type(game).__name__}.{name}"
         print(type(game).__name__)
 
 
 if __name__ == "__main__":
+    gc.disable()  # compilers make many objects and little garbage
     main(int(sys.argv[1]), int(sys.argv[2]))

@@ -424,5 +424,5 @@ def test_a_real_model_judges_records() -> None:
     assert judge_by("vote", judge, RISK, texts) == found
     assert judge.asked == asked
     capitals = [("Paris is the capital of France.", "Paris is the capital of cheese.")]
-    assert set(prefer(judge, "Which is true?", capitals, principles=True)) <= {0, 0.5, 1}
+    assert set(prefer(judge, "Which is true?", capitals)) <= {0, 0.5, 1}
     assert shape("step-judge", records[0], judge=judge).shape == (len(records[0].turns),)
