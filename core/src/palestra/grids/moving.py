@@ -1,0 +1,120 @@
+"""Steps that everybody takes at once, and how far away places are: words for grid rules.
+
+Plain functions that compile, see `palestra.array_game`. Cells are counted row by row. State records
+have `cell` (where each seat stands), `target` (where he would like to stand) and `blocked`, by
+seat; for distances also `walls` and `queue` by cell and `far`, distances in layers. `config` has
+`rows`, `columns` and `num_players`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.rules import randint
+
+STAY, NORTH, SOUTH, WEST, EAST = range(5)
+SOUTHWARD = (0, -1, 1, 0, 0)  # by action
+EASTWARD = (0, 0, 0, -1, 1)
+MOVES = ("stay", "north", "south", "west", "east")
+NOWHERE = -1
+
+
+def neighbour(config: Any, cell: int, action: int) -> int:
+    """The cell an action leads to; NOWHERE beyond the edge."""
+    row = cell // config.columns + SOUTHWARD[action]
+    column = cell % config.columns + EASTWARD[action]
+    if not (0 <= row < config.rows and 0 <= column < config.columns):
+        return NOWHERE
+    there: int = row * config.columns + column
+    return there
+
+
+def beyond(config: Any, row: int, column: int) -> bool:
+    """Whether a place is off the grid."""
+    out: bool = row < 0 or row >= config.rows or column < 0 or column >= config.columns
+    return out
+
+
+def holder(config: Any, state: Any, cell: int) -> int:
+    """Who stands on a cell; -1 if nobody."""
+    cells, found = state.cell, -1
+    for player in range(config.num_players):
+        if cells[player] == cell:
+            found = player
+    return found
+
+
+def resolve(config: Any, state: Any, following: bool) -> None:
+    """Make the moves to `target` that do not collide; the others are `blocked` and stay.
+
+    Nobody enters a cell that several head for, nor one whose holder stays, and no two swap. A cell
+    that its holder leaves can be entered if `following` is allowed, in chains and in circles.
+    Which seats the players have does not matter.
+    """
+    cell, target, blocked = state.cell, state.target, state.blocked
+    for player in range(config.num_players):
+        blocked[player] = 0
+        if target[player] != cell[player]:
+            for other in range(config.num_players):
+                rival = target[other] == target[player] and target[other] != cell[other]
+                if other != player and (rival or (not following and cell[other] == target[player])):
+                    blocked[player] = 1
+    changed = True
+    while changed:
+        changed = False
+        for player in range(config.num_players):
+            if target[player] != cell[player]:
+                if blocked[player] == 0 and is_held(config, state, player):
+                    blocked[player] = 1
+                if blocked[player] == 1:
+                    target[player] = cell[player]
+                    changed = True
+    for player in range(config.num_players):
+        cell[player] = target[player]
+
+
+def is_held(config: Any, state: Any, player: int) -> bool:
+    """Whether the holder of a player's target stays there or heads for the player's own cell."""
+    cell, target, blocked = state.cell, state.target, state.blocked
+    for other in range(config.num_players):
+        stays = blocked[other] == 1 or target[other] in (cell[other], cell[player])
+        if other != player and stays and cell[other] == target[player]:
+            return True
+    return False
+
+
+def measure(config: Any, state: Any, layer: int, source: int) -> int:
+    """Fill `far[layer]` with steps to a cell round `walls`, -1 where no way leads; counts cells."""
+    far, queue, walls, cells = state.far, state.queue, state.walls, config.rows * config.columns
+    for cell in range(cells):
+        far[layer, cell] = -1
+    far[layer, source] = 0
+    queue[0] = source
+    first, last = 0, 1
+    while first < last:
+        here = int(queue[first])
+        queue[first] = 0  # so that equal states have equal bytes
+        first += 1
+        for action in range(NORTH, EAST + 1):
+            there = neighbour(config, here, action)
+            if there != NOWHERE and walls[there] == 0 and far[layer, there] < 0:
+                far[layer, there] = far[layer, here] + 1
+                queue[last] = there
+                last += 1
+    return last
+
+
+def random_floor(config: Any, state: Any) -> int:
+    """A random cell without a wall; there must be one."""
+    cell = randint(state, config.rows * config.columns)
+    while state.walls[cell] != 0:
+        cell = randint(state, config.rows * config.columns)
+    return cell
+
+
+def random_place(config: Any, state: Any) -> int:
+    """A random cell without a wall on which nobody stands; there must be one."""
+    cell = random_floor(config, state)
+    while holder(config, state, cell) >= 0:
+        cell = random_floor(config, state)
+    return cell
