@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from palestra import InvalidOption
 from palestra.grids.levels import read_level
 from palestra.grids.moving import EAST, NORTH, NOWHERE, measure, neighbour, resolve
-from palestra.grids.paths import first_move, routes, spread
+from palestra.grids.paths import routes, way
 from palestra.grids.sight import clear_line, sees
 from palestra.grids.windows import ahead_of, cells_of, drawn, right_of, window_column, window_row
 from palestra.grids.words import counted, where
@@ -46,19 +46,21 @@ def test_ways_are_as_long_as_networkx_finds(blocked: list[bool], start: int) -> 
             if there != NOWHERE and not blocked[there]:
                 yield action, there
 
-    ways = routes(start, steps)
-    assert {cell: way.length for cell, way in ways.items()} == expected
-    assert sorted(expected.values()) == [way.length for _, way in spread(start, steps)]
-    for cell, way in ways.items():
-        if cell != start:
-            then = neighbour(SIZE, start, way.first)
-            rest = networkx.shortest_path_length(
-                graph, divmod(then, COLUMNS), divmod(cell, COLUMNS)
-            )
-            assert rest == way.length - 1
-    nearest = min((way.length, cell) for cell, way in ways.items())[1]
-    assert first_move(start, {nearest}, steps) == ways[nearest].first
-    assert first_move(start, set(range(ROWS * COLUMNS)) - ways.keys(), steps) is None
+    found = routes(start, steps)
+    assert {cell: route.length for cell, route in found.items()} == expected
+    assert sorted(expected.values()) == [route.length for route in found.values()]
+    for cell, route in found.items():
+        moves, here = way(start, {cell}, steps), start
+        assert moves is not None
+        assert (len(moves), (*moves, -1)[0]) == route
+        for move in moves:
+            here = neighbour(SIZE, here, move)
+            assert not blocked[here]
+        assert here == cell
+    others = expected.keys() - {start}
+    nearest = min((expected[cell] for cell in others), default=0)
+    assert not others or len(way(start, others, steps) or ()) == nearest
+    assert way(start, set(range(ROWS * COLUMNS)) - found.keys(), steps) is None
 
     state = SimpleNamespace(
         walls=np.array(blocked, np.int8),

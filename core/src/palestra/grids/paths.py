@@ -1,4 +1,8 @@
-"""Shortest ways for agents, checks and texts; `palestra.grids.moving.measure` is for rules."""
+"""Shortest ways for agents, checks and texts; `palestra.grids.moving.measure` is for rules.
+
+`steps` gives, for a cell, the moves that can be made there and where each leads. Of ways equally
+short it is always the one whose moves it names first.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +11,49 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 Cell = TypeVar("Cell", bound=Hashable)
-Steps = Callable[[Cell], Iterable[tuple[int, Cell]]]  # from a cell: moves, and where they lead
+Move = TypeVar("Move")
+Steps = Callable[[Cell], Iterable[tuple[Move, Cell]]]
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """How many moves away a cell is, and the first of them; -1 where none is needed."""
 
     length: int
     first: int
 
 
-def spread(start: Cell, steps: Steps[Cell]) -> Iterator[tuple[Cell, Way]]:
-    """Every cell that can be reached, nearest first, with a shortest way to it.
+def routes(start: Cell, steps: Steps[Cell, int]) -> dict[Cell, Route]:
+    """The shortest way to every cell that can be reached, nearest first."""
+    found = {start: Route(0, -1)}
+    for cell, before, move in _spread(start, steps):
+        length, first = found[before]
+        found[cell] = Route(length + 1, first if length else move)
+    return found
 
-    Of ways equally short it is the one whose moves `steps` names first.
-    """
-    ways = {start: Way(0, -1)}
-    queue = deque([start])
+
+def way(start: Cell, goals: Container[Cell], steps: Steps[Cell, Move]) -> list[Move] | None:
+    """The moves of a shortest way to the nearest goal; None if there is no way."""
+    if start in goals:
+        return []
+    came: dict[Cell, tuple[Cell, Move]] = {}
+    for cell, before, move in _spread(start, steps):
+        came[cell] = before, move
+        if cell in goals:
+            moves = []
+            while cell != start:
+                cell, move = came[cell]
+                moves.append(move)
+            return moves[::-1]
+    return None
+
+
+def _spread(start: Cell, steps: Steps[Cell, Move]) -> Iterator[tuple[Cell, Cell, Move]]:
+    """Every other cell that can be reached, nearest first, with the cell before and the move."""
+    seen, queue = {start}, deque([start])
     while queue:
         here = queue.popleft()
-        length, first = ways[here]
-        yield here, ways[here]
         for move, there in steps(here):
-            if there not in ways:
-                ways[there] = Way(length + 1, first if length else move)
+            if there not in seen:
+                seen.add(there)
                 queue.append(there)
-
-
-def routes(start: Cell, steps: Steps[Cell]) -> dict[Cell, Way]:
-    """The shortest way to every cell that can be reached."""
-    return dict(spread(start, steps))
-
-
-def first_move(start: Cell, goals: Container[Cell], steps: Steps[Cell]) -> int | None:
-    """The first move of a shortest way to the nearest goal: -1 on it, None if there is no way."""
-    return next((way.first for cell, way in spread(start, steps) if cell in goals), None)
+                yield there, here, move
