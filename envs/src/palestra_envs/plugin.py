@@ -126,6 +126,10 @@ def palestra_environments() -> list[EnvSpec]:
                 "tag": {"scenario": "tag", "num_players": 4},
                 "adversary": {"scenario": "adversary", "num_players": 3},
                 "speaker-listener": {"scenario": "speaker-listener", "num_players": 2},
+                "near-sighted": {"scenario": "spread", "num_players": 3, "sight": 0.6},
+                "near-sighted-tag": {"scenario": "tag", "num_players": 4, "sight": 0.6},
+                "held-out-5-players": {"scenario": "spread", "num_players": 5},
+                "held-out-two-prey": {"scenario": "tag", "num_players": 7, "num_prey": 2},
             },
         ),
         EnvSpec(
@@ -323,6 +327,22 @@ def palestra_agents() -> list[AgentSpec]:
             "search",
             "Plans for all its seats together: priority inheritance with backtracking.",
             plays=("grid/PathFinding-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "particle-pilot",
+            "palestra_envs.grid.particle_pilots:ParticlePilot",
+            "scripted",
+            "Comes to rest where it is needed, heads off prey, flees, speaks and listens.",
+            plays=("grid/Particles-v0",),
+            needs=("array",),
+        ),
+        AgentSpec(
+            "goal-seeker",
+            "palestra_envs.grid.goal_seekers:GoalSeeker",
+            "search",
+            "Plans the fewest steps to the option of its goal that is nearest, by what it has seen.",
+            plays=("grid/XLand-v0",),
             needs=("array",),
         ),
         AgentSpec(

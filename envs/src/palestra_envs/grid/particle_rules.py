@@ -29,6 +29,16 @@ def gap(state: Any, one: int, other: int) -> float:
     return rounded(math.sqrt(east * east + north * north))
 
 
+def in_sight(config: Any, state: Any, player: int, thing: int) -> bool:
+    """Whether a player sees where a thing is; who knows the goal sees it from anywhere."""
+    if config.sight == 0:
+        return True
+    if config.kind == ADVERSARY and player > 0 and thing == config.num_players + state.goal:
+        return True
+    near: bool = gap(state, player, thing) <= config.sight
+    return near
+
+
 def touch(config: Any, state: Any, one: int, other: int) -> bool:
     together: bool = gap(state, one, other) < config.sizes[one] + config.sizes[other]
     return together
@@ -139,7 +149,9 @@ def steer(east: float, north: float) -> int:
 
 
 def approach(config: Any, state: Any, player: int, thing: int) -> int:
-    """Towards a thing; who sees his velocity brakes in time."""
+    """Towards a thing; who sees his velocity brakes in time. -1, any move, if it is not seen."""
+    if not in_sight(config, state, player, thing):
+        return -1
     brake = 0.0 if config.kind == ADVERSARY else 0.4
     east = state.place[thing, 0] - state.place[player, 0] - brake * state.speed[player, 0]
     north = state.place[thing, 1] - state.place[player, 1] - brake * state.speed[player, 1]
@@ -162,4 +174,6 @@ def flee(config: Any, state: Any, player: int) -> int:
     if max(abs(place[player, 0]), abs(place[player, 1])) > 0.8:
         return steer(-place[player, 0], -place[player, 1])
     hunter = nearest_of(config, state, player, 0, config.num_players - config.num_prey)
+    if not in_sight(config, state, player, hunter):
+        return STILL
     return steer(place[player, 0] - place[hunter, 0], place[player, 1] - place[hunter, 1])

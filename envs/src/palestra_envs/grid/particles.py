@@ -28,6 +28,13 @@ for seats that see less: own velocity and position (spread, tag), goal (adversar
 it), landmarks, other players, all relative to oneself, then velocities of other prey (tag). A
 speaker sees three numbers, 0.65 for the goal and 0.15 for the others; a listener his velocity,
 the landmarks, and what he hears, 1 for the word.
+
+`sight` is how far away, from middle to middle, landmarks and other players are seen; 0, the
+default, is any distance. What is farther has zeros for its place and velocity. So that this is not
+taken for something on one's own place, a limited view goes on with a 1 for every landmark and other
+player in it that is seen and a 0 for every one that is not, in the same order. Who knows the goal
+of `adversary` sees it from anywhere; a speaker sees no more than without a limit, and a listener
+hears as far.
 """
 
 from __future__ import annotations
@@ -65,6 +72,7 @@ from palestra_envs.grid.particle_rules import (
     drift,
     flee,
     gap,
+    in_sight,
     nearest_of,
     pay,
     rounded,
@@ -75,6 +83,7 @@ ACTIONS = ("stay", "west", "east", "south", "north")
 WORDS = ("say red", "say green", "say blue")
 COLOURS = ("red", "green", "blue")
 MAX_SEATS, MAX_LANDMARKS = 10, 10
+TRIES = 100  # to find a place out of sight
 TILES, SPAN = 13, 1.25  # of a picture: cells a side, and how far it reaches from the middle
 
 
@@ -94,6 +103,7 @@ class Particles(ArrayGame):
     num_prey: int = 1
     local_ratio: float = 0.5
     max_steps: int = 25
+    sight: float = 0.0
 
     order = "simultaneous"
     payoffs = "general"
@@ -114,6 +124,7 @@ class Particles(ArrayGame):
                 ("num_prey", 1, max(1, self.num_players - 1)),
                 ("local_ratio", 0, 1),
                 ("max_steps", 1, None),
+                ("sight", 0, None),
             ),
         )
         if self.scenario == "speaker-listener" and (self.num_players, self.landmarks) != (2, 3):
@@ -169,7 +180,8 @@ class Particles(ArrayGame):
         head = {SPREAD: 4, TAG: 4, ADVERSARY: 2, SPEAKER: 2 + 3}[self.kind]
         if self.kind == SPEAKER:
             others = 0
-        return (head + 2 * (self.landmarks + others + prey),)
+        marks = self.landmarks + others if self.sight else 0
+        return (head + 2 * (self.landmarks + others + prey) + marks,)
 
     def constants(self) -> Mapping[str, Any]:
         """`solid`: how many push; `sizes` of all; by seat, forces and top speeds (0: any)."""
@@ -248,22 +260,36 @@ class Particles(ArrayGame):
             at = 2
         for turn in range(config.things):
             thing = (turn + config.num_players) % config.things  # landmarks first
-            seen = thing >= config.num_players or config.kind != SPEAKER
-            if thing != player and seen:
-                view[at] = place[thing, 0] - place[player, 0]
-                view[at + 1] = place[thing, 1] - place[player, 1]
+            shown = thing >= config.num_players or config.kind != SPEAKER
+            if thing != player and shown:
+                if in_sight(config, state, player, thing):
+                    view[at] = place[thing, 0] - place[player, 0]
+                    view[at + 1] = place[thing, 1] - place[player, 1]
                 at += 2
         if config.kind == TAG:
             for prey in range(config.num_players - config.num_prey, config.num_players):
                 if prey != player:
-                    view[at], view[at + 1] = speed[prey, 0], speed[prey, 1]
+                    if in_sight(config, state, player, prey):
+                        view[at], view[at + 1] = speed[prey, 0], speed[prey, 1]
                     at += 2
-        if config.kind == SPEAKER and state.said > 0:
-            view[at + state.said - 1] = 1
+        if config.kind == SPEAKER:
+            if state.said > 0:
+                view[at + state.said - 1] = 1
+            at += 3
+        if config.sight > 0:
+            for turn in range(config.things):
+                thing = (turn + config.num_players) % config.things
+                shown = thing >= config.num_players or config.kind != SPEAKER
+                if thing != player and shown:
+                    view[at] = in_sight(config, state, player, thing)
+                    at += 1
 
     @staticmethod
     def script(config: Any, state: Any, player: int) -> int:
-        """To a landmark of one's own; to the prey, or away; to the goal, or to all landmarks."""
+        """To a landmark of one's own; to the prey, or away; to the goal, or to all landmarks.
+
+        Any move where it does not see what it would go to.
+        """
         players = config.num_players
         if config.kind == SPREAD:
             return approach(config, state, player, players + player % config.landmarks)
@@ -284,7 +310,8 @@ class Particles(ArrayGame):
         best, near = players, 1e9
         for landmark in range(players, config.things):
             for other in range(1, players):
-                if gap(state, other, landmark) < near:
+                seen = in_sight(config, state, 0, landmark) and in_sight(config, state, 0, other)
+                if seen and gap(state, other, landmark) < near:
                     best, near = landmark, gap(state, other, landmark)
         return approach(config, state, 0, best)
 
@@ -316,9 +343,15 @@ class Particles(ArrayGame):
     def determinize(self, state: Any, player: int, rng: Rng) -> Any:
         """Draw anew the goal, for who does not know it, and velocities that the player cannot see.
 
-        For a speaker also where everything is.
+        For a speaker also where everything is; for others what is out of sight, in the square and
+        out of sight, unless no such place is found.
         """
         imagined = self.clone(state)
+        hidden = [
+            thing
+            for thing in range(len(state.place))
+            if thing != player and not in_sight(self.config, state, player, thing)
+        ]
 
         def draw() -> float:
             return rounded(2 * rng.random() - 1)
@@ -326,12 +359,20 @@ class Particles(ArrayGame):
         if not self.knows_goal(player):
             imagined.goal = rng.below(self.landmarks)
         for other in range(self.num_players):
-            seen = self.kind == TAG and self.seats[other].role == "prey"
+            seen = self.kind == TAG and self.seats[other].role == "prey" and other not in hidden
             if other != player and not seen and self.seats[other].role != "speaker":
                 imagined.speed[other] = draw(), draw()
         if self.seats[player].role == "speaker":
             for thing in range(len(imagined.place)):
                 imagined.place[thing] = draw(), draw()
+            return imagined
+        for thing in hidden:
+            for _ in range(TRIES):
+                imagined.place[thing] = draw(), draw()
+                if not in_sight(self.config, imagined, player, thing):
+                    break
+            else:
+                imagined.place[thing] = state.place[thing]
         return imagined
 
     # Words
@@ -365,6 +406,10 @@ class Particles(ArrayGame):
             purpose += (
                 f" The second counts {self.local_ratio:g}, the first {1 - self.local_ratio:g}."
             )
+        if self.sight and role != "speaker":
+            purpose += f"\nYou see what is at most {self.sight:g} away from you"
+            knows = self.kind == ADVERSARY and role == "agent"
+            purpose += ", and the goal from anywhere." if knows else "."
         return f"{told}\n{purpose}\nTime is up after {self.max_steps} steps."
 
     def describe(self, state: Any, player: int) -> str:
@@ -377,6 +422,11 @@ class Particles(ArrayGame):
         if role == "speaker":
             return "\n".join([*lines, f"The goal is {COLOURS[int(view[:3].argmax())]}."])
         pairs = iter([f"({east:.3f}, {north:.3f})" for east, north in _pairs(view)])
+
+        def where(thing: int) -> str:
+            told = next(pairs)
+            return told if in_sight(self.config, state, player, thing) else "is out of sight"
+
         if self.kind != ADVERSARY:
             lines.append(f"Your velocity is {next(pairs)}.")
         if self.kind in (SPREAD, TAG):
@@ -384,18 +434,25 @@ class Particles(ArrayGame):
         lines.append("From you:")
         if self.kind == ADVERSARY and player > 0:
             lines.append(f"- the goal {next(pairs)}")
-        lines += [f"- {self.mark(number)} {next(pairs)}" for number in range(self.landmarks)]
+        lines += [
+            f"- {self.mark(number)} {where(self.num_players + number)}"
+            for number in range(self.landmarks)
+        ]
         others = [seat for seat in range(self.num_players) if seat != player]
         if self.kind == SPEAKER:
-            heard = view[2 + 2 * self.landmarks :]
+            heard = view[2 + 2 * self.landmarks :][:3]
             lines.append(
                 f"You heard: {COLOURS[int(heard.argmax())] if heard.any() else 'nothing'}."
             )
             return "\n".join(lines)
-        lines += [f"- {self.players[o]}, {self.seats[o].role} {next(pairs)}" for o in others]
+        lines += [f"- {self.players[o]}, {self.seats[o].role} {where(o)}" for o in others]
         if self.kind == TAG:
-            prey = [o for o in others if self.seats[o].role == "prey"]
-            lines += [f"The velocity of {self.players[o]} is {next(pairs)}." for o in prey]
+            prey = [(o, next(pairs)) for o in others if self.seats[o].role == "prey"]
+            lines += [
+                f"The velocity of {self.players[o]} is {velocity}."
+                for o, velocity in prey
+                if in_sight(self.config, state, player, o)
+            ]
         return "\n".join(lines)
 
     def mark(self, number: int) -> str:
@@ -442,6 +499,8 @@ class Particles(ArrayGame):
         for thing in reversed(range(len(state.place))):
             east, north = state.place[thing].tolist()
             number = thing - self.num_players
+            if player is not None and not in_sight(self.config, state, player, thing):
+                continue
             if number >= 0:
                 piece = Piece(str(number + 1), label=self.mark(number))
                 if told and number == int(state.goal):
