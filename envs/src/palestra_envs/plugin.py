@@ -341,7 +341,7 @@ def palestra_agents() -> list[AgentSpec]:
             "goal-seeker",
             "palestra_envs.grid.goal_seekers:GoalSeeker",
             "search",
-            "Plans the fewest steps to the option of its goal that is nearest, by what it has seen.",
+            "Plans the fewest steps to the nearest option of its goal, by what it has seen.",
             plays=("grid/XLand-v0",),
             needs=("array",),
         ),

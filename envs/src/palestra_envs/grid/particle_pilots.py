@@ -16,15 +16,10 @@ from scipy.optimize import linear_sum_assignment
 from palestra_envs.grid.particle_rules import (
     ADVERSARY,
     DAMPING,
-    EASTWARDS,
-    NORTHWARD,
-    SOUTHWARDS,
     SPEAKER,
     SPREAD,
     STEP,
-    STILL,
     TAG,
-    WESTWARD,
 )
 from palestra_envs.grid.particles import WORDS, Particles
 
