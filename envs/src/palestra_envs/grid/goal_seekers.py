@@ -214,7 +214,8 @@ def plan(beliefs: Beliefs, option: Option) -> list[int] | None:
     """The fewest actions after which an option is true, by breadth-first search; None if none are.
 
     Others are taken to stay where they are. Objects are put down only where that makes a term about
-    them true, or right away or beside another object in question, to have one's hands free.
+    them true, or to walk away from them, or right away or beside another object in question, to
+    have one's hands free.
     """
     start, plans = beliefs.here(), beliefs.plans
     if (option, start) not in plans:
@@ -278,7 +279,8 @@ def worth_dropping(
     """Whether an object might be left where it would lie now."""
     thing = beliefs.game.num_players + item
     about = [term for term in option if thing in beliefs.things(term)]
-    if any(beliefs.fits(term, then) for term in about):
+    leave = any(term[3] and beliefs.player in beliefs.things(term) for term in about)
+    if leave or any(beliefs.fits(term, then) for term in about):
         return True
     cell, _, lies = then
     if cell == beliefs.cell:
