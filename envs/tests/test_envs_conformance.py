@@ -6,6 +6,7 @@ test_conformance = conformance(
     "palestra_envs",
     variants={
         "grid/Foraging-v0": {"sight": 2, "num_players": 3},
+        "grid/Particles-v0": {"num_players": 4, "sight": 0.6},
         "text/Commons-v0": {
             "num_players": 3,
             "allocation": "pro-rata",

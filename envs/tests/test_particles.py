@@ -96,13 +96,14 @@ def test_a_listener_hears_one_step_later_and_only_the_speaker_sees_the_goal() ->
     assert game.legal_actions(state, 0) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("sight", [0.0, 0.6])
 @pytest.mark.parametrize(("scenario", "options"), SCENARIOS.items())
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**64 - 1))
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
-    scenario: str, options: dict[str, Any], seed: int
+    scenario: str, options: dict[str, Any], sight: float, seed: int
 ) -> None:
-    game, rng = Particles(scenario=scenario, **options), Rng(seed)
+    game, rng = Particles(scenario=scenario, sight=sight, **options), Rng(seed)
     state = game.initial_state(seed)
     for _ in range(3):
         game.step(state, {p: game.sample(state, p, rng) for p in range(game.num_players)})
@@ -111,6 +112,80 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
         assert np.array_equal(game.observe(other, seat), game.observe(state, seat))
         assert game.describe(other, seat) == game.describe(state, seat)
         assert game.scene(other, seat) == game.scene(state, seat)
+
+
+# Sight
+
+
+def test_what_is_farther_than_sight_is_zeros_and_marked_as_not_seen() -> None:
+    """By hand: one landmark just as far off as is seen, one farther, one on the own place."""
+    game = Particles(num_players=2, num_landmarks=3, sight=0.5)
+    state = game.arrange([(0, 0), (0, 0.75), (0.5, 0), (0.75, 0), (0, 0)])
+    view = game.observe(state, 0).tolist()
+    own, places, other, marks = view[:4], view[4:10], view[10:12], view[12:]
+    assert own == [0, 0, 0, 0]
+    assert places == pytest.approx([0.5, 0, 0, 0, 0, 0])
+    assert (other, marks) == ([0, 0], [1, 0, 1, 0])
+    told = game.describe(state, 0)
+    for line in (
+        "- landmark 1 (0.500, 0.000)",
+        "- landmark 2 is out of sight",
+        "- landmark 3 (0.000, 0.000)",
+        "- player_1, agent is out of sight",
+    ):
+        assert line in told
+    grid = game.scene(state, 0).grid
+    assert grid is not None
+    labels = {piece.label for row in grid.cells for piece in row if piece}
+    assert labels == {"landmark 1", "player_0, agent"}  # on landmark 3 stands the player
+    assert "at most 0.5 away" in game.rules(0)
+
+
+@pytest.mark.parametrize(("scenario", "options"), SCENARIOS.items())
+def test_who_sees_far_enough_sees_what_he_does_without_a_limit(
+    scenario: str, options: dict[str, Any]
+) -> None:
+    all_seen = Particles(scenario=scenario, **options)
+    far, rng = Particles(scenario=scenario, sight=100, **options), Rng(1)
+    states = all_seen.initial_state(1), far.initial_state(1)
+    for _ in range(5):
+        for seat in range(all_seen.num_players):
+            view, longer = (
+                g.observe(s, seat) for g, s in zip((all_seen, far), states, strict=True)
+            )
+            blind = scenario == "speaker-listener" and seat == 0
+            shown = far.landmarks + (scenario != "speaker-listener") * (far.num_players - 1)
+            assert longer.sum() == pytest.approx(view.sum() + (0 if blind else shown), abs=1e-4)
+            kept = len(np.trim_zeros(view, "b"))
+            assert np.array_equal(longer[:kept], view[:kept])
+            assert all_seen.describe(states[0], seat) == far.describe(states[1], seat)
+            assert all_seen.scene(states[0], seat) == far.scene(states[1], seat)
+        actions = {p: all_seen.sample(states[0], p, rng) for p in range(all_seen.num_players)}
+        all_seen.step(states[0], actions)
+        far.step(states[1], actions)
+
+
+def test_who_knows_the_goal_sees_it_from_anywhere_and_a_listener_hears_from_anywhere() -> None:
+    game = Particles(scenario="adversary", sight=0.1)
+    state = game.arrange([(-1, -1), (0, 0), (0, 1), (1, 1), (1, -1)], goal=1)
+    assert game.observe(state, 1)[:6].tolist() == [1, -1, 0, 0, 1, -1]
+    assert not game.observe(state, 0).any()
+    assert "the goal (1.000, -1.000)" in game.describe(state, 1)
+    game = Particles(scenario="speaker-listener", num_players=2, sight=0.1)
+    state = game.arrange([(0, 0), (1, 1), (0, 1), (-1, 0), (0, -1)], goal=2)
+    game.step(state, {0: 2, 1: 0})
+    assert game.observe(state, 1).tolist() == [0, 0] + [0, 0] * 3 + [0, 0, 1] + [0, 0, 0]
+
+
+def test_what_is_hidden_is_redrawn_out_of_sight() -> None:
+    game, rng = Particles(scenario="tag", num_players=4, sight=0.6), Rng(3)
+    state = game.arrange([(0, 0), (0.3, 0), (0.9, 0.9), (-0.9, 0), (0.5, 0), (0.9, -0.9)])
+    redrawn = [game.determinize(state, 0, rng).place for _ in range(50)]
+    for place in redrawn:
+        assert np.array_equal(place[[0, 1, 4]], state.place[[0, 1, 4]])
+        assert (np.hypot(*place[[2, 3, 5]].T) > 0.6).all()
+        assert (abs(place) <= 1).all()
+    assert len({place.tobytes() for place in redrawn}) == 50
 
 
 def play_out(game: Particles, agent: str, seed: int) -> tuple[float, ...]:
@@ -144,6 +219,7 @@ def test_the_script_earns_more_than_chance(scenario: str, seat: int) -> None:
         ({"scenario": "tag", "num_players": 3, "num_prey": 3}, "num_prey must be from 1 to 2"),
         ({"scenario": "speaker-listener"}, "set num_players=2"),
         ({"local_ratio": 1.5}, "local_ratio"),
+        ({"sight": -0.1}, "sight must be at least 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
