@@ -7,8 +7,9 @@ from itertools import product
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
 import pytest
-from palestra import Agent, Episode, InvalidOption, Turn
+from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.registry import make_agent
 from palestra_envs.grid.goal_seekers import Beliefs, GoalSeeker, dangers, options_of, plan
 from palestra_envs.grid.moving import EASTWARD, SOUTHWARD
@@ -353,6 +354,22 @@ def test_seekers_earn_more_than_chance_in_every_seat(
     game = XLand(**options)
     mean, error = gain(game, seats, 8 if game.num_players > 2 else 20)
     assert mean - 2 * error > least
+
+
+@pytest.mark.parametrize("options", [{"num_players": 3}, {"relation": "rival"}, {"game": "tag"}])
+def test_it_decides_the_same_whatever_it_cannot_see(options: dict[str, Any]) -> None:
+    game, rng, differing = XLand(**options), Rng(1), 0
+    for seed in range(10):
+        state = game.initial_state(seed)
+        for seat in range(game.num_players):
+            chosen = []
+            for world in (state, game.determinize(state, seat, rng)):
+                episode = Episode(game, seed, compiled=False)
+                episode.load(world)
+                chosen.append(GoalSeeker(seed=1).act([Turn(episode, seat)])[0].action)
+                differing += not np.array_equal(world.cell, state.cell)
+            assert chosen[0] == chosen[1]
+    assert differing
 
 
 def test_it_says_which_environment_it_plays() -> None:

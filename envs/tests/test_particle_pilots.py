@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palestra import Agent, Episode, InvalidOption, Turn
+from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.registry import make_agent
 from palestra_envs.grid.particle_pilots import COAST, ParticlePilot, assign, look, median
 from palestra_envs.grid.particles import ACTIONS, Particles
@@ -165,6 +165,24 @@ def test_a_view_is_read_as_it_is_written(scenario: str, players: int, sight: flo
             assert seen.heard == int(state.said) - 1
         if scenario != "adversary":
             assert seen.velocity == pytest.approx(state.speed[player], abs=1e-5)
+
+
+@pytest.mark.parametrize("sight", [0.0, 0.6])
+@pytest.mark.parametrize("scenario", ["spread", "tag", "adversary", "speaker-listener"])
+def test_it_decides_the_same_whatever_it_cannot_see(scenario: str, sight: float) -> None:
+    players = 2 if scenario == "speaker-listener" else 4
+    game, rng = Particles(scenario=scenario, num_players=players, sight=sight), Rng(1)
+    for seed in range(6):
+        state = game.initial_state(seed)
+        for _ in range(4):
+            game.step(state, {p: game.sample(state, p, rng) for p in range(players)})
+        for seat in range(players):
+            chosen = set()
+            for world in (state, game.determinize(state, seat, rng)):
+                episode = Episode(game, seed, compiled=False)
+                episode.load(world)
+                chosen.add(ParticlePilot().act([Turn(episode, seat)])[0].action)
+            assert len(chosen) == 1
 
 
 # Against chance

@@ -37,7 +37,7 @@ from palestra_envs.grid.xland_rules import (
 )
 
 Option = tuple[Term, ...]  # terms that are to be true together
-Place = tuple[int, int, tuple[int, ...]]  # own cell, item in hand or EMPTY, where each object lies
+Place = tuple[int, int, tuple[int, ...]]  # own cell, item in hand or EMPTY, where others lie
 UNKNOWN, EMPTY = -1, -1
 NO_FLOOR = -2  # under a wall
 MOST_STATES = 20_000  # looked at by one plan
@@ -106,7 +106,8 @@ class Beliefs:
             self.known, self.plans = known, {}
 
     def here(self) -> Place:
-        return self.cell, self.held, tuple(self.lies)
+        lies = [UNKNOWN if item == self.held else cell for item, cell in enumerate(self.lies)]
+        return self.cell, self.held, tuple(lies)
 
     def where(self, thing: int, place: Place) -> int:
         """The cell of a thing; UNKNOWN if it was not seen, or has gone since."""
@@ -266,7 +267,8 @@ def followers(beliefs: Beliefs, option: Option, place: Place) -> Iterable[tuple[
     if held == EMPTY:
         lying = [item for item, where in enumerate(lies) if where == cell]
         if wanted.intersection(lying):
-            yield GRAB, (cell, lying[0], lies)
+            item = lying[0]  # the first is picked up, whichever is wanted
+            yield GRAB, (cell, item, (*lies[:item], UNKNOWN, *lies[item + 1 :]))
     else:
         then = cell, EMPTY, (*lies[:held], cell, *lies[held + 1 :])
         if worth_dropping(beliefs, option, wanted, then, held):
