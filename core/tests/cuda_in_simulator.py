@@ -17,6 +17,7 @@ from palestra.registry import load_game
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "grid/Foraging-v0": [{}, {"num_players": 3, "sight": 2, "scripted_seats": [2]}],
+    "grid/Kitchen-v0": [{}, {"layout": "random", "sight": 1, "num_players": 3, "max_steps": 9}],
     "games/ConnectFour-v0": [{}, {"rows": 4, "columns": 5, "scripted_seats": [1]}],
     "games/TicTacToe-v0": [{}, {"scripted_seats": [0]}],
 }

@@ -7,6 +7,13 @@ test_conformance = conformance(
     variants={
         "grid/Foraging-v0": {"sight": 2, "num_players": 3},
         "grid/Particles-v0": {"num_players": 4, "sight": 0.6},
+        "grid/Kitchen-v0": {
+            "layout": "random",
+            "sight": 1,
+            "num_players": 3,
+            "cook_time": 2,
+            "shaped": True,
+        },
         "text/Commons-v0": {
             "num_players": 3,
             "allocation": "pro-rata",

@@ -14,7 +14,7 @@ import pytest
 from palestra import EnvSpec, Episode, InvalidAction, InvalidOption, Rng, Turn
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
-from palestra_envs.grid.cooks import Cook, Hand, Pot, look
+from palestra_envs.grid.cooks import Cook
 from palestra_envs.grid.foraging import Foraging
 from palestra_envs.grid.kitchen import ACTIONS, Kitchen
 from palestra_envs.grid.kitchen_rules import (
@@ -29,6 +29,7 @@ from palestra_envs.grid.kitchen_rules import (
     STAY,
     WEST,
 )
+from palestra_envs.grid.kitchen_views import Hand, Pot, read_view
 from palestra_envs.grid.layouts import LAYOUTS, parse
 
 TRACES = json.loads((Path(__file__).parent / "data" / "kitchen_traces.json").read_text())
@@ -59,7 +60,7 @@ def play(game: Kitchen, state: Any, *actions: int) -> dict[str, float]:
 
 def cell(game: Kitchen, row: int, column: int) -> int:
     """The number of a cell, from its row and column as the text counts them."""
-    return (row - 1) * game.plan.columns + column - 1
+    return (row - 1) * game.sides[1] + column - 1
 
 
 def put(
@@ -361,7 +362,7 @@ def test_a_kitchen_may_be_drawn_with_an_indent() -> None:
             XSXX
         """
     )
-    assert (game.plan.rows, game.plan.columns) == (4, 4)
+    assert game.sides == (4, 4)
     assert game.starts == (cell(game, 2, 2), cell(game, 3, 3))
 
 
@@ -662,7 +663,7 @@ def test_a_cook_reads_its_view() -> None:
     fill(game, state, (1, 4), 2)
     fill(game, state, (1, 5), 3, 21)
     fill(game, state, (1, 1), DISH)
-    seen = look(game, game.observe(state, 1))
+    seen = read_view(game.observe(state, 1), 2, None, 1)
     mine, his = Hand(cell(game, 4, 4), SOUTH, DISH + 2), Hand(cell(game, 2, 2), WEST, ONION)
     assert seen.hands == (mine, his)
     assert seen.pots == (Pot(cell(game, 1, 4), 2, None), Pot(cell(game, 1, 5), 3, 0))

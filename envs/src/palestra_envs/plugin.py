@@ -273,7 +273,7 @@ def palestra_environments() -> list[EnvSpec]:
             moves="simultaneous",
             payoffs="common",
             family="grid",
-            tags=("cooperation", "coordination"),
+            tags=("cooperation", "coordination", "partial-view", "generated-levels"),
             paper="Carroll et al. (2019), On the Utility of Learning about Humans for Human-AI "
             "Coordination",
             splits={
@@ -281,6 +281,21 @@ def palestra_environments() -> list[EnvSpec]:
                 "coordination-ring": {"layout": "coordination_ring"},
                 "forced-coordination": {"layout": "forced_coordination"},
                 "counter-circuit": {"layout": "counter_circuit"},
+                "random": {"layout": "random"},
+                "near-sighted": {"layout": "random", "sight": 2},
+                "held-out-random": {
+                    "layout": "random",
+                    "rows": 8,
+                    "columns": 9,
+                    "density": 0.25,
+                },
+                "held-out-near-sighted": {
+                    "layout": "random",
+                    "rows": 8,
+                    "columns": 9,
+                    "density": 0.25,
+                    "sight": 2,
+                },
             },
         ),
     ]

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-from numpy.typing import NDArray
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
 
 from palestra_envs.grid.kitchen import Kitchen
@@ -20,78 +16,11 @@ from palestra_envs.grid.kitchen_rules import (
     NOTHING,
     ONION,
     STAY,
-    ahead,
 )
-from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING, Layout
+from palestra_envs.grid.kitchen_views import FAR, Look, read_view
+from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
-FAR = 10_000  # further than any way in a kitchen
 DISPENSERS = {ONION: ONIONS, DISH: DISHES}
-
-
-@dataclass(frozen=True, slots=True)
-class Hand:
-    """A player: where he stands, which way he looks and what he holds."""
-
-    cell: int
-    facing: int
-    held: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pot:
-    """A pot; `left` is None while its soup does not cook, else the steps until it is ready."""
-
-    cell: int
-    onions: int
-    left: int | None
-
-
-@dataclass(frozen=True)
-class Look:
-    """What an array view says, the own player first in `hands`; `lying` by counter."""
-
-    plan: Layout
-    hands: tuple[Hand, ...]
-    pots: tuple[Pot, ...]
-    lying: dict[int, int]
-
-    @cached_property
-    def ways(self) -> tuple[dict[int, int], ...]:
-        """For every player the steps to every floor cell, with nobody in the way."""
-        return tuple(distances(self.plan, hand.cell) for hand in self.hands)
-
-    def walk(self, who: int, station: int) -> int:
-        """Steps a player needs to stand beside a station; FAR if he never can."""
-        return min(self.ways[who].get(cell, FAR) for cell in self.plan.around(station))
-
-    def serves(self, who: int, tile: int) -> bool:
-        """Whether a player can get to a station of a kind."""
-        return any(self.walk(who, cell) < FAR for cell in self.plan.cells_of(tile))
-
-
-def look(game: Kitchen, view: NDArray[Any]) -> Look:
-    """Take an array view apart."""
-    plan, seats = game.plan, game.num_players
-    planes = view.reshape(-1, view.shape[2]).T
-    base = 5 * seats
-    idle, soup, left, done, dishes, onions = planes[base + 5 : base + 11].tolist()
-
-    def thing(cell: int) -> int:
-        if soup[cell]:
-            return DISH + int(soup[cell])
-        return int(DISH * dishes[cell] + ONION * onions[cell])
-
-    hands = []
-    for seat in range(seats):
-        cell = int(planes[seat].argmax())
-        facing = int(planes[seats + 4 * seat : seats + 4 * seat + 4, cell].argmax())
-        hands.append(Hand(cell, facing, thing(cell)))
-    pots = [
-        Pot(cell, idle[cell] + soup[cell], left[cell] if left[cell] or done[cell] else None)
-        for cell in plan.cells_of(POT)
-    ]
-    lying = {cell: thing(cell) for cell in plan.cells_of(COUNTER) if thing(cell)}
-    return Look(plan, tuple(hands), tuple(pots), lying)
 
 
 class Cook(Agent):
@@ -102,6 +31,9 @@ class Cook(Agent):
     cannot reach where a thing belongs puts it on a counter that somebody else can reach who can. A
     cook walks shortest paths round the others, and steps aside when it has nothing to do. One move
     in twenty (`restless`) is random: two cooks in each other's way would otherwise stay there.
+
+    Where it sees only a part of the kitchen it plays with that part, remembers nothing, and walks
+    about at random when it sees nothing to do.
     """
 
     def __init__(self, *, restless: float = 0.05, seed: int | None = None) -> None:
@@ -120,25 +52,26 @@ class Cook(Agent):
         game = turn.game
         if not isinstance(game, Kitchen):
             raise InvalidOption(f"the cook plays grid/Kitchen-v0, not {turn.env}")
-        seen = look(game, turn.observation)
+        seen = read_view(turn.observation, game.num_players, game.sight, turn.player)
         if self._rng.random() < self._restless:
-            return self._stray(game, seen)
+            return self._stray(seen)
         goals, ready = plan_next(seen, game.auto_cook)
         others = {hand.cell for hand in seen.hands[1:]}
-        action = step_towards(game, seen, goals, others)
+        action = step_towards(seen, goals, others)
         if action is not None and (ready or action != INTERACT):
             return action
-        if (goals and action is None) or in_the_way(seen):
-            return self._stray(game, seen)
+        lost = action is None and (bool(goals) or not game.perfect_information)
+        if lost or in_the_way(seen):
+            return self._stray(seen)
         return STAY
 
-    def _stray(self, game: Kitchen, seen: Look) -> int:
+    def _stray(self, seen: Look) -> int:
         """A random step to a free cell, or none."""
         me, taken = seen.hands[0].cell, {hand.cell for hand in seen.hands}
         free = [STAY]
         for action in range(NORTH, STAY):
-            cell = ahead(game.config, me, action)
-            if seen.plan.tiles[cell] == FLOOR and cell not in taken:
+            cell = seen.plan.ahead(me, action)
+            if cell is not None and seen.plan.tiles[cell] == FLOOR and cell not in taken:
                 free.append(action)
         return self._rng.choice(free)
 
@@ -264,9 +197,7 @@ def chores(seen: Look, auto_cook: bool) -> Iterable[tuple[Collection[int], list[
             yield away, dispensers
 
 
-def step_towards(
-    game: Kitchen, seen: Look, goals: Collection[int], taken: Collection[int]
-) -> int | None:
+def step_towards(seen: Look, goals: Collection[int], taken: Collection[int]) -> int | None:
     """The first action of a shortest way to use one of some stations; None if there is no way."""
     me = seen.hands[0]
     first: dict[int, int] = {me.cell: STAY}
@@ -275,7 +206,9 @@ def step_towards(
         at = queue.popleft()
         # straight on first: who faces a station already needs no turn
         for action in (me.facing, *range(NORTH, STAY)):
-            cell = ahead(game.config, at, action)
+            cell = seen.plan.ahead(at, action)
+            if cell is None:
+                continue
             if cell in goals:
                 if at != me.cell:
                     return first[at]
@@ -285,15 +218,3 @@ def step_towards(
                 first[cell] = first[at] if at != me.cell else action
                 queue.append(cell)
     return None
-
-
-def distances(plan: Layout, start: int) -> dict[int, int]:
-    """Steps from a floor cell to every other that can be walked to."""
-    found, queue = {start: 0}, deque([start])
-    while queue:
-        at = queue.popleft()
-        for cell in plan.around(at):
-            if plan.tiles[cell] == FLOOR and cell not in found:
-                found[cell] = found[at] + 1
-                queue.append(cell)
-    return found

@@ -17,8 +17,18 @@ missed are:
   fewer are held than there were pots, at the start of the step, that cook, are ready, or hold one
   or two onions.
 
+With `layout="random"` every episode has a kitchen of its own, drawn from the seed: `rows` by
+`columns` cells, counters all round, and within them counters on a share `density` of the cells, or
+on as many as find room, for they leave no bottleneck (`palestra_envs.grid.kitchen_drawing`). One or
+two pots, one or two onion dispensers, a dish dispenser and a serving station stand in random places
+beside floor, and the players on random floor.
+
+With `sight` nobody sees further than that many rows and columns. A held-up step then tells of
+players out of sight, and what is paid of soups handed in there.
+
 Checked against that package, version 1.1.0, on episodes recorded from it (positions, directions,
 things held and lying, pots, rewards and array views), under both ways to start the cooking.
+That drawn kitchens can be played is checked with networkx.
 
 The array view is indexed by row (0 in the north), column and plane. The planes are those of the
 package's lossless encoding without tomatoes. The own player comes first, the others by seat; for n
@@ -33,12 +43,15 @@ players:
     5n + 8            soups that are ready
     5n + 9, 5n + 10   dishes; onions; held (where the holder is) or on a counter
     5n + 11           everywhere 1 in the last 39 steps
+
+With `sight` it is the window around the player, north on top, 2 * sight + 1 rows and columns. What
+lies beyond the kitchen looks like counters there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,14 +61,19 @@ from palestra import (
     Bar,
     Event,
     Grid,
+    InvalidOption,
     Out,
     Outcome,
     Piece,
+    Rng,
     Scene,
     check_ranges,
+    only,
 )
 from palestra.rules import all_act, truncate
 
+from palestra_envs.grid.kitchen_beliefs import imagine, without_unseen
+from palestra_envs.grid.kitchen_drawing import MOST_ONIONS, MOST_POTS, draw_kitchen
 from palestra_envs.grid.kitchen_rules import (
     DISH,
     FULL,
@@ -69,13 +87,16 @@ from palestra_envs.grid.kitchen_rules import (
     count_filled,
     interact,
     move,
+    see_around,
     see_cell,
     see_player,
 )
+from palestra_envs.grid.kitchen_views import Look, Pot, read_state, read_view
 from palestra_envs.grid.layouts import (
-    COUNTER,
     FLOOR,
+    LONGEST,
     POT,
+    RANDOM,
     SERVING,
     SYMBOLS,
     TILE_NAMES,
@@ -84,12 +105,16 @@ from palestra_envs.grid.layouts import (
     place_players,
     read_layout,
 )
+from palestra_envs.grid.sighting import Seen, where
+from palestra_envs.grid.sighting import counted as in_words
 
 ACTIONS = ("north", "south", "east", "west", "stay", "interact")
 ARROWS = "^v><"
 GLYPHS = " odsss"  # by thing held or lying
 TILE_BITS, TILE_MASK = 3, 7  # how a row of tiles is packed into one integer
 MAX_SEATS, MAX_COOK_TIME = 4, 100
+NARROWEST = 4  # sides of a random kitchen: with less floor than two by two cells one is in the way
+TRIES = 8  # to lay a counter, for every cell inside a random kitchen
 CHORES = 9  # interactions a soup takes: three onions taken and put, a dish, the soup, the delivery
 
 
@@ -120,60 +145,108 @@ class Kitchen(ArrayGame):
     auto_cook: bool = True
     shaped: bool = False
     max_steps: int = 400
+    sight: int | None = None
+    rows: int = 5
+    columns: int = 6
+    density: float = 0.2
 
     order = "simultaneous"
     payoffs = "common"
     deterministic = True
-    perfect_information = True
     num_actions = len(ACTIONS)
     reward_terms = ("soup", "onion", "dish", "plate")
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            (
-                ("num_players", 1, MAX_SEATS),
-                ("cook_time", 1, MAX_COOK_TIME),
-                ("max_steps", 1, None),
-            ),
+        check_ranges(self, (r for r in self._limits() if getattr(self, r[0]) is not None))
+        if self.plan:
+            self._check_random_only()
+            check_solvable(self.plan, self.starts)
+        elif self._inside <= self.num_players:
+            raise InvalidOption(
+                f"{self.rows} rows and {self.columns} columns leave {self._inside} cells of floor, "
+                f"too few for {self.num_players} players to walk: make the kitchen larger"
+            )
+
+    def _limits(self) -> tuple[tuple[str, int, int | None], ...]:
+        return (
+            ("num_players", 1, MAX_SEATS),
+            ("cook_time", 1, MAX_COOK_TIME),
+            ("max_steps", 1, None),
+            ("sight", 1, LONGEST),
+            ("rows", NARROWEST, LONGEST),
+            ("columns", NARROWEST, LONGEST),
+            ("density", 0, 1),
         )
-        check_solvable(self.plan, self.starts)
+
+    def _check_random_only(self) -> None:
+        for option in fields(self):
+            if option.name in ("rows", "columns", "density"):
+                value = getattr(self, option.name)
+                if value != option.default:
+                    raise InvalidOption(
+                        f"{option.name}={value} is for drawn kitchens: give it together with "
+                        f"layout={RANDOM!r}"
+                    )
 
     # What follows from the options
 
     @cached_property
-    def plan(self) -> Layout:
-        return read_layout(self.layout)
+    def plan(self) -> Layout | None:
+        """The kitchen where it does not depend on the seed; states have `tiles` in any case."""
+        return None if self.layout == RANDOM else read_layout(self.layout)
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Rows and columns of the kitchen."""
+        return (self.plan.rows, self.plan.columns) if self.plan else (self.rows, self.columns)
+
+    @property
+    def _inside(self) -> int:
+        """Cells of a random kitchen that are not on its edge."""
+        return (self.rows - 2) * (self.columns - 2)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The cell each player starts on."""
-        return place_players(self.plan, self.num_players)
+        """The cell each player starts on; empty where that is drawn."""
+        return place_players(self.plan, self.num_players) if self.plan else ()
+
+    @property
+    def perfect_information(self) -> bool:  # type: ignore[override]
+        """Whether everybody sees the whole kitchen from every cell of floor, which has an edge."""
+        return self.sight is None or self.sight >= max(self.sides) - 2
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
         """Nothing, and what no kitchen can pay: nobody ever walking, no pot ever cold."""
         interactions = self.num_players * self.max_steps
-        pots = len(self.plan.cells_of(POT))
+        pots = len(self.plan.cells_of(POT)) if self.plan else MOST_POTS
         soups = min(interactions // CHORES, pots * (self.max_steps // self.cook_time))
         return (0.0, SOUP_PAYS * soups + self.shaped * 5.0 * interactions)
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        return (self.plan.rows, self.plan.columns, 5 * self.num_players + 12)
+        rows, columns = self.sides if self.sight is None else (2 * self.sight + 1,) * 2
+        return (rows, columns, 5 * self.num_players + 12)
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0, max(FULL, self.cook_time))
 
     def constants(self) -> Mapping[str, Any]:
-        plan = self.plan
-        packed = [0] * plan.rows
-        for cell, tile in enumerate(plan.tiles):
-            row, column = plan.place(cell)
-            packed[row] |= tile << (TILE_BITS * column)
-        sides = {"rows": plan.rows, "columns": plan.columns}
-        return {**super().constants(), **sides, "tiles": tuple(packed), "starts": self.starts}
+        """`sight` is 0 for all; a random kitchen has no `tiles` and `starts`."""
+        rows, columns = self.sides
+        sides = {"rows": rows, "columns": columns, "sight": self.sight or 0}
+        packed = [0] * rows
+        for cell, tile in enumerate(self.plan.tiles if self.plan else ()):
+            packed[cell // columns] |= tile << (TILE_BITS * (cell % columns))
+        fixed = {"tiles": tuple(packed), "starts": self.starts or (0,) * self.num_players}
+        room = self._inside - self.num_players - 1
+        drawing = {
+            "drawn": self.plan is None,
+            "inner_counters": min(round(self.density * self._inside), room),
+            "tries": TRIES * self._inside,
+        }
+        return {**super().constants(), **sides, **fixed, **drawing}
 
     def fields(self) -> list[tuple[Any, ...]]:
         """By player: cell, direction, thing held. By cell: tile, thing there, clock.
@@ -181,7 +254,8 @@ class Kitchen(ArrayGame):
         A thing is NOTHING, ONION, DISH, or DISH + n for a soup of n onions; in a pot it is the
         number of onions. The clock is 0 while nothing cooks, else 1 + the steps it has cooked.
         """
-        seats, cells = self.num_players, self.plan.rows * self.plan.columns
+        seats, (rows, columns) = self.num_players, self.sides
+        cells = rows * columns
         return [
             ("cell", "i2", seats),
             ("facing", "i1", seats),
@@ -196,13 +270,17 @@ class Kitchen(ArrayGame):
 
     @staticmethod
     def setup(config: Any, state: Any) -> None:
-        for row in range(config.rows):
-            packed = config.tiles[row]
-            for column in range(config.columns):
-                tile = packed >> (TILE_BITS * column) & TILE_MASK
-                state.tiles[row * config.columns + column] = tile
+        if config.drawn:
+            draw_kitchen(config, state)
+        else:
+            for row in range(config.rows):
+                packed = config.tiles[row]
+                for column in range(config.columns):
+                    tile = packed >> (TILE_BITS * column) & TILE_MASK
+                    state.tiles[row * config.columns + column] = tile
+            for player in range(config.num_players):
+                state.cell[player] = config.starts[player]
         for player in range(config.num_players):
-            state.cell[player] = config.starts[player]
             state.facing[player] = NORTH
         all_act(state)
 
@@ -227,11 +305,16 @@ class Kitchen(ArrayGame):
     @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the planes."""
-        for row in range(config.rows):
-            for column in range(config.columns):
-                see_cell(config, state, row, column, view)
-        for other in range(config.num_players):
-            see_player(config, state, player, other, view)
+        columns = config.columns
+        if config.sight > 0:
+            see_around(config, state, player, view)
+        else:
+            for row in range(config.rows):
+                for column in range(columns):
+                    see_cell(config, state, row * columns + column, view, row, column)
+            for other in range(config.num_players):
+                row, column = state.cell[other] // columns, state.cell[other] % columns
+                see_player(config, state, player, other, view, row, column)
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)
@@ -245,6 +328,20 @@ class Kitchen(ArrayGame):
 
     def noop(self, state: Any, player: int) -> int:
         return STAY
+
+    # What a player sees and what he does not
+
+    def look(self, state: Any, player: int | None = None) -> Look:
+        """What a player sees, or all there is; with `sight` cells are those of his window."""
+        if player is None or self.sight is None:
+            return read_state(state, self.sides[1], self.cook_time, player or 0)
+        return read_view(self.observe(state, player), self.num_players, self.sight, player)
+
+    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+        """Deal what the player does not see anew; see `palestra_envs.grid.kitchen_beliefs`."""
+        if self.perfect_information:
+            return super().determinize(state, player, rng)
+        return imagine(self, state, player, rng)
 
     # Words
 
@@ -266,116 +363,183 @@ class Kitchen(ArrayGame):
                 "3 for a dish taken from a dispenser while no dish lies on a counter and fewer "
                 "are held than there are pots that cook, are ready or hold one or two onions."
             )
+        if self.plan is None:
+            rows, columns = self.sides
+            lines.append(
+                f"Every episode has another kitchen, of {rows} rows and {columns} columns, with "
+                f"1 to {MOST_POTS} pots, 1 to {MOST_ONIONS} onion dispensers, a dish dispenser and "
+                "a serving station."
+            )
+        if self.sight is not None:
+            lines.append(
+                f"You see up to {in_words(self.sight, 'cell')} away, diagonally too; what lies "
+                "beyond the kitchen looks like counters. You learn what others do only from what "
+                "you see and are paid."
+            )
         lines.append(
             f"There are {self.num_players} players. In the map X is a counter, P a pot, O an onion "
-            "dispenser, D a dish dispenser, S a serving station, a dot is floor. Row 1 is the "
-            f"northernmost, column 1 the westernmost. Time is up after {self.max_steps} steps."
+            "dispenser, D a dish dispenser, S a serving station, a dot is floor. "
+            + self._orientation
+            + f" Time is up after {self.max_steps} steps."
         )
         return "\n".join(lines)
+
+    @property
+    def _orientation(self) -> str:
+        if self.sight is None:
+            return "Row 1 is the northernmost, column 1 the westernmost."
+        return "North is on top, and @ is you."
 
     def describe(self, state: Any, player: int) -> str:
-        others = [seat for seat in range(self.num_players) if seat != player]
+        """With `sight` exactly what the array view holds, and how much time has gone by."""
+        seen = self.look(state, player)
+        place = "" if self.sight else f"{self._where(seen, seen.hands[0].cell)}, "
         lines = [
-            f"You are {self.players[player]}, {self._posture(state, player)}. "
+            f"You are {self.players[player]}, {place}{self._posture(seen, 0)}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}.",
-            *(f"{self.players[seat]} is {self._posture(state, seat)}." for seat in others),
-            *(self._pot(state, pot) for pot in self.plan.cells_of(POT)),
-            *self._counters(state),
-            "The map:",
-            *self._map(),
+            *(self._other(seen, who) for who in range(1, len(seen.hands))),
+            *(self._pot(seen, pot) for pot in seen.pots),
+            *self._counters(seen),
         ]
-        return "\n".join(lines)
+        if self.sight is None:
+            return "\n".join([*lines, "The map:", *self._map(seen.plan)])
+        unknown = f"You cannot see what is more than {in_words(self.sight, 'cell')} away"
+        missing = self.num_players - len(seen.hands)
+        if missing:
+            unknown += f", nor where {in_words(missing, 'other player')} may be"
+        return "\n".join([*lines, "What you see:", *self._window(seen.plan), f"{unknown}."])
 
-    def _where(self, cell: int) -> str:
-        row, column = self.plan.place(cell)
-        return f"row {row + 1}, column {column + 1}"
+    @staticmethod
+    def _where(seen: Look, cell: int) -> str:
+        """'in row 1, column 2'; in a window 'one cell north of you'."""
+        row, column = seen.plan.place(cell)
+        if seen.sight is None:
+            return f"in row {row + 1}, column {column + 1}"
+        return where(Seen(0, row - seen.sight, column - seen.sight))
 
-    def _posture(self, state: Any, player: int) -> str:
-        cell, facing = int(state.cell[player]), int(state.facing[player])
-        front = ahead(self.config, cell, facing)
-        faced = TILE_NAMES[self.plan.tiles[front]]
-        for other, name in enumerate(self.players):
-            faced = name if state.cell[other] == front else faced
+    def _other(self, seen: Look, who: int) -> str:
+        place = self._where(seen, seen.hands[who].cell)
+        return f"{self.players[seen.seats[who]]} is {place}, {self._posture(seen, who)}."
+
+    def _posture(self, seen: Look, who: int) -> str:
+        hand = seen.hands[who]
+        front = seen.plan.ahead(hand.cell, hand.facing)
+        faced = "" if front is None else f" ({TILE_NAMES[seen.plan.tiles[front]]})"
+        for seat, other in zip(seen.seats, seen.hands, strict=True):
+            faced = f" ({self.players[seat]})" if other.cell == front else faced
+        return f"facing {ACTIONS[hand.facing]}{faced}, holding {thing(hand.held)}"
+
+    def _pot(self, seen: Look, pot: Pot) -> str:
+        name = f"The pot {self._where(seen, pot.cell)}"
+        if pot.left == 0:
+            return f"{name} holds a soup{_short(pot.onions)} that is ready."
+        if pot.left:
+            return f"{name} cooks a soup{_short(pot.onions)}, ready in {counted(pot.left, 'step')}."
         return (
-            f"in {self._where(cell)}, facing {ACTIONS[facing]} ({faced}), "
-            f"holding {thing(state.hand[player])}"
+            f"{name} holds {counted(pot.onions, 'onion')}." if pot.onions else f"{name} is empty."
         )
 
-    def _pot(self, state: Any, pot: int) -> str:
-        onions, clock = int(state.there[pot]), int(state.clock[pot])
-        name = f"The pot in {self._where(pot)}"
-        if clock > self.cook_time:
-            return f"{name} holds a soup{_short(onions)} that is ready."
-        if clock:
-            left = self.cook_time + 1 - clock
-            return f"{name} cooks a soup{_short(onions)}, ready in {counted(left, 'step')}."
-        return f"{name} holds {counted(onions, 'onion')}." if onions else f"{name} is empty."
-
-    def _counters(self, state: Any) -> list[str]:
+    def _counters(self, seen: Look) -> list[str]:
         """One line on what lies on the counters; none if nothing does."""
-        lying = [
-            f"{thing(state.there[cell])} in {self._where(cell)}"
-            for cell in self.plan.cells_of(COUNTER)
-            if state.there[cell]
-        ]
+        lying = [f"{thing(code)} {self._where(seen, cell)}" for cell, code in seen.lying.items()]
         return [f"On the counters: {'; '.join(lying)}."] if lying else []
 
-    def _map(self) -> list[str]:
-        plan = self.plan
-        drawn = "".join(SYMBOLS[tile] for tile in plan.tiles).replace(" ", ".")
+    @staticmethod
+    def _map(plan: Layout) -> list[str]:
         header = "   " + "".join(str((column + 1) % 10) for column in range(plan.columns))
-        return [header] + [
-            f"{row + 1:2} {drawn[row * plan.columns : (row + 1) * plan.columns]}"
-            for row in range(plan.rows)
-        ]
+        return [header] + [f"{row + 1:2} {line}" for row, line in enumerate(plan.lines())]
+
+    @staticmethod
+    def _window(plan: Layout) -> list[str]:
+        lines, own = plan.lines(), plan.rows // 2
+        lines[own] = f"{lines[own][:own]}@{lines[own][own + 1 :]}"
+        return lines
 
     def action_text(self, state: Any, player: int, action: int) -> str:
         return ACTIONS[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> Sequence[Event]:
-        """What every player did, and every soup that was paid for."""
+        """What every player did, and every soup that was paid for.
+
+        With `sight` to each player what he did himself; and as an event of kind "reveal" whenever
+        the step leads to anything else for him than with nothing out of his sight.
+        """
         if before is None:
             return []
+        told = self._told(before, actions, after)
+        soups = int(after.soups - before.soups)
+        paid = f"{counted(soups, 'soup').capitalize()} delivered: {SOUP_PAYS * soups:g} points."
+        delivered = [paid] if soups else []
+        if self.perfect_information:
+            events = [Event("move", text, data) for text, data in told]
+            return events + [Event("delivery", text, {"soups": soups}) for text in delivered]
         events = []
-        played = self.clone(before)
+        for text, data in told:
+            player, to = data["player"], only(data["player"])
+            events.append(Event("move", text, data, to))
+            learned = self._learns(before, actions, after, player)
+            news = delivered or (["You see what you could not foresee."] if learned else [])
+            kind = "reveal" if learned else "delivery"
+            events += [Event(kind, text, {"player": player, "soups": soups}, to) for text in news]
+        return events
+
+    def _told(
+        self, before: Any, actions: Mapping[int, int], after: Any
+    ) -> list[tuple[str, dict[str, int]]]:
+        """A sentence on what each player did, and the numbers in it."""
+        told, played = [], self.clone(before)
         for player, action in sorted(actions.items()):
             if action == INTERACT:
                 text = self._use(played, player)
             else:
                 text = self._walk(before, after, player, action)
             data = {"player": player, "action": int(action)}
-            events.append(Event("move", f"{self.players[player]} {text}.", data))
-        soups = int(after.soups - before.soups)
-        if soups:
-            text = f"{counted(soups, 'soup').capitalize()} delivered: {SOUP_PAYS * soups:g} points."
-            events.append(Event("delivery", text, {"soups": soups}))
-        return events
+            told.append((f"{self.players[player]} {text}.", data))
+        return told
+
+    def _learns(self, before: Any, actions: Mapping[int, int], after: Any, player: int) -> bool:
+        """Whether a player sees or is paid what he could not foresee from what he saw."""
+        expected, hidden = without_unseen(self, before, player)
+        seen = {seat: STAY if seat in hidden else action for seat, action in actions.items()}
+        differs = self._play(self.clone(before), actions) != self._play(expected, seen)
+        return differs or self.look(after, player) != self.look(expected, player)
+
+    def _play(self, state: Any, actions: Mapping[int, int]) -> list[float]:
+        """Play a step in `state`; returns what everybody is paid, by term."""
+        out = Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
+        self.advance(self.config, state, [actions[seat] for seat in sorted(actions)], out)
+        state.turn += 1
+        paid: list[float] = out.rewards[0].tolist()
+        return paid
 
     def _walk(self, before: Any, after: Any, player: int, action: int) -> str:
         if action == STAY:
             return "stays"
         if before.cell[player] != after.cell[player]:
             return f"moves {ACTIONS[action]}"
-        front = ahead(self.config, int(before.cell[player]), action)
-        if self.plan.tiles[front] == FLOOR:
+        tile = before.tiles[ahead(self.config, int(before.cell[player]), action)]
+        if tile == FLOOR:
             return f"turns {ACTIONS[action]} and is held up"
-        return f"turns {ACTIONS[action]} to the {TILE_NAMES[self.plan.tiles[front]]}"
+        return f"turns {ACTIONS[action]} to the {TILE_NAMES[tile]}"
 
     def _use(self, state: Any, player: int) -> str:
         """Let a player interact in `state`, and say what came of it."""
         front = ahead(self.config, int(state.cell[player]), int(state.facing[player]))
-        then = self.clone(state)
+        then, tile = self.clone(state), int(state.tiles[front])
         interact(self.config, state, player, INTERACT, 0, self._unpaid)
-        station = f"the {TILE_NAMES[self.plan.tiles[front]]} in {self._where(front)}"
+        station = f"the {TILE_NAMES[tile]}"
+        if self.sight is None:
+            row, column = divmod(front, self.sides[1])
+            station += f" in row {row + 1}, column {column + 1}"
         held, got = thing(then.hand[player]), thing(state.hand[player])
         if then.clock[front] < state.clock[front] and then.there[front] == state.there[front]:
             return f"starts {station}"
         if then.hand[player] == state.hand[player]:
             return f"interacts with {station} to no effect"
-        if self.plan.tiles[front] == SERVING:
+        if tile == SERVING:
             return f"hands in {held}"
         if state.hand[player] == NOTHING:
-            return f"puts {held} {'into' if self.plan.tiles[front] == POT else 'on'} {station}"
+            return f"puts {held} {'into' if tile == POT else 'on'} {station}"
         return f"takes {got} from {station}"
 
     @cached_property
@@ -386,37 +550,46 @@ class Kitchen(ArrayGame):
     # Pictures
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
-        plan = self.plan
-        drawn = [self._piece(state, cell) for cell in range(len(plan.tiles))]
-        for seat in range(self.num_players):
-            name = f"{self.players[seat]}, holding {thing(state.hand[seat])}"
-            glyph = f"{chr(65 + seat)}{ARROWS[state.facing[seat]]}"
-            drawn[state.cell[seat]] = Piece(glyph, seat, label=name)
-        rows = [drawn[row * plan.columns :][: plan.columns] for row in range(plan.rows)]
+        """The whole kitchen; with `sight`, for a player, his window of it."""
+        seen = self.look(state, player)
+        if self.sight is None:
+            seen = self.look(state)  # everybody sees the same: draw it the same for everybody
+        plan = seen.plan
+        drawn = [self._piece(seen, cell) for cell in range(len(plan.tiles))]
+        for pot in seen.pots:
+            drawn[pot.cell] = self._pot_piece(seen, pot)
+        hands = []
+        for seat, hand in zip(seen.seats, seen.hands, strict=True):
+            name = f"{self.players[seat]}, holding {thing(hand.held)}"
+            glyph = f"{chr(65 + seat)}{ARROWS[hand.facing]}"
+            drawn[hand.cell] = Piece(glyph, seat, label=name)
+            held = (Piece(GLYPHS[hand.held], label=thing(hand.held)),) if hand.held else ()
+            hands.append((self.players[seat], held))
+        labels = seen.sight is None
         grid = Grid(
-            tuple(map(tuple, rows)),
-            row_labels=tuple(str(row + 1) for row in range(plan.rows)),
-            column_labels=tuple(str(column + 1) for column in range(plan.columns)),
-        )
-        hands = tuple(
-            (name, (Piece(GLYPHS[hand], label=thing(hand)),) if hand else ())
-            for name, hand in zip(self.players, state.hand.tolist(), strict=True)
+            tuple(tuple(drawn[row * plan.columns :][: plan.columns]) for row in range(plan.rows)),
+            row_labels=tuple(str(row + 1) for row in range(plan.rows * labels)),
+            column_labels=tuple(str(column + 1) for column in range(plan.columns * labels)),
         )
         bars = tuple(
-            Bar(f"pot in {self._where(pot)}", float(max(0, state.clock[pot] - 1)), self.cook_time)
-            for pot in plan.cells_of(POT)
+            Bar(
+                f"pot {self._where(seen, pot.cell)}",
+                float(0 if pot.left is None else self.cook_time - pot.left),
+                self.cook_time,
+            )
+            for pot in seen.pots
         )
         caption = f"Step {int(state.turn)} of {self.max_steps}, {counted(int(state.soups), 'soup')}"
-        return Scene(caption, grid=grid, hands=hands, bars=bars)
+        return Scene(caption, grid=grid, hands=tuple(hands), bars=bars)
 
-    def _piece(self, state: Any, cell: int) -> Piece | None:
-        tile, there = self.plan.tiles[cell], int(state.there[cell])
+    def _pot_piece(self, seen: Look, pot: Pot) -> Piece:
+        glyph = f"P{pot.onions}" if pot.left is None else f"{pot.left}" if pot.left else "P!"
+        return Piece(glyph, label=self._pot(seen, pot))
+
+    def _piece(self, seen: Look, cell: int) -> Piece | None:
+        tile, there = seen.plan.tiles[cell], seen.lying.get(cell, NOTHING)
         if tile == FLOOR:
             return None
-        if tile == POT:
-            clock = int(state.clock[cell])
-            left = f"{self.cook_time + 1 - clock}" if clock else f"P{there}"
-            return Piece("P!" if clock > self.cook_time else left, label=self._pot(state, cell))
         if there:
             return Piece(GLYPHS[there], label=f"counter with {thing(there)}")
         return Piece(SYMBOLS[tile], label=TILE_NAMES[tile])

@@ -123,9 +123,9 @@ def cook(config: Any, state: Any) -> None:
         state.clock[cell] = clock + ((clock > 0) & (clock <= config.cook_time))
 
 
-def see_cell(config: Any, state: Any, row: int, column: int, view: Any) -> None:
-    """Write what stands and lies on one cell into a view."""
-    cell, base = row * config.columns + column, 5 * config.num_players
+def see_cell(config: Any, state: Any, cell: int, view: Any, row: int, column: int) -> None:
+    """Write what stands and lies on one cell into a row and column of a view."""
+    base = 5 * config.num_players
     tile, there, clock = state.tiles[cell], state.there[cell], state.clock[cell]
     pot, counter = tile == POT, tile == COUNTER
     begun = pot & (clock > 0)
@@ -141,13 +141,14 @@ def see_cell(config: Any, state: Any, row: int, column: int, view: Any) -> None:
     view[row, column, base + 8] = (pot & (clock > config.cook_time)) | soup
     view[row, column, base + 9] = counter & (there == DISH)
     view[row, column, base + 10] = counter & (there == ONION)
-    view[row, column, base + 11] = config.max_steps - state.turn < URGENT
+    view[row, column, base + 11] = is_late(config, state)
 
 
-def see_player(config: Any, state: Any, player: int, other: int, view: Any) -> None:
-    """Write where a player is and what he holds into somebody's view."""
+def see_player(
+    config: Any, state: Any, player: int, other: int, view: Any, row: int, column: int
+) -> None:
+    """Write somebody and what he holds into a row and column of a player's view."""
     seats, hand = config.num_players, state.hand[other]
-    row, column = state.cell[other] // config.columns, state.cell[other] % config.columns
     place = 0 if other == player else other + (other < player)  # the own player comes first
     base = 5 * seats
     view[row, column, place] = 1
@@ -156,3 +157,30 @@ def see_player(config: Any, state: Any, player: int, other: int, view: Any) -> N
     view[row, column, base + 8] = hand > DISH
     view[row, column, base + 9] = hand == DISH
     view[row, column, base + 10] = hand == ONION
+
+
+def see_around(config: Any, state: Any, player: int, view: Any) -> None:
+    """Write what is at most `sight` cells away into a view with the player in the middle.
+
+    What lies beyond the kitchen looks like counters.
+    """
+    sight, columns = config.sight, config.columns
+    top = state.cell[player] // columns - sight
+    left = state.cell[player] % columns - sight
+    for i in range(2 * sight + 1):
+        for j in range(2 * sight + 1):
+            row, column = top + i, left + j
+            if 0 <= row < config.rows and 0 <= column < columns:
+                see_cell(config, state, row * columns + column, view, i, j)
+            else:
+                view[i, j, 5 * config.num_players + 1] = 1
+                view[i, j, 5 * config.num_players + 11] = is_late(config, state)
+    for other in range(config.num_players):
+        i, j = state.cell[other] // columns - top, state.cell[other] % columns - left
+        if 0 <= i < 2 * sight + 1 and 0 <= j < 2 * sight + 1:
+            see_player(config, state, player, other, view, i, j)
+
+
+def is_late(config: Any, state: Any) -> bool:
+    late: bool = config.max_steps - state.turn < URGENT
+    return late

@@ -23,6 +23,8 @@ TILE_NAMES = ("floor", "counter", "pot", "onion dispenser", "dish dispenser", "s
 STARTS = "1234"
 SHORTEST, LONGEST = 3, 20  # sides of a kitchen
 NOWHERE = -1
+RANDOM = "random"  # the layout that is drawn anew for every episode
+BESIDE = ((-1, 0), (1, 0), (0, 1), (0, -1))  # rows and columns north, south, east and west
 
 LAYOUTS = {
     "cramped_room": """
@@ -75,6 +77,12 @@ class Layout:
         """Row and column, from 0."""
         return divmod(cell, self.columns)
 
+    def lines(self) -> list[str]:
+        """The tiles as text, a line a row, with a dot for floor."""
+        drawn = "".join(SYMBOLS[tile] for tile in self.tiles).replace(" ", ".")
+        starts = range(0, len(drawn), self.columns)
+        return [drawn[start : start + self.columns] for start in starts]
+
     def cells_of(self, tile: int) -> list[int]:
         return [cell for cell, found in enumerate(self.tiles) if found == tile]
 
@@ -84,6 +92,12 @@ class Layout:
         for r, c in ((row - 1, column), (row + 1, column), (row, column + 1), (row, column - 1)):
             if 0 <= r < self.rows and 0 <= c < self.columns:
                 yield r * self.columns + c
+
+    def ahead(self, cell: int, direction: int) -> int | None:
+        """The next cell north, south, east or west of one (0 to 3); None beyond the edge."""
+        (row, column), (south, east) = self.place(cell), BESIDE[direction]
+        inside = 0 <= row + south < self.rows and 0 <= column + east < self.columns
+        return cell + south * self.columns + east if inside else None
 
     @cached_property
     def regions(self) -> dict[int, frozenset[int]]:
@@ -105,16 +119,22 @@ class Layout:
         return any(beside in region for beside in self.around(cell))
 
 
+@lru_cache(maxsize=1024)
+def layout_of(rows: int, columns: int, tiles: bytes) -> Layout:
+    """The kitchen of these tiles, a byte each, row by row."""
+    return Layout(rows, columns, tuple(tiles), ())
+
+
 @lru_cache(maxsize=256)
 def read_layout(text: str) -> Layout:
     """The layout of this name, or the one drawn by a text of several lines."""
     if "\n" in text:
         return parse(text)
     if text not in LAYOUTS:
-        close = get_close_matches(text, LAYOUTS, 1)
+        close = get_close_matches(text, [*LAYOUTS, RANDOM], 1)
         hint = f"; did you mean {close[0]!r}?" if close else ";"
         raise InvalidOption(
-            f"unknown layout {text!r}{hint} there are {', '.join(LAYOUTS)}, "
+            f"unknown layout {text!r}{hint} there are {', '.join(LAYOUTS)}, {RANDOM}, "
             "and any kitchen drawn as text of several lines"
         )
     return parse(LAYOUTS[text])
