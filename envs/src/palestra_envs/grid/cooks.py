@@ -20,6 +20,7 @@ from palestra_envs.grid.kitchen_rules import (
 from palestra_envs.grid.kitchen_views import FAR, Look, read_view
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
+STOCK_ONIONS, STRAIGHT_ON = 0.75, 0.75  # how often, where a cook does not see enough
 DISPENSERS = {ONION: ONIONS, DISH: DISHES}
 
 
@@ -32,8 +33,8 @@ class Cook(Agent):
     cook walks shortest paths round the others, and steps aside when it has nothing to do. One move
     in twenty (`restless`) is random: two cooks in each other's way would otherwise stay there.
 
-    Where it sees only a part of the kitchen it plays with that part, remembers nothing, and walks
-    about at random when it sees nothing to do.
+    Where it sees only a part of the kitchen it plays with that part and remembers nothing: it takes
+    onions and dishes for pots it does not see, and walks about where it sees nothing to do.
     """
 
     def __init__(self, *, restless: float = 0.05, seed: int | None = None) -> None:
@@ -56,14 +57,32 @@ class Cook(Agent):
         if self._rng.random() < self._restless:
             return self._stray(seen)
         goals, ready = plan_next(seen, game.auto_cook)
+        if not (goals or seen.pots or seen.hands[0].held or game.perfect_information):
+            goals = self._stock_up(seen)
         others = {hand.cell for hand in seen.hands[1:]}
         action = step_towards(seen, goals, others)
         if action is not None and (ready or action != INTERACT):
             return action
-        lost = action is None and (bool(goals) or not game.perfect_information)
-        if lost or in_the_way(seen):
+        if action is None and not game.perfect_information:
+            return self._explore(seen)
+        if (goals and action is None) or in_the_way(seen):
             return self._stray(seen)
         return STAY
+
+    def _stock_up(self, seen: Look) -> list[int]:
+        """For pots out of sight: mostly onions, for a soup takes three of them and one dish."""
+        thing = ONION if self._rng.random() < STOCK_ONIONS else DISH
+        lying = [cell for cell, found in seen.lying.items() if found == thing]
+        return sources_of(seen, 0, lying + seen.plan.cells_of(DISPENSERS[thing]))
+
+    def _explore(self, seen: Look) -> int:
+        """Straight on, or else any step."""
+        me, taken = seen.hands[0], {hand.cell for hand in seen.hands}
+        front = seen.plan.ahead(me.cell, me.facing)
+        free = front is not None and seen.plan.tiles[front] == FLOOR and front not in taken
+        if free and self._rng.random() < STRAIGHT_ON:
+            return me.facing
+        return self._stray(seen)
 
     def _stray(self, seen: Look) -> int:
         """A random step to a free cell, or none."""

@@ -88,24 +88,22 @@ def _draw_unseen(game: Kitchen, state: Any, seen: NDArray[np.bool_], rng: Rng) -
     """Tiles of a random kitchen with these in sight, and room for all out of it; None if not."""
     config, draft = game.config, game.clone(state)
     draw_ring(config, draft)
-    blocks = RING
     inside = np.flatnonzero(draft.tiles == FLOOR).tolist()
-    counters = [cell for cell in inside if seen[cell] and state.tiles[cell] != FLOOR]
-    rng.shuffle(counters)
-    for cell in counters:
-        block = fitting_block(config, draft, cell, blocks + 1)
-        if block == NO_BLOCK:
-            return None
-        lay_counter(draft, cell, block)
-        blocks = max(blocks, block)
     unseen = [cell for cell in inside if not seen[cell]]
+    needed = [cell for cell in inside if seen[cell] and state.tiles[cell] != FLOOR]
+    blocks, spare = RING, max(0, config.inner_counters - len(needed))
+    rng.shuffle(needed)
     rng.shuffle(unseen)
-    missing = config.inner_counters - len(counters)
-    for cell in unseen:
-        block = fitting_block(config, draft, cell, blocks + 1) if missing > 0 else NO_BLOCK
-        if block != NO_BLOCK:
+    order = [*needed, *unseen, *needed, *needed]  # some fit only after others
+    if rng.random() < 0.5:
+        order = [*unseen[:spare], *order]
+    for cell in order:
+        block = fitting_block(config, draft, cell, blocks + 1)
+        if block != NO_BLOCK and (seen[cell] or spare > 0):
             lay_counter(draft, cell, block)
-            blocks, missing = max(blocks, block), missing - 1
+            blocks, spare = max(blocks, block), spare - (not seen[cell])
+    if any(draft.tiles[cell] == FLOOR for cell in needed):
+        return None
     if not _place_stations(game, state, draft, seen, rng):
         return None
     crowd = sum(not seen[cell] for cell in state.cell.tolist())
