@@ -35,7 +35,10 @@ def look(episode: Episode, player: int, before: float = 0.0) -> View:
     mine = lines[0].partition(" Steps played:")[0] if lines else ""
     pots = tuple(line for line in lines if line.startswith("The pot in"))
     if not mine.startswith("You are") or not _HAND.search(mine) or not pots:
-        raise InvalidOption("proagent plays grid/Kitchen-v0: other games have no skills it knows")
+        raise InvalidOption(
+            "proagent plays grid/Kitchen-v0 with the whole kitchen in sight: leave out sight; other "
+            "games have no skills it knows"
+        )
     return View(
         mine,
         _held(mine),
