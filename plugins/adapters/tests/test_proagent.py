@@ -71,6 +71,15 @@ def test_what_others_did_shows_in_their_hands() -> None:
     assert read_skill("dance") is None
 
 
+def test_it_serves_soups_in_random_kitchens_and_asks_for_the_whole_of_them() -> None:
+    agent = ProAgent(model=Free(sensible))
+    record = palestra.play(KITCHEN, agents=[agent, "cook"], max_steps=100, layout="random")[0]
+    assert record.outcome is not None
+    assert record.outcome.scores[0] >= 20
+    with pytest.raises(InvalidOption, match="leave out sight"):
+        look(palestra.make(KITCHEN, view="episode", seed=0, sight=2), 0)
+
+
 def test_other_games_are_refused() -> None:
     with pytest.raises(InvalidOption, match="proagent plays grid/Kitchen-v0"):
         look(palestra.make("games/TicTacToe-v0", view="episode", seed=0), 0)

@@ -78,7 +78,7 @@ class Cook(Agent):
     def _explore(self, seen: Look) -> int:
         """Straight on, or else any step."""
         me, taken = seen.hands[0], {hand.cell for hand in seen.hands}
-        front = seen.plan.ahead(me.cell, me.facing)
+        front = seen.plan.ahead[me.cell][me.facing]
         free = front is not None and seen.plan.tiles[front] == FLOOR and front not in taken
         if free and self._rng.random() < STRAIGHT_ON:
             return me.facing
@@ -89,7 +89,7 @@ class Cook(Agent):
         me, taken = seen.hands[0].cell, {hand.cell for hand in seen.hands}
         free = [STAY]
         for action in range(NORTH, STAY):
-            cell = seen.plan.ahead(me, action)
+            cell = seen.plan.ahead[me][action]
             if cell is not None and seen.plan.tiles[cell] == FLOOR and cell not in taken:
                 free.append(action)
         return self._rng.choice(free)
@@ -225,7 +225,7 @@ def step_towards(seen: Look, goals: Collection[int], taken: Collection[int]) -> 
         at = queue.popleft()
         # straight on first: who faces a station already needs no turn
         for action in (me.facing, *range(NORTH, STAY)):
-            cell = seen.plan.ahead(at, action)
+            cell = seen.plan.ahead[at][action]
             if cell is None:
                 continue
             if cell in goals:

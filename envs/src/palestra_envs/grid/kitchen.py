@@ -423,7 +423,7 @@ class Kitchen(ArrayGame):
 
     def _posture(self, seen: Look, who: int) -> str:
         hand = seen.hands[who]
-        front = seen.plan.ahead(hand.cell, hand.facing)
+        front = seen.plan.ahead[hand.cell][hand.facing]
         faced = "" if front is None else f" ({TILE_NAMES[seen.plan.tiles[front]]})"
         for seat, other in zip(seen.seats, seen.hands, strict=True):
             faced = f" ({self.players[seat]})" if other.cell == front else faced

@@ -22,6 +22,7 @@ from palestra_envs.grid.layouts import (
     layout_of,
 )
 
+TILES = np.array((POT, COUNTER, ONIONS, DISHES, SERVING), np.int8)  # by plane
 FAR = 10_000  # further than any way in a kitchen
 
 
@@ -77,9 +78,7 @@ def read_view(view: NDArray[Any], seats: int, sight: int | None, player: int) ->
     rows, columns, depth = view.shape
     planes = view.reshape(-1, depth).T
     base = 5 * seats
-    stations = (POT, COUNTER, ONIONS, DISHES, SERVING)
-    tiles = sum(plane * tile for plane, tile in zip(planes[base:], stations, strict=False))
-    plan = layout_of(rows, columns, np.asarray(tiles, np.int8).tobytes())
+    plan = layout_of(rows, columns, (TILES @ planes[base : base + 5]).astype(np.int8).tobytes())
     idle, soup, left, done, dishes, onions = planes[base + 5 : base + 11].tolist()
 
     def thing(cell: int) -> int:
@@ -90,8 +89,8 @@ def read_view(view: NDArray[Any], seats: int, sight: int | None, player: int) ->
     order = [player, *(seat for seat in range(seats) if seat != player)]
     hands = {}
     for place, seat in enumerate(order):
-        if planes[place].any():
-            cell = int(planes[place].argmax())
+        cell = int(planes[place].argmax())
+        if planes[place, cell]:
             facing = int(planes[seats + 4 * place : seats + 4 * place + 4, cell].argmax())
             hands[seat] = Hand(cell, facing, thing(cell))
     pots = [

@@ -88,16 +88,18 @@ class Layout:
 
     def around(self, cell: int) -> Iterator[int]:
         """The cells north, south, east and west of one, as far as there are any."""
-        row, column = self.place(cell)
-        for r, c in ((row - 1, column), (row + 1, column), (row, column + 1), (row, column - 1)):
-            if 0 <= r < self.rows and 0 <= c < self.columns:
-                yield r * self.columns + c
+        return (there for there in self.ahead[cell] if there is not None)
 
-    def ahead(self, cell: int, direction: int) -> int | None:
-        """The next cell north, south, east or west of one (0 to 3); None beyond the edge."""
-        (row, column), (south, east) = self.place(cell), BESIDE[direction]
-        inside = 0 <= row + south < self.rows and 0 <= column + east < self.columns
-        return cell + south * self.columns + east if inside else None
+    @cached_property
+    def ahead(self) -> tuple[tuple[int | None, ...], ...]:
+        """By cell the next one north, south, east and west of it; None beyond the edge."""
+
+        def beside(cell: int, south: int, east: int) -> int | None:
+            row, column = self.place(cell)
+            inside = 0 <= row + south < self.rows and 0 <= column + east < self.columns
+            return cell + south * self.columns + east if inside else None
+
+        return tuple(tuple(beside(cell, *way) for way in BESIDE) for cell in range(len(self.tiles)))
 
     @cached_property
     def regions(self) -> dict[int, frozenset[int]]:

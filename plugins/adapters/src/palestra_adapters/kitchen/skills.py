@@ -36,8 +36,8 @@ def look(episode: Episode, player: int, before: float = 0.0) -> View:
     pots = tuple(line for line in lines if line.startswith("The pot in"))
     if not mine.startswith("You are") or not _HAND.search(mine) or not pots:
         raise InvalidOption(
-            "proagent plays grid/Kitchen-v0 with the whole kitchen in sight: leave out sight; other "
-            "games have no skills it knows"
+            "proagent plays grid/Kitchen-v0 with the whole kitchen in sight: leave out sight; "
+            "other games have no skills it knows"
         )
     return View(
         mine,
