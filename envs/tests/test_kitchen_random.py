@@ -34,6 +34,7 @@ SYMBOLS = np.array(list(".XPODS"))
 DEFAULTS: dict[str, Any] = {}
 BIG = {"rows": 8, "columns": 9, "density": 0.25}
 NARROW = {"rows": 4, "columns": 9, "density": 1.0, "num_players": 4}
+DENSE = {"rows": 9, "columns": 9, "density": 0.6}
 FULL = {"rows": 12, "columns": 7, "density": 1.0}
 SMALLEST = {"rows": 4, "columns": 4, "num_players": 3}
 RING = """
@@ -327,7 +328,7 @@ def test_who_sees_all_from_everywhere_has_perfect_information() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("options", [{}, BIG, {"num_players": 4, "density": 0.5}], ids=str)
+@pytest.mark.parametrize("options", [{}, DENSE, {"num_players": 4, "density": 0.5}], ids=str)
 def test_what_is_imagined_looks_the_same_and_is_a_kitchen(
     options: dict[str, Any], seed: int
 ) -> None:
@@ -361,6 +362,30 @@ def check_things(game: Kitchen, state: Any) -> None:
     if state.turn == 0:
         assert not state.there.any()
         assert not state.hand.any()
+
+
+def test_a_station_in_sight_keeps_floor_beside_it_that_is_not() -> None:
+    text = """
+XXXPXXXXX
+X.......X
+X.......X
+X..XO...X
+X...X...X
+X.......D
+X.......X
+X.......X
+XXXXSXXXX
+"""
+    game = drawn(rows=9, columns=9, density=0.3, num_players=1, sight=1)
+    state = game.initial_state(0)
+    state.tiles[:] = [".XPODS".index(symbol) for symbol in "".join(text.split())]
+    state.cell[0] = 4 * 9 + 3  # south-west of the onions, whose floor is in the north and east
+    floors = set()
+    for number in range(100):
+        tiles = game.determinize(state, 0, Rng(number)).tiles.reshape(9, 9)
+        check_kitchen(tiles, [int(state.cell[0])], 15)
+        floors.add((int(tiles[2, 4]), int(tiles[3, 5])))
+    assert {(0, 1), (1, 0)} <= floors
 
 
 def test_a_known_kitchen_is_not_imagined_otherwise() -> None:
@@ -408,6 +433,15 @@ def test_soups_of_others_are_news_only_to_those_who_do_not_see_them() -> None:
         ("delivery", paid, [1]),
         ("delivery", paid, [2]),
     ]
+
+
+def test_what_strangers_do_that_does_not_show_is_no_news() -> None:
+    game, state = near(num_players=3)
+    put(game, state, 0, 3, 2, NORTH, 0)
+    put(game, state, 1, 4, 4, WEST, 0)
+    put(game, state, 2, 4, 5, WEST, 0)
+    for actions in ((STAY, EAST, EAST), (STAY, INTERACT, NORTH), (STAY, SOUTH, SOUTH)):
+        assert [kind for kind, _, to in told(game, state, *actions) if to == [0]] == ["move"]
 
 
 def test_being_held_up_by_strangers_is_news() -> None:
