@@ -17,18 +17,18 @@ missed are:
   fewer are held than there were pots, at the start of the step, that cook, are ready, or hold one
   or two onions.
 
+Checked against that package, version 1.1.0, on episodes recorded from it (positions, directions,
+things held and lying, pots, rewards and array views), under both ways to start the cooking.
+
 With `layout="random"` every episode has a kitchen of its own, drawn from the seed: `rows` by
 `columns` cells, counters all round, and within them counters on a share `density` of the cells, or
 on as many as find room, for they leave no bottleneck (`palestra_envs.grid.kitchen_drawing`). One or
 two pots, one or two onion dispensers, a dish dispenser and a serving station stand in random places
-beside floor, and the players on random floor.
+beside floor, and the players on random floor. That these kitchens can be played is checked with
+networkx.
 
 With `sight` nobody sees further than that many rows and columns. A held-up step then tells of
 players out of sight, and what is paid of soups handed in there.
-
-Checked against that package, version 1.1.0, on episodes recorded from it (positions, directions,
-things held and lying, pots, rewards and array views), under both ways to start the cooking.
-That drawn kitchens can be played is checked with networkx.
 
 The array view is indexed by row (0 in the north), column and plane. The planes are those of the
 package's lossless encoding without tomatoes. The own player comes first, the others by seat; for n
@@ -73,7 +73,7 @@ from palestra import (
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.kitchen_beliefs import imagine, without_unseen
-from palestra_envs.grid.kitchen_drawing import MOST_ONIONS, MOST_POTS, draw_kitchen
+from palestra_envs.grid.kitchen_drawing import MOST, draw_kitchen
 from palestra_envs.grid.kitchen_rules import (
     DISH,
     FULL,
@@ -95,6 +95,7 @@ from palestra_envs.grid.kitchen_views import Look, Pot, read_state, read_view
 from palestra_envs.grid.layouts import (
     FLOOR,
     LONGEST,
+    ONIONS,
     POT,
     RANDOM,
     SERVING,
@@ -219,7 +220,7 @@ class Kitchen(ArrayGame):
     def payoff_bounds(self) -> tuple[float, float]:
         """Nothing, and what no kitchen can pay: nobody ever walking, no pot ever cold."""
         interactions = self.num_players * self.max_steps
-        pots = len(self.plan.cells_of(POT)) if self.plan else MOST_POTS
+        pots = len(self.plan.cells_of(POT)) if self.plan else MOST[POT]
         soups = min(interactions // CHORES, pots * (self.max_steps // self.cook_time))
         return (0.0, SOUP_PAYS * soups + self.shaped * 5.0 * interactions)
 
@@ -367,8 +368,8 @@ class Kitchen(ArrayGame):
             rows, columns = self.sides
             lines.append(
                 f"Every episode has another kitchen, of {rows} rows and {columns} columns, with "
-                f"1 to {MOST_POTS} pots, 1 to {MOST_ONIONS} onion dispensers, a dish dispenser and "
-                "a serving station."
+                f"1 to {MOST[POT]} pots, 1 to {MOST[ONIONS]} onion dispensers, a dish dispenser "
+                "and a serving station."
             )
         if self.sight is not None:
             lines.append(

@@ -12,23 +12,22 @@ from numpy.typing import NDArray
 from palestra import Rng
 
 from palestra_envs.grid.kitchen_drawing import (
-    MOST_ONIONS,
-    MOST_POTS,
+    MOST,
     NO_BLOCK,
     RING,
+    STATIONS,
     draw_ring,
     fitting_block,
     is_site,
     lay_counter,
 )
 from palestra_envs.grid.kitchen_rules import FULL, NORTH, NOTHING, SOUTH, STAY
-from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
+from palestra_envs.grid.layouts import COUNTER, FLOOR, POT
 
 if TYPE_CHECKING:
     from palestra_envs.grid.kitchen import Kitchen
 
 REDRAWS = 100
-STATIONS = {POT: MOST_POTS, ONIONS: MOST_ONIONS, DISHES: 1, SERVING: 1}  # at most, of each kind
 
 
 def visible(game: Kitchen, state: Any, player: int) -> NDArray[np.bool_]:
@@ -124,9 +123,9 @@ def _place_stations(
     draft.tiles[stations] = state.tiles[stations]
     free = [cell for cell in sites if not seen[cell]]
     rng.shuffle(free)
-    for tile, most in STATIONS.items():
+    for tile in STATIONS:
         found = int((state.tiles[stations] == tile).sum())
-        missing = rng.between(max(1, found), most) - found
+        missing = rng.between(max(1, found), MOST[tile]) - found
         if missing > len(free):
             return False
         for _ in range(missing):

@@ -22,7 +22,8 @@ from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERV
 from palestra_envs.grid.moving import EAST, NORTH, NOWHERE, holder, neighbour
 
 NO_BLOCK, RING = 0, 1
-MOST_POTS, MOST_ONIONS = 2, 2  # of a drawn kitchen; it has one station of every other kind
+STATIONS = (POT, ONIONS, DISHES, SERVING)
+MOST = (0, 0, 2, 2, 1, 1)  # by tile, how many stations a drawn kitchen has; at least one of each
 AROUND = 8
 TURNING_SOUTH = (-1, -1, 0, 1, 1, 1, 0, -1)  # clockwise from the north
 TURNING_EAST = (0, 1, 1, 1, 0, -1, -1, -1)
@@ -42,12 +43,9 @@ def draw_kitchen(config: Any, state: Any) -> None:
             missing -= 1
     for cell in range(config.rows * config.columns):
         state.there[cell] = 0
-    for _ in range(1 + randint(state, MOST_POTS)):
-        state.tiles[random_site(config, state)] = POT
-    for _ in range(1 + randint(state, MOST_ONIONS)):
-        state.tiles[random_site(config, state)] = ONIONS
-    state.tiles[random_site(config, state)] = DISHES
-    state.tiles[random_site(config, state)] = SERVING
+    for tile in STATIONS:
+        for _ in range(1 + randint(state, MOST[tile])):
+            state.tiles[random_site(config, state)] = tile
     for player in range(config.num_players):
         state.cell[player] = random_start(config, state)
 
@@ -115,14 +113,15 @@ def is_bottleneck(config: Any, state: Any, cell: int, block: int) -> bool:
 
 def random_inside(config: Any, state: Any) -> int:
     """A random cell that is not on the edge."""
-    row = 1 + randint(state, config.rows - 2)
-    column = 1 + randint(state, config.columns - 2)
-    return int(row * config.columns + column)
+    width = config.columns - 2
+    place = randint(state, (config.rows - 2) * width)
+    cell: int = (1 + place // width) * config.columns + 1 + place % width
+    return cell
 
 
 def random_site(config: Any, state: Any) -> int:
     """A random counter beside floor."""
-    cell = randint(state, config.rows * config.columns)
+    cell = 0  # a corner
     while not is_site(config, state, cell):
         cell = randint(state, config.rows * config.columns)
     return cell
@@ -140,7 +139,7 @@ def is_site(config: Any, state: Any, cell: int) -> bool:
 
 def random_start(config: Any, state: Any) -> int:
     """A random floor cell on which nobody stands."""
-    cell = random_inside(config, state)
+    cell = 0  # a corner
     while state.tiles[cell] != FLOOR or holder(config, state, cell) >= 0:
         cell = random_inside(config, state)
     return cell
