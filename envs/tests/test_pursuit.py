@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, only
+from palestra.batch import Batch
 from palestra.registry import make_agent
 from palestra_envs.grid.hunters import Hunter
 from palestra_envs.grid.pursuit import ACTIONS, Pursuit
-from scipy.stats import chisquare
+from scipy.ndimage import label
+from scipy.stats import binomtest, chisquare
 
 SEEDS = st.integers(0, 2**64 - 1)
 ALONE = {"shared_reward": False, "freeze_evaders": True}
@@ -180,7 +182,7 @@ def test_everybody_starts_on_the_floor_and_not_beside_his_like(seed: int) -> Non
     game = Pursuit()
     places = standing(game.initial_state(seed))
     for cells in (places[:8], places[8:]):
-        assert all(game.map.lines[row][column] == "." for row, column in cells)
+        assert all(game.layout.lines[row][column] == "." for row, column in cells)
         for at, (row, column) in enumerate(cells):
             assert all(abs(row - r) + abs(column - c) > 1 for r, c in cells[:at])
 
@@ -204,11 +206,112 @@ def test_a_crowded_map_still_fills() -> None:
         ({"max_steps": 0}, "max_steps"),
         ({"level": "..\n.A"}, "line 2, column 2: 'A' means nothing"),
         ({"level": "@."}, "two cells without a wall"),
+        ({"map": "cave"}, "map must be fixed or random, not 'cave'"),
+        ({"map": "random", "level": "..\n.."}, "level is a fixed map"),
+        ({"map": "random", "rows": 1, "columns": 1}, "two cells without a wall"),
+        ({"density": 0.95}, "density must be from 0 to 0.9, not 0.95"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidOption, match=named):
         Pursuit(**options)
+
+
+# Random maps
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "density"), [(16, 16, 0.2), (24, 24, 0.3), (5, 9, 0.6), (2, 2, 0.9)]
+)
+def test_a_thousand_random_maps_are_each_one_region_with_everybody_in_it(
+    rows: int, columns: int, density: float
+) -> None:
+    batch = Batch(Pursuit(map="random", rows=rows, columns=columns, density=density), 1000)
+    batch.reset(3)
+    states = batch.rows["frame"]["state"]
+    for state in states:
+        floor = state["walls"].reshape(rows, columns) == 0
+        assert label(floor)[1] == 1
+        assert floor.sum() >= 2
+        assert floor[state["row"], state["column"]].all()
+    different = {state["walls"].tobytes() for state in states}
+    assert len(different) > (990 if rows > 5 else 8)
+
+
+def test_obstacles_stand_on_each_cell_with_their_density() -> None:
+    """On a map so thin in obstacles that they cut off next to nothing."""
+    batch = Batch(Pursuit(map="random", density=0.01), 1000)
+    batch.reset(4)
+    walls = batch.rows["frame"]["state"]["walls"]
+    by_cell = walls.sum(axis=0)
+    assert binomtest(int(walls.sum()), walls.size, 0.01).pvalue > 0.001
+    assert chisquare(by_cell).pvalue > 0.001
+
+
+def test_without_density_a_random_map_is_open() -> None:
+    game = Pursuit(map="random", density=0.0, rows=3, columns=4)
+    assert not game.walls(game.initial_state(2)).any()
+
+
+def test_random_walls_stop_players_and_are_seen_in_the_window_alone() -> None:
+    game = Pursuit(map="random", density=0.3, sight=2, num_players=3)
+    state = game.initial_state(5)
+    floor = np.pad(state.walls.reshape(16, 16) == 0, 2)
+    for seat in range(3):
+        row, column = standing(state)[seat]
+        window = floor[row : row + 5, column : column + 5]
+        assert np.array_equal(game.observe(state, seat)[0] == 0, window)
+        steps = [bool(window[2 + down, 2 + across]) for down, across in WAYS]
+        assert game.action_mask(state, seat).tolist() == steps
+        picture = game.scene(state, seat).grid
+        assert picture is not None
+        drawn = [
+            (r, c)
+            for r, line in enumerate(picture.cells)
+            for c, piece in enumerate(line)
+            if piece is not None
+        ]
+        assert all(max(abs(r - row), abs(c - column)) <= 2 for r, c in drawn)
+
+
+def test_the_rules_tell_of_random_maps_and_print_none() -> None:
+    text = Pursuit(map="random", rows=9, columns=11, density=0.25).rules(0)
+    assert "9 rows and 11 columns and is another in every episode" in text
+    assert "with a chance of 0.25" in text
+    assert not any("...." in row for row in text.split("\n"))
+    assert "...." in Pursuit().rules(0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, density=st.floats(0, 0.9), draw=SEEDS)
+def test_imagined_maps_fit_what_is_seen_and_are_one_region(
+    seed: int, density: float, draw: int
+) -> None:
+    game = Pursuit(map="random", density=density, num_players=4, num_evaders=5, sight=2)
+    state = game.initial_state(seed)
+    for seat in range(4):
+        other = game.determinize(state, seat, Rng(draw))
+        assert np.array_equal(game.observe(other, seat), game.observe(state, seat))
+        assert game.describe(other, seat) == game.describe(state, seat)
+        floor = other.walls.reshape(16, 16) == 0
+        assert label(floor)[1] == 1
+        assert floor[other.row, other.column].all()
+        assert other.crowd.sum() == state.crowd.sum()
+
+
+def test_imagined_obstacles_out_of_sight_owe_nothing_to_the_true_ones() -> None:
+    game = Pursuit(map="random", density=0.2, num_players=2, num_evaders=2, sight=3)
+    alike, walls = [], []
+    for seed in range(40):
+        state = game.initial_state(seed)
+        other = game.determinize(state, 0, Rng(seed + 1000))
+        rows, columns = np.indices((16, 16))
+        away = np.maximum(abs(rows - state.row[0]), abs(columns - state.column[0])).ravel() > 3
+        alike += (state.walls == other.walls)[away].tolist()
+        walls += other.walls[away].tolist()
+    share = np.mean(walls)
+    assert 0.19 < share < 0.24
+    assert abs(np.mean(alike) - (share**2 + (1 - share) ** 2)) < 0.02
 
 
 # What a player sees
@@ -255,7 +358,7 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
         assert np.array_equal(game.observe(other, seat), game.observe(state, seat))
         assert np.array_equal(game.action_mask(other, seat), game.action_mask(state, seat))
         assert other.crowd.sum() == state.crowd.sum()
-        assert not any(game.map.lines[row][column] == "@" for row, column in standing(other))
+        assert not any(game.layout.lines[row][column] == "@" for row, column in standing(other))
 
 
 def test_a_players_scene_leaves_out_whom_he_does_not_see() -> None:
@@ -291,11 +394,19 @@ def test_hunters_who_see_all_catch_every_evader_that_stands_still() -> None:
     assert episode.outcome.reason == "all evaders were caught"
 
 
-def test_hunters_earn_more_than_players_at_random() -> None:
+@pytest.mark.parametrize("kind", ["fixed", "random"])
+def test_hunters_earn_more_than_players_at_random(kind: str) -> None:
     (hunted, *_), (stumbled, *_) = (
-        play_out(agent, max_steps=100).returns for agent in ("hunter", "random")
+        play_out(agent, map=kind, max_steps=100).returns for agent in ("hunter", "random")
     )
     assert hunted > stumbled + 3
+
+
+def test_hunters_catch_every_evader_that_stands_still_among_obstacles() -> None:
+    options = {"freeze_evaders": True, "sight": 9, "num_evaders": 8, "num_players": 5}
+    episode = play_out("hunter", rows=10, columns=10, map="random", **options)
+    assert episode.outcome is not None
+    assert episode.outcome.reason == "all evaders were caught"
 
 
 @pytest.mark.parametrize(

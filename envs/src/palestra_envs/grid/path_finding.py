@@ -54,13 +54,13 @@ from palestra_envs.grid.moving import (
     random_floor,
     random_place,
     resolve,
+    scatter,
     sees,
 )
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
 
 MAPS = ("random", "maze", "warehouse", "level")
 RANDOM, MAZE = 0, 1
-REGION = 2  # a cell without a wall that has been counted
 KINDS = {"#": "an obstacle", ".": "floor"}
 OWN_ROW, OWN_COLUMN, GOAL_ROW, GOAL_COLUMN, WINDOW = range(5)  # of a view
 OBSTACLES, OTHERS, STEPS = range(3)  # planes
@@ -200,7 +200,7 @@ class PathFinding(Walkers):
     @staticmethod
     def setup(config: Any, state: Any) -> None:
         if config.kind == RANDOM:
-            scatter(config, state)
+            scatter(config, state, config.num_players + 1)
         elif config.kind == MAZE:
             carve(config, state)
         else:
@@ -401,30 +401,6 @@ def goes_first(config: Any, state: Any, player: int, there: int) -> bool:
         if far == 1 and other != player and later and sees(config, state, player, place):
             return False
     return True
-
-
-def scatter(config: Any, state: Any) -> None:
-    """Lay out random obstacles, and fill up what they cut off from the largest region."""
-    walls, cells, density, room = state.walls, config.rows * config.columns, config.density, 0
-    while room <= config.num_players:
-        for cell in range(cells):
-            walls[cell] = uniform(state) < density
-        density *= 0.9
-        room, middle = 0, 0
-        for cell in range(cells):
-            if walls[cell] == 0:
-                size = measure(config, state, 0, cell)
-                if size > room:
-                    room, middle = size, cell
-                for other in range(cells):
-                    if state.far[0, other] >= 0:
-                        walls[other] = REGION
-        for cell in range(cells):
-            walls[cell] = walls[cell] == 1
-    measure(config, state, 0, middle)
-    for cell in range(cells):
-        if state.far[0, cell] < 0:
-            walls[cell] = 1
 
 
 def carve(config: Any, state: Any) -> None:

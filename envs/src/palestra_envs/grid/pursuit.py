@@ -10,17 +10,23 @@ truncated after `max_steps`.
 
 Rules and numbers are those of PettingZoo's `sisl/pursuit`, whose origin is Gupta, Egorov and
 Kochenderfer, "Cooperative multi-agent control using deep reinforcement learning", AAMAS 2017
-workshops. Without a `level` the middle of the map is a wall, from three tenths of the columns to
-seven and from two tenths of the rows to eight. Pursuers start on random cells and not beside one
-another, and so do evaders; after 1,000 tries one starts on any cell. Three things differ:
+workshops. Pursuers start on random cells and not beside one another, and so do evaders; after 1,000
+tries one starts on any cell. Three things differ:
 
 * There the pursuers move one after another and touching is paid, divided by their number, after
   each move; here it is paid once, when all have moved.
 * There a pursuer at the edge who shares a cell with an evader is paid as if it were beside him.
 * Moves into walls are not legal here; there they do nothing.
 
+Two kinds of `map`. One that is `fixed` is your own `level` or, without one, that of the public
+implementation: the middle is a wall, from three tenths of the columns to seven and from two tenths
+of the rows to eight. It is printed in the rules. A `random` one, of `rows` by `columns` cells, is
+drawn from the seed for every episode: each cell is an obstacle with probability `density`, and what
+obstacles cut off from the largest region is filled up, so that every evader can be reached. Of it
+players know its size, that chance, where they start on it, and the part in sight.
+
 Checked against that implementation, where installed: views, catches and payments from the same
-positions; and against positions worked out by hand.
+positions; and against positions worked out by hand. Random maps: one region, by scipy's labels.
 
 The array view has three int8 planes over the window around the player, north on top: walls and what
 lies beyond the map (1), the number of pursuers on the cell, himself among them, and of evaders.
@@ -44,6 +50,7 @@ from palestra import (
     Piece,
     Rng,
     Scene,
+    check_choice,
     check_ranges,
     only,
 )
@@ -62,6 +69,7 @@ from palestra_envs.grid.fields_of_view import (
     unseen,
 )
 from palestra_envs.grid.foraging_rules import EASTWARD, SOUTHWARD, STAY
+from palestra_envs.grid.moving import measure, scatter
 from palestra_envs.grid.pursuit_rules import (
     HUNTERS,
     PREY,
@@ -77,10 +85,12 @@ from palestra_envs.grid.pursuit_rules import (
 )
 from palestra_envs.grid.sighting import Seen, counted, where
 
+MAPS = ("fixed", "random")
 ACTIONS = ("stay", "north", "south", "west", "east")
 KINDS = {"@": "a wall", ".": "floor", " ": "floor"}
 WALLS, PURSUERS, EVADERS = range(3)  # planes
 MAX_SEATS, MAX_EVADERS = 30, 100
+LEAST_FLOOR = 2  # cells without a wall
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,8 @@ class Pursuit(ArrayGame):
     rows: int = 16
     columns: int = 16
     level: str = ""
+    map: str = "fixed"
+    density: float = 0.2
     num_players: int = 8
     num_evaders: int = 30
     sight: int = 3
@@ -118,11 +130,13 @@ class Pursuit(ArrayGame):
     observation_dtype = np.int8
 
     def __post_init__(self) -> None:
+        check_choice("map", self.map, MAPS)
         check_ranges(
             self,
             (
                 ("rows", 1, MAX_SIDE),
                 ("columns", 1, MAX_SIDE),
+                ("density", 0, 0.9),
                 ("num_players", 1, MAX_SEATS),
                 ("num_evaders", 1, MAX_EVADERS),
                 ("sight", 1, MAX_SIGHT),
@@ -130,21 +144,30 @@ class Pursuit(ArrayGame):
                 ("max_steps", 1, None),
             ),
         )
-        if self.map.count(". ") < 2:
+        if self.random and self.level:
+            raise InvalidOption("level is a fixed map: give it without map='random'")
+        if self.layout.count(". ") < LEAST_FLOOR:
             raise InvalidOption("the map must have two cells without a wall; make it larger")
 
     # What follows from the options
 
+    @property
+    def random(self) -> bool:
+        """Whether every episode has obstacles of its own, which its state holds."""
+        return self.map == "random"
+
     @cached_property
-    def map(self) -> Level:
+    def layout(self) -> Level:
+        """The map, without obstacles where they are random."""
         return read_level(self.level or self._build(), KINDS)
 
     def _build(self) -> str:
-        """Floor with a wall in the middle."""
+        """Floor, with a wall in the middle where the map is fixed."""
         return "\n".join(
             "".join(
                 "@"
-                if 3 * self.columns < 10 * column < 7 * self.columns
+                if not self.random
+                and 3 * self.columns < 10 * column < 7 * self.columns
                 and self.rows < 5 * row < 4 * self.rows
                 else "."
                 for column in range(self.columns)
@@ -155,7 +178,7 @@ class Pursuit(ArrayGame):
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
         """Whether everybody sees the whole map from every cell."""
-        return self.sight >= max(self.map.rows, self.map.columns) - 1
+        return self.sight >= max(self.layout.rows, self.layout.columns) - 1
 
     @property
     def payoffs(self) -> Payoffs:  # type: ignore[override]
@@ -179,27 +202,36 @@ class Pursuit(ArrayGame):
         return (0.0, float(max(self.num_players, self.num_evaders)))
 
     def constants(self) -> Mapping[str, Any]:
-        size = {"rows": self.map.rows, "columns": self.map.columns}
-        return {**super().constants(), **size, "walls": self.map.masks("@")}
+        level = self.layout
+        size = {"rows": level.rows, "columns": level.columns, "random": self.random}
+        return {**super().constants(), **size, "walls": level.masks("@")}
 
     def fields(self) -> list[tuple[Any, ...]]:
         """Places of pursuers, then of evaders; who caught which evader, a bit a seat.
 
-        `crowd` counts pursuers and evaders by cell.
+        `crowd` counts pursuers and evaders by cell. The last three are for random maps, see
+        `palestra_envs.grid.moving`.
         """
         seats, evaders = self.num_players, self.num_evaders
+        cells = self.rows * self.columns if self.random else 1
         return [
             ("row", np.int32, seats + evaders),
             ("column", np.int32, seats + evaders),
             ("caught_by", np.int32, evaders),
             ("earned", np.float64, seats),
-            ("crowd", np.int8, (2, self.map.rows, self.map.columns)),
+            ("crowd", np.int8, (2, self.layout.rows, self.layout.columns)),
+            ("walls", np.uint8, cells),
+            ("queue", np.int16, cells),
+            ("far", np.int16, (1, cells)),
         ]
 
     # The rules
 
     @staticmethod
     def setup(config: Any, state: Any) -> None:
+        if config.random:
+            scatter(config, state, LEAST_FLOOR)
+            state.far[:] = 0  # nobody asks for distances
         for who in range(config.num_players + config.num_evaders):
             spawn(config, state, who)
         recount(config, state)
@@ -235,7 +267,7 @@ class Pursuit(ArrayGame):
         for action in range(len(ACTIONS)):
             row = state.row[player] + SOUTHWARD[action]
             column = state.column[player] + EASTWARD[action]
-            mask[action] = is_open(config, row, column)
+            mask[action] = is_open(config, state, row, column)
 
     @staticmethod
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
@@ -246,7 +278,7 @@ class Pursuit(ArrayGame):
         for i in range(2 * sight + 1):
             for j in range(2 * sight + 1):
                 row, column = top + i, left + j
-                if is_open(config, row, column):
+                if is_open(config, state, row, column):
                     view[PURSUERS, i, j] = crowd[HUNTERS, row, column]
                     view[EVADERS, i, j] = crowd[PREY, row, column]
                 else:
@@ -277,7 +309,10 @@ class Pursuit(ArrayGame):
         *,
         turn: int = 0,
     ) -> Any:
-        """A state with everybody where you say: (row, column), from 0; other evaders are gone."""
+        """A state with everybody where you say: (row, column), from 0; other evaders are gone.
+
+        Where maps are random its map is that of seed 0.
+        """
         if len(pursuers) != self.num_players or len(evaders) > self.num_evaders:
             raise InvalidOption(
                 f"got {len(pursuers)} pursuers and {len(evaders)} evaders; this game has "
@@ -295,6 +330,12 @@ class Pursuit(ArrayGame):
         recount(self.config, state)
         return state
 
+    def walls(self, state: Any) -> NDArray[np.bool_]:
+        """Which cells are walls, by row and column."""
+        if self.random:
+            return (state.walls == 1).reshape(self.rows, self.columns)  # type: ignore[no-any-return]
+        return np.array([[kind == "@" for kind in line] for line in self.layout.lines])
+
     def evaders(self, state: Any) -> list[int]:
         """The evaders that have not been caught."""
         return (state.caught_by == 0).nonzero()[0].tolist()  # type: ignore[no-any-return]
@@ -303,16 +344,38 @@ class Pursuit(ArrayGame):
         """Put every pursuer and evader out of sight on another cell out of sight.
 
         Fits what the player sees now and how many evaders are left, as if he remembered nothing
-        else.
+        else. Random obstacles out of sight are drawn anew.
         """
-        imagined = self.clone(state)
-        free = [
-            cell for cell in cells_in(unseen(self, state, player)) if is_open(self.config, *cell)
-        ]
-        for other in self._hidden(state, player):
+        imagined, hidden = self.clone(state), unseen(self, state, player)
+        others = self._hidden(state, player)
+        if self.random:
+            self._redraw(imagined, player, hidden, len(others) > 0, rng)
+        free = [cell for cell in cells_in(hidden) if is_open(self.config, imagined, *cell)]
+        for other in others:
             imagined.row[other], imagined.column[other] = rng.choice(free)
         recount(self.config, imagined)
         return imagined
+
+    def _redraw(
+        self, imagined: Any, player: int, hidden: NDArray[np.bool_], inhabited: bool, rng: Rng
+    ) -> None:
+        """Draw obstacles out of sight so that all floor is one region, part of it there if needed.
+
+        As on the map itself what they cut off is filled up, and there are a tenth fewer each time
+        that they would cut off floor in sight.
+        """
+        walls, away, density = imagined.walls, hidden.ravel(), self.density
+        own = int(imagined.row[player]) * self.columns + int(imagined.column[player])
+        fits = False
+        while not fits:
+            walls[away] = [rng.random() < density for _ in range(int(away.sum()))]
+            measure(self.config, imagined, 0, own)
+            reached = imagined.far[0] >= 0
+            fits = bool((reached | (walls == 1))[~away].all())
+            fits = fits and (not inhabited or bool(reached[away].any()))
+            density *= 0.9
+        walls[~reached] = 1
+        imagined.far[:] = 0
 
     def _hidden(self, state: Any, player: int) -> list[int]:
         """Those on the map whom a player does not see, evaders numbered after the pursuers."""
@@ -342,7 +405,16 @@ class Pursuit(ArrayGame):
             f"You see {self.sight} cells in every direction, diagonally too. Time is up after "
             f"{self.max_steps} steps."
         )
-        lines += ["The map, north on top; @ is a wall:", self.map.text().replace(" ", ".")]
+        if self.random:
+            lines.append(
+                f"The map has {self.rows} rows and {self.columns} columns and is another in every "
+                f"episode: a wall stands on each cell with a chance of {self.density:g}, and what "
+                "walls cut off from the largest part of the floor is filled up. You see only the "
+                "part of it around you."
+            )
+        else:
+            lines.append("The map, north on top; @ is a wall:")
+            lines.append(self.layout.text().replace(" ", "."))
         return "\n".join(lines)
 
     def describe(self, state: Any, player: int) -> str:
@@ -410,15 +482,21 @@ class Pursuit(ArrayGame):
     # Pictures
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The map; for a player without whom he does not see, and that part shaded."""
+        """The map; for a player without whom he does not see, and that part shaded.
+
+        Nor does he see random obstacles there.
+        """
         hidden: list[int] = []
         shaded: list[tuple[int, int]] = []
+        walls = self.walls(state)
         if player is not None:
-            hidden = self._hidden(state, player)
-            shaded = cells_in(unseen(self, state, player))
+            away = unseen(self, state, player)
+            hidden, shaded = self._hidden(state, player), cells_in(away)
+            if self.random:
+                walls &= ~away
         cells: list[list[Piece | None]] = [
-            [Piece("@", shape="square", label="wall") if kind == "@" else None for kind in line]
-            for line in self.map.lines
+            [Piece("@", shape="square", label="wall") if wall else None for wall in line]
+            for line in walls.tolist()
         ]
         shown = [self.num_players + evader for evader in self.evaders(state)]
         for who in [*shown, *reversed(range(self.num_players))]:

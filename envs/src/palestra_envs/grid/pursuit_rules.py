@@ -2,7 +2,8 @@
 
 Plain functions over its state record; they compile, see `palestra.array_game`. Pursuers and
 evaders are numbered together, pursuers first. `crowd[0]` counts pursuers and `crowd[1]` evaders by
-cell; `recount` brings it in line with the places.
+cell; `recount` brings it in line with the places. `walls` has the obstacles of a random map; those
+of another are constants.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ HUNTERS, PREY = range(2)  # layers of `crowd`
 SPAWN_TRIES = 1000
 
 
-def is_open(config: Any, row: int, column: int) -> bool:
+def is_open(config: Any, state: Any, row: int, column: int) -> bool:
     """Whether a cell is on the map and no wall."""
-    return on_map(config, row, column) and not has_bit(config.walls, row, column)
+    if not on_map(config, row, column):
+        return False
+    if config.random:
+        free: bool = state.walls[row * config.columns + column] == 0
+        return free
+    return not has_bit(config.walls, row, column)
 
 
 def spawn(config: Any, state: Any, who: int) -> None:
@@ -31,7 +37,7 @@ def spawn(config: Any, state: Any, who: int) -> None:
     tries = 0
     while not placed:
         row, column = randint(state, config.rows), randint(state, config.columns)
-        placed = is_open(config, row, column)
+        placed = is_open(config, state, row, column)
         for other in range(first, who):
             far = abs(state.row[other] - row) + abs(state.column[other] - column)
             if tries < SPAWN_TRIES and far <= 1:
@@ -56,7 +62,7 @@ def step(config: Any, state: Any, who: int, action: int) -> None:
     """Move one unless a wall or the edge stops him."""
     old_row, old_column = state.row[who], state.column[who]
     row, column = old_row + SOUTHWARD[action], old_column + EASTWARD[action]
-    if is_open(config, row, column):
+    if is_open(config, state, row, column):
         kind = HUNTERS if who < config.num_players else PREY
         state.row[who], state.column[who] = row, column
         state.crowd[kind, old_row, old_column] -= 1
@@ -96,7 +102,7 @@ def is_caught(config: Any, state: Any, row: int, column: int) -> bool:
     held = 0
     for way in range(NORTH, LOAD):
         r, c = row + SOUTHWARD[way], column + EASTWARD[way]
-        if is_open(config, r, c):
+        if is_open(config, state, r, c):
             if crowd[HUNTERS, r, c] == 0:
                 return False
             held += 1
