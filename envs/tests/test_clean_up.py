@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
+from palestra.batch import Batch
 from palestra_envs.grid.clean_up import CleanUp, apple_chance, grow_and_pollute, river_cells
 from palestra_envs.grid.fields_of_view import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.gatherers import Cleaner, Gatherer, in_beam
 from palestra_envs.grid.social_dilemma_rules import (
     APPLE,
     CLEANINGS,
+    FLOOR,
     ORCHARD,
     RIVER,
+    WALL,
     WASTE,
     WASTES,
     WATERS,
 )
+from scipy.ndimage import find_objects, label
 from scipy.stats import binomtest, chisquare
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -175,7 +180,8 @@ def test_the_default_map_starts_with_half_the_river_covered() -> None:
     assert game.pollution(state) == 0.5
     assert (state.cells != APPLE).all()
     assert all(
-        game.map.lines[int(r)][int(c)] == "." for r, c in zip(state.row, state.column, strict=True)
+        game.layout.lines[int(r)][int(c)] == "."
+        for r, c in zip(state.row, state.column, strict=True)
     )
 
 
@@ -191,11 +197,86 @@ def test_the_default_map_starts_with_half_the_river_covered() -> None:
         ({"level": "@A@"}, "line 1, column 2: 'A' means nothing"),
         ({"level": "HRP"}, "no cell on which an apple could grow"),
         ({"num_players": 11}, "num_players"),
+        ({"map": "cave"}, "map must be fixed or random, not 'cave'"),
+        ({"map": "random", "level": "RBP"}, "level is a fixed map"),
+        ({"map": "random", "rows": 4}, "rows must be from 5 to 60, not 4"),
+        ({"map": "random", "rows": 5, "columns": 5}, "3 cells to start on, too few for 4 players"),
+        ({"initial_waste": 1.1}, "initial_waste must be from 0 to 1"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidOption, match=named):
         CleanUp(**options)
+
+
+def strip(cells: Any, *kinds: int) -> tuple[slice, slice]:
+    """The rows and columns of the one rectangle that these kinds of cells fill."""
+    covered = np.isin(cells, kinds)
+    found, count = label(covered)
+    assert count == 1
+    (box,) = find_objects(found)
+    assert covered[box].all()
+    return box  # type: ignore[no-any-return]
+
+
+def side_and_depth(box: tuple[slice, slice], rows: int, columns: int) -> tuple[str, int]:
+    """Along which side of the map a rectangle lies, from end to end, and how deep it is."""
+    top, left = (part.start for part in box)
+    bottom, right = (part.stop for part in box)
+    if (left, right) == (1, columns - 1):
+        assert (top == 1) != (bottom == rows - 1)
+        return "north" if top == 1 else "south", bottom - top
+    assert (top, bottom) == (1, rows - 1)
+    assert (left == 1) != (right == columns - 1)
+    return "west" if left == 1 else "east", right - left
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "share"), [(12, 18, 0.5), (20, 28, 0.7), (5, 7, 0.29), (12, 18, 0.0)]
+)
+def test_a_thousand_random_maps_have_a_river_an_orchard_across_and_a_share_of_waste(
+    rows: int, columns: int, share: float
+) -> None:
+    game = CleanUp(map="random", rows=rows, columns=columns, initial_waste=share, num_players=3)
+    batch = Batch(game, 1000)
+    batch.reset(3)
+    opposite = {"north": "south", "south": "north", "west": "east", "east": "west"}
+    drawn: dict[str, Counter[int]] = {side: Counter() for side in opposite}
+    for state in batch.rows["frame"]["state"]:
+        cells = state["cells"]
+        assert np.array_equal(cells != WALL, np.pad(np.ones((rows - 2, columns - 2), bool), 1))
+        side, depth = side_and_depth(strip(cells, RIVER, WASTE), rows, columns)
+        across, width = side_and_depth(strip(cells, ORCHARD), rows, columns)
+        assert across == opposite[side]
+        lines = (rows if side in ("north", "south") else columns) - 2
+        assert 0 < 2 * depth < lines
+        assert 0 < 2 * width < lines
+        river = int(np.isin(cells, (RIVER, WASTE)).sum())
+        assert abs(int((cells == WASTE).sum()) - share * river) <= 0.5
+        assert (cells[state["row"], state["column"]] == FLOOR).all()
+        drawn[side][depth] += 1
+    assert chisquare([count.total() for count in drawn.values()]).pvalue > 0.001
+    for side, depths in drawn.items():
+        lines = (rows if side in ("north", "south") else columns) - 2
+        counts = [depths[depth] for depth in range(1, (lines + 1) // 2)]
+        assert len(counts) == 1 or chisquare(counts).pvalue > 0.001
+
+
+def test_waste_lies_anywhere_in_a_random_river() -> None:
+    batch = Batch(CleanUp(map="random", rows=5, columns=5, num_players=1, initial_waste=0.4), 3000)
+    batch.reset(1)
+    cells = batch.rows["frame"]["state"]["cells"][:, 1:4, 1:4]
+    wet = np.isin(cells, (RIVER, WASTE))
+    west = wet[:, :, 0].all(axis=1)
+    assert (cells[west] == WASTE).sum(axis=(1, 2)).tolist() == [1] * int(west.sum())
+    assert chisquare((cells[west][:, :, 0] == WASTE).sum(axis=0)).pvalue > 0.001
+
+
+def test_the_rules_tell_of_random_maps_and_print_none() -> None:
+    text = CleanUp(map="random", initial_waste=0.29).rules(0)
+    assert "another in every episode. It has 12 rows and 18 columns" in text
+    assert "waste covers 29% of the river" in text
+    assert not any("@@" in row for row in text.split("\n"))
 
 
 def test_the_view_shows_water_waste_and_cleaning_beams() -> None:
@@ -238,6 +319,39 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
         assert sum(river_cells(game.config, other)) == sum(river_cells(game.config, state))
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, steps=st.integers(0, 12), draw=SEEDS)
+def test_imagined_maps_fit_what_is_seen(seed: int, steps: int, draw: int) -> None:
+    game = CleanUp(map="random", num_players=4, sight=3, time_out=3, depletion=0.9)
+    state, rng = game.initial_state(seed), Rng(seed)
+    for _ in range(steps):
+        game.step(state, {seat: game.sample(state, seat, rng) for seat in range(4)})
+    for seat in range(4):
+        other = game.determinize(state, seat, Rng(draw))
+        assert np.array_equal(game.observe(other, seat), game.observe(state, seat))
+        assert game.describe(other, seat) == game.describe(state, seat)
+        side, _ = side_and_depth(strip(other.cells, RIVER, WASTE), 12, 18)
+        across, _ = side_and_depth(strip(other.cells, ORCHARD, APPLE), 12, 18)
+        assert {side, across} in ({"north", "south"}, {"west", "east"})
+
+
+def test_who_sees_nothing_of_the_river_imagines_it_on_any_side_that_is_out_of_sight() -> None:
+    game = CleanUp(map="random", rows=14, columns=14, sight=2, num_players=1)
+    state = game.initial_state(0)
+    state.cells[1:-1, 1:-1] = FLOOR
+    state.cells[1, 1:-1], state.cells[-2, 1:-1] = RIVER, ORCHARD
+    state.row[0], state.column[0] = 7, 3  # sees columns 1 to 5 of rows 5 to 9: no water
+    sides = Counter(
+        side_and_depth(strip(game.determinize(state, 0, Rng(n)).cells, RIVER, WASTE), 14, 14)
+        for n in range(1200)
+    )
+    # of 5 depths 4 fit from the north, 3 from the south, all from the east and none from the west
+    fitting = [("north", n) for n in range(1, 5)] + [("south", n) for n in range(1, 4)]
+    fitting += [("east", n) for n in range(1, 6)]
+    assert set(sides) == set(fitting)
+    assert chisquare(list(sides.values())).pvalue > 0.001
+
+
 def test_the_rules_give_the_numbers_and_explain_the_map() -> None:
     text = CleanUp(apple_rate=0.125, depletion=0.3).rules(0)
     for piece in ("a chance of 0.125", "30% is covered", "H is a cell of the river, with waste"):
@@ -247,17 +361,24 @@ def test_the_rules_give_the_numbers_and_explain_the_map() -> None:
 # The scripted cleaner
 
 
-def earned(*agents: Agent) -> list[float]:
+def earned(*agents: Agent, **options: Any) -> list[float]:
     """What each seat gets in 200 steps."""
-    episode = Episode(CleanUp(num_players=len(agents), max_steps=200), 1, compiled=False)
+    game = CleanUp(num_players=len(agents), max_steps=200, **options)
+    episode = Episode(game, 1, compiled=False)
     while not episode.over:
         decided = {seat: agents[seat].act([Turn(episode, seat)])[0] for seat in episode.to_act}
         episode.act({seat: decision.action for seat, decision in decided.items()})
     return list(episode.returns)
 
 
-def test_without_anybody_who_cleans_nobody_ever_eats() -> None:
-    assert earned(*[Gatherer(seed=seat) for seat in range(3)]) == [0, 0, 0]
+@pytest.mark.parametrize("kind", ["fixed", "random"])
+def test_without_anybody_who_cleans_nobody_ever_eats(kind: str) -> None:
+    assert earned(*[Gatherer(seed=seat) for seat in range(3)], map=kind) == [0, 0, 0]
+
+
+def test_cleaners_feed_themselves_and_others_on_random_maps() -> None:
+    team = [Cleaner(seed=0), Cleaner(seed=1), Gatherer(seed=2)]
+    assert earned(*team, map="random")[2] > 10
 
 
 def test_one_cleaner_feeds_the_others_and_earns_less_than_they_do() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, only
+from palestra.batch import Batch
 from palestra_envs.grid.fields_of_view import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.gatherers import Gatherer, near, step_towards
 from palestra_envs.grid.harvest import ACTIONS, Harvest, regrow
-from palestra_envs.grid.social_dilemma_rules import APPLE, FORWARD, ORCHARD, PLAYERS, STEP_LEFT
-from scipy.stats import binomtest
+from palestra_envs.grid.social_dilemma_rules import (
+    APPLE,
+    FLOOR,
+    FORWARD,
+    ORCHARD,
+    PLAYERS,
+    STEP_LEFT,
+    WALL,
+)
+from scipy.ndimage import label
+from scipy.spatial.distance import cdist
+from scipy.stats import binomtest, chisquare
 
 SEEDS = st.integers(0, 2**64 - 1)
 PUBLISHED = {0: 0.0, 1: 0.005, 2: 0.02, 3: 0.05, 4: 0.05, 12: 0.05}  # Hughes et al. (2018)
@@ -45,7 +58,7 @@ def places(state: Any) -> list[tuple[int, int]]:
 def meadow(*players: tuple[int, int, int], **options: Any) -> tuple[Harvest, Any]:
     """An open field with one apple in its south-west corner, and players on it."""
     game = Harvest(level=OPEN, num_players=len(players), **options)
-    return game, game.arrange(game.map.text(), dict(enumerate(players)))
+    return game, game.arrange(game.layout.text(), dict(enumerate(players)))
 
 
 def clusters(neighbours: int) -> tuple[Harvest, list[tuple[int, int]]]:
@@ -91,8 +104,10 @@ def test_apples_three_cells_away_do_not_help() -> None:
 
 def test_a_patch_eaten_bare_stays_bare_and_others_recover() -> None:
     game = Harvest(num_players=1, rows=7, columns=12)  # two patches
-    drawing = [line.replace("A", ".") for line in game.map.lines]
-    drawing[3] = game.map.lines[3][:6] + drawing[3][6:]  # three apples of the western one are left
+    drawing = [line.replace("A", ".") for line in game.layout.lines]
+    drawing[3] = (
+        game.layout.lines[3][:6] + drawing[3][6:]
+    )  # three apples of the western one are left
     state = game.arrange("\n".join(drawing), {0: (1, 1, NORTH)})
     for _ in range(1500):
         regrow(game.config, state)
@@ -251,7 +266,7 @@ def test_a_time_out_takes_a_player_off_the_map_for_that_many_steps() -> None:
         events = game.step(state, {0: 0, 1: 0}).events
     assert state.absent.tolist() == [0, 0]
     row, column = places(state)[1]
-    assert game.map.lines[row][column] == "."
+    assert game.layout.lines[row][column] == "."
     assert events[1].text.startswith("You are back. You stand in row")
     assert len(game.legal_actions(state, 1)) == len(ACTIONS)
 
@@ -261,9 +276,9 @@ def test_a_time_out_takes_a_player_off_the_map_for_that_many_steps() -> None:
 
 def test_patches_are_laid_out_by_size_and_too_far_apart_to_help_each_other() -> None:
     game = Harvest(rows=16, columns=38, num_players=5, sight=7)
-    assert (game.map.rows, game.map.columns, game.map.count("A")) == (16, 38, 3 * 7 * 5)
+    assert (game.layout.rows, game.layout.columns, game.layout.count("A")) == (16, 38, 3 * 7 * 5)
     apples = {
-        (r, c) for r, line in enumerate(game.map.lines) for c, k in enumerate(line) if k == "A"
+        (r, c) for r, line in enumerate(game.layout.lines) for c, k in enumerate(line) if k == "A"
     }
     assert {near(apple, apples) for apple in apples} == {4}
 
@@ -297,11 +312,117 @@ def test_players_start_apart_on_marked_cells(seed: int, players: int) -> None:
         ({"level": "\n"}, "line 1 has 0 characters"),
         ({"level": "@..@"}, "no cell on which an apple could grow"),
         ({"level": "@A.@", "num_players": 2}, "1 cells to start on, too few for 2 players"),
+        ({"map": "cave"}, "map must be fixed or random, not 'cave'"),
+        ({"map": "random", "level": "A..."}, "level is a fixed map"),
+        ({"patches": 0}, "patches must be at least 1, not 0"),
+        (
+            {"map": "random", "patches": 9},
+            "patches must be from 1 to 8 on a random map of 12 rows and 24 columns, not 9",
+        ),
+        ({"map": "random", "rows": 6, "columns": 6, "patches": 2}, "from 1 to 1 on a random map"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidOption, match=named):
         Harvest(**options)
+
+
+# Random maps
+
+CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "patches"), [(12, 24, 6), (12, 24, 8), (24, 36, 18), (6, 60, 12), (6, 6, 1)]
+)
+def test_a_thousand_random_maps_have_so_many_patches_none_of_which_helps_another(
+    rows: int, columns: int, patches: int
+) -> None:
+    game = Harvest(map="random", rows=rows, columns=columns, patches=patches)
+    batch = Batch(game, 1000)
+    batch.reset(3)
+    states = batch.rows["frame"]["state"]
+    inside = np.pad(np.ones((rows - 2, columns - 2), bool), 1)
+    for state in states:
+        cells = state["cells"]
+        assert np.array_equal(cells != WALL, inside)
+        apples = cells == APPLE
+        assert (apples | (cells == FLOOR))[inside].all()
+        found, count = label(apples)
+        assert count == patches
+        places = [np.argwhere(found == number) for number in range(1, count + 1)]
+        for patch in places:
+            top, left = patch.min(axis=0)
+            assert np.array_equal(apples[top : top + 3, left : left + 3], CROSS)
+            assert len(patch) == 5
+        whose = np.repeat(np.arange(count), 5)
+        apart = cdist(np.concatenate(places), np.concatenate(places), "cityblock")
+        assert (apart[whose[:, None] != whose[None, :]] > 2).all()
+        assert (cells[state["row"], state["column"]] == FLOOR).all()
+    if patches < 12:
+        assert len({state["cells"].tobytes() for state in states}) > (990 if rows > 6 else 3)
+
+
+@pytest.mark.parametrize(("rows", "columns", "patches"), [(7, 9, 1), (6, 11, 2), (7, 12, 2)])
+def test_every_layout_of_patches_is_as_likely_as_any_other(
+    rows: int, columns: int, patches: int
+) -> None:
+    middles = list(itertools.product(range(2, rows - 2), range(2, columns - 2)))
+    layouts = {
+        frozenset(chosen)
+        for chosen in itertools.combinations(middles, patches)
+        if all(
+            abs(a[0] - b[0]) + abs(a[1] - b[1]) >= 5 for a, b in itertools.combinations(chosen, 2)
+        )
+    }
+    batch = Batch(Harvest(map="random", rows=rows, columns=columns, patches=patches), 6000)
+    batch.reset(8)
+    seen = Counter(
+        frozenset(zip(*np.divmod(middle, columns), strict=True))
+        for middle in batch.rows["frame"]["state"]["middle"].tolist()
+    )
+    assert set(seen) == layouts
+    assert chisquare(list(seen.values())).pvalue > 0.001
+
+
+def test_the_rules_tell_of_random_maps_and_print_none() -> None:
+    text = Harvest(map="random", patches=5).rules(0)
+    assert "another in every episode. It has 12 rows and 24 columns" in text
+    assert "5 patches of five cells" in text
+    assert not any("@@" in row for row in text.split("\n"))
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, steps=st.integers(0, 12), time_out=st.sampled_from([0, 4]), draw=SEEDS)
+def test_imagined_patches_fit_what_is_seen(seed: int, steps: int, time_out: int, draw: int) -> None:
+    game = Harvest(map="random", num_players=5, patches=6, sight=3, time_out=time_out)
+    state, rng = game.initial_state(seed), Rng(seed)
+    for _ in range(steps):
+        game.step(state, {seat: game.sample(state, seat, rng) for seat in range(5)})
+    for seat in range(5):
+        other = game.determinize(state, seat, Rng(draw))
+        assert np.array_equal(game.observe(other, seat), game.observe(state, seat))
+        assert game.describe(other, seat) == game.describe(state, seat)
+        sites = (other.cells == APPLE) | (other.cells == ORCHARD)
+        assert label(sites)[1] == 6
+        assert sites.sum() == 6 * 5
+        present = [p for p in range(5) if not other.absent[p]]
+        assert len({places(other)[p] for p in present}) == len(present)
+        assert not any(other.cells[places(other)[p]] in (WALL, APPLE) for p in present)
+
+
+def test_nobody_imagines_a_bare_cell_in_sight_before_anything_is_eaten_nor_the_true_map() -> None:
+    game, moved = Harvest(map="random", patches=5), 0
+    for seed in range(20):
+        state = game.initial_state(seed)
+        other = game.determinize(state, 0, Rng(seed + 1000))
+        rows, columns = np.indices((12, 24))
+        away = np.maximum(abs(rows - state.row[0]), abs(columns - state.column[0])) > game.sight
+        assert not (other.cells == ORCHARD)[~away].any()
+        hidden = label((state.cells == APPLE) & away)[1]
+        true = (state.cells == APPLE) & away
+        moved += hidden > 0 and not (other.cells[true] != FLOOR).all()
+    assert moved > 15
 
 
 # What a player sees
@@ -390,7 +511,7 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
         assert game.describe(other, seat) == game.describe(state, seat)
         present = [p for p in range(5) if not other.absent[p]]
         assert len({places(other)[p] for p in present}) == len(present)
-        assert all(game.map.lines[r][c] != "@" for p in present for r, c in [places(other)[p]])
+        assert all(game.layout.lines[r][c] != "@" for p in present for r, c in [places(other)[p]])
         assert not (other.cells[state.cells == ORCHARD] == 0).any()
 
 
@@ -467,6 +588,13 @@ def test_restraint_sustains_more_than_greed_over_a_thousand_steps() -> None:
     assert left[0] == [0, 0]  # greed leaves nothing, and so nothing more can come
     assert min(totals[1]) > 2 * max(totals[0])
     assert min(totals[3]) > 2 * max(totals[1])
+
+
+def test_restraint_sustains_on_random_maps_too() -> None:
+    game = Harvest(map="random", max_steps=600)
+    greed, restraint = (gather(game, Gatherer(restraint=number), 1) for number in (0, 1))
+    assert sum(greed.returns) == 6 * 5 or not (greed.state.cells == APPLE).any()
+    assert sum(restraint.returns) > 1.5 * sum(greed.returns)
 
 
 def test_a_gatherer_walks_to_the_nearest_apple_and_eats_it() -> None:

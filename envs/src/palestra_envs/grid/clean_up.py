@@ -15,8 +15,12 @@ improves cooperation in intertemporal social dilemmas", NeurIPS 2018; the limits
 public implementation. There five players with a view of 15 by 15 cells play 1,000 steps, and at the
 start waste covers just more than lets an apple grow. Their map is not reproduced: where no `level`
 is given, the western third of the map is river, every second row of it full of waste, and the
-eastern third orchard. The public implementation tries clean cells one after another with that
-chance each until one takes waste; here, as in the paper, the chance is one for the whole river.
+eastern third orchard. On a `random` map the river lies along a random side and the orchard along
+the opposite one, with walls around and floor in between. Each is at least one line of cells deep
+and less than half of all lines, any such depth as likely as another; waste covers the share
+`initial_waste` of the river, rounded to whole cells, at random. The public implementation tries
+clean cells one after another with that chance each until one takes waste; here, as in the paper,
+the chance is one for the whole river.
 
 Both beams are three cells wide and reach five cells, the outer two from beside the player on; walls
 and players stop them, and each row of a cleaning beam ends on the first waste, which it clears.
@@ -24,6 +28,7 @@ Beams are shone in a random order, which only matters for cleaning. Players walk
 Moves are those of `palestra_envs.grid.harvest`.
 
 Checked against those closed forms: rates of apples and waste measured within binomial bounds.
+Random maps: their parts and the share of waste by scipy's labels.
 
 The array view has all the planes of `palestra_envs.grid.social_dilemma`.
 """
@@ -34,25 +39,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption
+from palestra import InvalidOption, Rng, check_ranges
 from palestra.rules import all_act, randint, truncate, uniform
 
-from palestra_envs.grid.fields_of_view import places_of
+from palestra_envs.grid.fields_of_view import MAX_SIDE, NORTH, SOUTH, WEST, places_of
 from palestra_envs.grid.harvest import ACTIONS as HARVEST_ACTIONS
 from palestra_envs.grid.social_dilemma import SocialDilemma
 from palestra_envs.grid.social_dilemma_rules import (
     APPLE,
     CLEANINGS,
     FINES,
+    FLOOR,
     ORCHARD,
     PLAYERS,
     RIVER,
+    WALL,
     WASTE,
     WASTES,
     WATERS,
     come_and_go,
     eat,
+    enter_all,
     keep_score,
     lay_out,
     look,
@@ -100,6 +109,7 @@ class CleanUp(SocialDilemma):
     waste_rate: float = 0.5
     depletion: float = 0.4
     restoration: float = 0.0
+    initial_waste: float = 0.5
 
     actions = (*HARVEST_ACTIONS, "clean")
     planes = 10
@@ -108,7 +118,7 @@ class CleanUp(SocialDilemma):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("apple_rate", "waste_rate"):
+        for name in ("apple_rate", "waste_rate", "initial_waste"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidOption(f"{name} must be from 0 to 1, not {getattr(self, name)}")
         if not 0 <= self.restoration < self.depletion <= 1:
@@ -117,6 +127,9 @@ class CleanUp(SocialDilemma):
                 f"not {self.restoration} and {self.depletion}"
             )
 
+    def check_random(self) -> None:
+        check_ranges(self, (("rows", 5, MAX_SIDE), ("columns", 5, MAX_SIDE)))
+
     def build(self) -> list[str]:
         """A third river, a third floor, a third orchard, and walls around."""
         third = (self.columns - 2) // 3
@@ -124,9 +137,20 @@ class CleanUp(SocialDilemma):
         inner = [f"@{'HR'[row % 2] * third}{bank}{'B' * third}@" for row in range(self.rows - 2)]
         return ["@" * self.columns, *inner, "@" * self.columns]
 
+    @property
+    def room(self) -> int:
+        if not self.random:
+            return super().room
+        rows, columns = self.rows - 2, self.columns - 2
+        return min((n - 2 * deepest(n)) * m for n, m in ((rows, columns), (columns, rows)))
+
     @staticmethod
     def setup(config: Any, state: Any) -> None:
         lay_out(config, state)
+        if config.random:
+            landscape(config, state)
+            spoil(config, state)
+        enter_all(config, state)
         all_act(state)
 
     @staticmethod
@@ -144,6 +168,41 @@ class CleanUp(SocialDilemma):
     def sense(config: Any, state: Any, player: int, view: Any) -> None:
         """See `palestra_envs.grid.social_dilemma` for the planes."""
         look(config, state, player, view)
+
+    def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
+        """Choose among the sides and depths that fit, each as likely as on a map yet unseen."""
+        cells = imagined.cells
+        seen, apples, waste = ~hidden & (cells != WALL), cells == APPLE, cells == WASTE
+        wet, fitting, weights = waste | (cells == RIVER), [], []
+        for side in range(4):
+            across = span(self.config, side)
+            depths = range(1, deepest(across) + 1)
+            far = self._lines(side)
+            rivers = [n for n in depths if ((far < n) == wet)[seen].all()]
+            orchards = [across - n for n in depths if (far >= across - n)[seen & apples].all()]
+            fitting.append((far, rivers, orchards))
+            weights.append(len(rivers) * len(orchards) / len(depths) ** 2)
+        far, rivers, orchards = fitting[rng.weighted(weights)]
+        river, orchard = rng.choice(rivers), rng.choice(orchards)
+        ground = np.where(far < river, RIVER, np.where(far >= orchard, ORCHARD, FLOOR))
+        bare = (cells != WALL) & ~(seen & (apples | waste))
+        cells[bare] = ground[bare]
+
+    def _lines(self, side: int) -> NDArray[Any]:
+        """By cell, how many lines of cells lie between it and a side's wall."""
+        columns = range(self.columns)
+        return np.array(
+            [[line(self.config, side, row, c) for c in columns] for row in range(self.rows)]
+        )
+
+    def told_of_map(self) -> str:
+        return (
+            "A river lies along one of its sides and the orchard along the opposite one, each at "
+            "least one line of cells deep and less than half of the way across; between them is "
+            "floor, on which players start. At the start waste covers "
+            f"{100 * self.initial_waste:g}% of the river. You see water, waste and apples, but not "
+            "where apples may grow."
+        )
 
     def pollution(self, state: Any) -> float:
         """The share of the river that waste covers."""
@@ -178,6 +237,52 @@ class CleanUp(SocialDilemma):
     def beams_in(self, view: NDArray[Any]) -> NDArray[Any]:
         crossed: NDArray[Any] = view[FINES] | view[CLEANINGS]
         return crossed
+
+
+def deepest(across: int) -> int:
+    """How many lines of so many river or orchard may have: less than half."""
+    return (across - 1) // 2
+
+
+def span(config: Any, side: int) -> int:
+    """How many lines of cells there are between a side's wall and the opposite one."""
+    across: int = (config.rows if side in (NORTH, SOUTH) else config.columns) - 2
+    return across
+
+
+def line(config: Any, side: int, row: int, column: int) -> int:
+    """How many lines of cells lie between a cell and a side's wall."""
+    if side in (NORTH, SOUTH):
+        return row - 1 if side == NORTH else config.rows - 2 - row
+    return column - 1 if side == WEST else config.columns - 2 - column
+
+
+def landscape(config: Any, state: Any) -> None:
+    """Lay a river along a random side and an orchard along the opposite one."""
+    side = randint(state, 4)
+    across = span(config, side)
+    river = 1 + randint(state, deepest(across))
+    orchard = 1 + randint(state, deepest(across))
+    for row in range(1, config.rows - 1):
+        for column in range(1, config.columns - 1):
+            far = line(config, side, row, column)
+            if far < river:
+                state.cells[row, column] = RIVER
+            elif far >= across - orchard:
+                state.cells[row, column] = ORCHARD
+
+
+def spoil(config: Any, state: Any) -> None:
+    """Cover the share of the river that has waste at the start, on random cells."""
+    _, clean = river_cells(config, state)
+    waste, cells = int(config.initial_waste * clean + 0.5), state.cells
+    for row in range(config.rows):
+        for column in range(config.columns):
+            if cells[row, column] == RIVER:
+                if randint(state, clean) < waste:
+                    cells[row, column] = WASTE
+                    waste -= 1
+                clean -= 1
 
 
 def river_cells(config: Any, state: Any) -> tuple[int, int]:

@@ -13,6 +13,11 @@ him in the middle. From the first:
     cells that a cleaning beam has crossed in the last step              1
 
 The last three only where there is a river. All is 0 for a player who is out of the game.
+
+Two kinds of `map`. One that is `fixed` is your own `level` or, without one, laid out on `rows` and
+`columns`; it is printed in the rules. A `random` one is drawn from the seed for every episode, as
+the game's module says. Of it players know its size, where they start on it, what the rules say of
+all such maps, and what is in sight: cells on which apples may grow look like floor while bare.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from palestra import (
     Piece,
     Rng,
     Scene,
+    check_choice,
     check_ranges,
     only,
 )
@@ -75,6 +81,7 @@ from palestra_envs.grid.social_dilemma_rules import (
     player_at,
 )
 
+MAPS = ("fixed", "random")
 MAX_SEATS, MAX_TIME_OUT = 10, 100
 BEAM_IN_VAIN = {
     FINE: "Your fining beam hits nobody.",
@@ -99,12 +106,14 @@ class SocialDilemma(ArrayGame):
     """Players who walk, turn and shine beams on a map on which apples grow.
 
     `level` is the map, one line a row, and replaces one laid out on `rows` and `columns`. Players
-    start on random cells, those marked 'P' if there are any.
+    start on random cells, those marked 'P' if there are any. With `map="random"` each episode has a
+    map of its own.
     """
 
     rows: int = 12
     columns: int = 24
     level: str = ""
+    map: str = "fixed"
     num_players: int = 4
     sight: int = 5
     fine: float = 50.0
@@ -124,6 +133,7 @@ class SocialDilemma(ArrayGame):
     least_columns: ClassVar[int]
 
     def __post_init__(self) -> None:
+        check_choice("map", self.map, MAPS)
         check_ranges(
             self,
             (
@@ -137,29 +147,61 @@ class SocialDilemma(ArrayGame):
                 ("max_steps", 1, None),
             ),
         )
-        if self.map.count("AB") == 0:
+        if self.random:
+            if self.level:
+                raise InvalidOption("level is a fixed map: give it without map='random'")
+            self.check_random()
+        elif self.layout.count("AB") == 0:
             raise InvalidOption("level: there is no cell on which an apple could grow")
-        starts = self.map.count(self.start_kinds)
-        if starts < self.num_players:
+        if self.room < self.num_players:
             raise InvalidOption(
-                f"the map has {starts} cells to start on, too few for {self.num_players} players; "
-                "make it larger or mark more cells with 'P'"
+                f"the map has {self.room} cells to start on, too few for {self.num_players} "
+                "players; make it larger or mark more cells with 'P'"
             )
 
     def build(self) -> list[str]:
         """The lines of the map that is laid out where no level is given."""
         raise NotImplementedError
 
+    def outline(self) -> list[str]:
+        """The lines of a map with walls around and nothing in it."""
+        inner = "@" + "." * (self.columns - 2) + "@"
+        return ["@" * self.columns, *[inner] * (self.rows - 2), "@" * self.columns]
+
+    def check_random(self) -> None:
+        """Raise `InvalidOption` for a random map that cannot be."""
+        raise NotImplementedError
+
+    def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
+        """Lay out another random map that fits what is in sight, bare of anything out of sight."""
+        raise NotImplementedError
+
+    def told_of_map(self) -> str:
+        """What the rules say of random maps beside their size."""
+        raise NotImplementedError
+
     # What follows from the options
 
+    @property
+    def random(self) -> bool:
+        """Whether every episode has a map of its own, which its state holds."""
+        return self.map == "random"
+
     @cached_property
-    def map(self) -> Level:
-        return read_level(self.level or "\n".join(self.build()), self.kinds)
+    def layout(self) -> Level:
+        """The map; where it is random, the walls around it."""
+        lines = self.outline() if self.random else self.build()
+        return read_level(self.level or "\n".join(lines), self.kinds)
 
     @property
     def start_kinds(self) -> str:
         """Players start on the cells marked for it or, where none are, on any floor."""
-        return "P" if self.map.count("P") else ". "
+        return "P" if self.layout.count("P") else ". "
+
+    @property
+    def room(self) -> int:
+        """How many cells there are at least to start on."""
+        return self.layout.count(self.start_kinds)
 
     @property
     def num_actions(self) -> int:
@@ -167,8 +209,12 @@ class SocialDilemma(ArrayGame):
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
-        """Whether everybody sees the whole map from every cell, and nobody is ever out."""
-        return self.sight >= max(self.map.rows, self.map.columns) - 1 and not self.time_out
+        """Whether everybody sees the whole map from every cell, and nobody is ever out.
+
+        Never on a random map: nobody sees where apples may grow.
+        """
+        whole = self.sight >= max(self.layout.rows, self.layout.columns) - 1
+        return whole and not self.time_out and not self.random
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -185,9 +231,10 @@ class SocialDilemma(ArrayGame):
         return (0.0, float(self.num_players))
 
     def constants(self) -> Mapping[str, Any]:
-        level = self.map
+        level = self.layout
         return {
             **super().constants(),
+            "random": self.random,
             "rows": level.rows,
             "columns": level.columns,
             "walls": level.masks("@"),
@@ -205,7 +252,7 @@ class SocialDilemma(ArrayGame):
         `absent` counts the steps somebody is still out; `ate`, `hit` (a bit a seat) and `cleaned`
         say what came of the last step.
         """
-        seats, grid = self.num_players, (self.map.rows, self.map.columns)
+        seats, grid = self.num_players, (self.layout.rows, self.layout.columns)
         return [
             ("row", np.int32, seats),
             ("column", np.int32, seats),
@@ -245,7 +292,7 @@ class SocialDilemma(ArrayGame):
         """A state with the map's cells as drawn and players at (row, column, facing), from 0.
 
         In the drawing 'A' is an apple and 'H' waste, and '.' is a cell of the map without either.
-        Players who are not named start anywhere.
+        Players who are not named start anywhere. Where maps are random it is that of seed 0.
         """
         state = self.clone(self.initial_state(0))
         for row, line in enumerate(rows.strip("\n").split("\n")):
@@ -264,9 +311,11 @@ class SocialDilemma(ArrayGame):
 
         Fits what he sees now and where he stands, as if he remembered nothing else. A site out of
         sight bears an apple (or waste) as likely as one in sight. Where time-outs are on, every
-        second player whom he does not see is taken to be out.
+        second player whom he does not see is taken to be out. A random map is another that fits.
         """
         imagined, hidden = self.clone(state), unseen(self, state, player)
+        if self.random:
+            self.redraw(imagined, hidden, rng)
         cells = imagined.cells
         for full, bare in PAIRS:
             seen, grown = cells[~hidden], (cells == full) | (cells == bare)
@@ -301,8 +350,14 @@ class SocialDilemma(ArrayGame):
 
     def rules(self, player: int) -> str:
         lines = [super().rules(player), *self.numbers()]
-        lines += ["The map, north on top:", *self.map.text().replace(" ", ".").split("\n")]
-        used = [k for k in self.kinds if k not in " ." and self.map.count(k)]
+        if self.random:
+            size = f"{self.rows} rows and {self.columns} columns, the outermost of them walls"
+            lines.append(
+                f"The map is another in every episode. It has {size}. {self.told_of_map()}"
+            )
+            return "\n".join(lines)
+        lines += ["The map, north on top:", *self.layout.text().replace(" ", ".").split("\n")]
+        used = [k for k in self.kinds if k not in " ." and self.layout.count(k)]
         lines.append("On it " + ", ".join(f"{kind} is {self.kinds[kind]}" for kind in used) + ".")
         return "\n".join(lines)
 
@@ -443,9 +498,9 @@ class SocialDilemma(ArrayGame):
 
     def _whole(self, state: Any) -> list[list[Piece | None]]:
         cells: list[list[Piece | None]] = []
-        for row in range(self.map.rows):
+        for row in range(self.layout.rows):
             cells.append([])
-            for column in range(self.map.columns):
+            for column in range(self.layout.columns):
                 seat = player_at(self.config, state, row, column)
                 piece = LOOKS.get(int(state.cells[row, column]))
                 beams = int(state.beams[row, column])

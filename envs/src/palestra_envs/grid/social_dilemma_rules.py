@@ -33,10 +33,14 @@ APPLE_TERM, BEAM_TERM, FINE_TERM = range(3)
 
 
 def lay_out(config: Any, state: Any) -> None:
-    """Write the map into a zeroed state and put everybody on it."""
+    """Write the map into a zeroed state."""
     for row in range(config.rows):
         for column in range(config.columns):
             state.cells[row, column] = ground(config, row, column)
+
+
+def enter_all(config: Any, state: Any) -> None:
+    """Put everybody on the map."""
     for player in range(config.num_players):
         state.row[player], state.column[player] = FAR, FAR
     for player in range(config.num_players):
@@ -67,17 +71,30 @@ def player_at(config: Any, state: Any, row: int, column: int) -> int:
     return found
 
 
+def is_start(config: Any, state: Any, row: int, column: int) -> bool:
+    """Whether players may start on a cell: any floor of a random map."""
+    if config.random:
+        floor: bool = state.cells[row, column] == FLOOR
+        return floor
+    return has_bit(config.starts, row, column)
+
+
+def is_free(config: Any, state: Any, row: int, column: int) -> bool:
+    """Whether a player may enter the map on a cell."""
+    return is_start(config, state, row, column) and player_at(config, state, row, column) < 0
+
+
 def enter(config: Any, state: Any, player: int) -> None:
     """Put a player on a random free start cell, facing a random way."""
     free = 0
     for row in range(config.rows):
         for column in range(config.columns):
-            if has_bit(config.starts, row, column) and player_at(config, state, row, column) < 0:
+            if is_free(config, state, row, column):
                 free += 1
     skip = randint(state, free)
     for row in range(config.rows):
         for column in range(config.columns):
-            if has_bit(config.starts, row, column) and player_at(config, state, row, column) < 0:
+            if is_free(config, state, row, column):
                 if skip == 0:
                     state.row[player], state.column[player] = row, column
                     state.facing[player] = randint(state, 4)
