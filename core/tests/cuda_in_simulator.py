@@ -18,6 +18,9 @@ from palestra.registry import load_game
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "grid/Foraging-v0": [{}, {"num_players": 3, "sight": 2, "scripted_seats": [2]}],
     "grid/Kitchen-v0": [{}, {"layout": "random", "sight": 1, "num_players": 3, "max_steps": 9}],
+    "grid/Pursuit-v0": [{}, {"map": "random", "rows": 8, "columns": 8, "num_evaders": 5}],
+    "grid/Harvest-v0": [{}, {"map": "random"}],
+    "grid/CleanUp-v0": [{}, {"map": "random"}],
     "games/ConnectFour-v0": [{}, {"rows": 4, "columns": 5, "scripted_seats": [1]}],
     "games/TicTacToe-v0": [{}, {"scripted_seats": [0]}],
 }

@@ -15,6 +15,11 @@ from palestra.batch import Batch
 
 GAMES = {type(palestra.game(spec.id)): spec.id for spec in palestra.specs()}
 IDS = sorted(env for kind, env in GAMES.items() if issubclass(kind, ArrayGame))  # one a class
+VARIANTS: list[tuple[str, dict[str, Any]]] = [  # whose setup takes another path
+    ("grid/Pursuit-v0", {"map": "random"}),
+    ("grid/Harvest-v0", {"map": "random"}),
+    ("grid/CleanUp-v0", {"map": "random"}),
+]
 
 
 def follow(batch: Batch, steps: int, seed: int) -> None:
@@ -48,6 +53,21 @@ def agree(batch: Batch, row: int, episode: Episode) -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_rows_equal_interpreted_episodes(env: str, compiled: bool) -> None:
     follow(Batch(palestra.game(env), 3, compiled=compiled), 40 if compiled else 12, seed=5)
+
+
+@pytest.mark.parametrize(("env", "options"), VARIANTS)
+def test_rows_of_drawn_maps_equal_interpreted_episodes(env: str, options: dict[str, Any]) -> None:
+    game = palestra.game(env, **options)
+    follow(Batch(game, 5), 20, seed=6)
+    batch = Batch(game, 20, threads=3)
+    batch.reset(7)
+    states = batch.rows["frame"]["state"]
+    for row, seed in enumerate(batch.episode_seeds):
+        dealt = Episode(game, seed, compiled=False).state
+        assert [states[row][name].tolist() for name in states.dtype.names] == [
+            dealt[name].tolist() for name in states.dtype.names
+        ]
+    batch.close()
 
 
 @settings(max_examples=10, deadline=None)

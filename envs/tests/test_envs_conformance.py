@@ -14,6 +14,9 @@ test_conformance = conformance(
             "cook_time": 2,
             "shaped": True,
         },
+        "grid/Pursuit-v0": {"map": "random", "rows": 12, "columns": 14, "density": 0.3},
+        "grid/Harvest-v0": {"map": "random"},
+        "grid/CleanUp-v0": {"map": "random", "initial_waste": 0.3},
         "text/Commons-v0": {
             "num_players": 3,
             "allocation": "pro-rata",

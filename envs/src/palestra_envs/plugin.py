@@ -27,6 +27,12 @@ def palestra_environments() -> list[EnvSpec]:
                 "15x15-3p-5f": {"rows": 15, "columns": 15, "num_players": 3, "max_food": 5},
                 "15x15-4p-3f": {"rows": 15, "columns": 15, "num_players": 4},
                 "15x15-4p-5f": {"rows": 15, "columns": 15, "num_players": 4, "max_food": 5},
+                "held-out-12x12-5p-6f": {
+                    "rows": 12,
+                    "columns": 12,
+                    "num_players": 5,
+                    "max_food": 6,
+                },
             },
         ),
         EnvSpec(
@@ -49,6 +55,14 @@ def palestra_environments() -> list[EnvSpec]:
                     "max_steps": 1000,
                 },
                 "time-out": {"fine": 0.0, "fine_cost": 0.0, "time_out": 25},
+                "random": {"map": "random"},
+                "held-out-24x36": {
+                    "map": "random",
+                    "rows": 24,
+                    "columns": 36,
+                    "patches": 18,
+                    "num_players": 6,
+                },
             },
         ),
         EnvSpec(
@@ -68,7 +82,15 @@ def palestra_environments() -> list[EnvSpec]:
                     "num_players": 5,
                     "sight": 7,
                     "max_steps": 1000,
-                }
+                },
+                "random": {"map": "random"},
+                "held-out-20x28": {
+                    "map": "random",
+                    "rows": 20,
+                    "columns": 28,
+                    "initial_waste": 0.7,
+                    "num_players": 6,
+                },
             },
         ),
         EnvSpec(
@@ -81,6 +103,17 @@ def palestra_environments() -> list[EnvSpec]:
             tags=("cooperation", "partial-view", "chance"),
             paper="Gupta, Egorov and Kochenderfer (2017), Cooperative multi-agent control using "
             "deep reinforcement learning",
+            splits={
+                "random": {"map": "random"},
+                "held-out-24x24": {
+                    "map": "random",
+                    "rows": 24,
+                    "columns": 24,
+                    "density": 0.3,
+                    "num_players": 12,
+                    "num_evaders": 40,
+                },
+            },
         ),
         EnvSpec(
             "grid/PathFinding-v0",
@@ -264,6 +297,12 @@ def palestra_environments() -> list[EnvSpec]:
             splits={
                 "solo": {"num_players": 1},
                 "3p-10x10": {"num_players": 3, "rows": 10, "columns": 10, "max_turns": 200},
+                "held-out-8x8-dense": {
+                    "rows": 8,
+                    "columns": 8,
+                    "wall_density": 0.4,
+                    "max_turns": 150,
+                },
             },
         ),
         EnvSpec(
