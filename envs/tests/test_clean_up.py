@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.batch import Batch
+from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.clean_up import CleanUp, apple_chance, grow_and_pollute, river_cells
-from palestra_envs.grid.fields_of_view import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.gatherers import Cleaner, Gatherer, in_beam
 from palestra_envs.grid.social_dilemma_rules import (
     APPLE,

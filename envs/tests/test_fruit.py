@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
+from palestra.grids.moving import MOVES
 from palestra.registry import make_agent
 from palestra_envs.grid.fruit import Fruit
 from palestra_envs.grid.fruit_pickers import FruitAdvisors, FruitPicker, shortest_tour
-from palestra_envs.grid.moving import MOVES
 
 SEEDS = st.integers(0, 2**64 - 1)
 PLACES = st.tuples(st.integers(0, 4), st.integers(0, 4))

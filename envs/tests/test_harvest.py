@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, only
 from palestra.batch import Batch
-from palestra_envs.grid.fields_of_view import EAST, NORTH, SOUTH, WEST
+from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.gatherers import Gatherer, near, step_towards
 from palestra_envs.grid.harvest import ACTIONS, Harvest, regrow
 from palestra_envs.grid.social_dilemma_rules import (

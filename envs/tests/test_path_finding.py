@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
+from palestra.grids.moving import MOVES
 from palestra.metrics import measure
 from palestra.registry import make_agent
-from palestra_envs.grid.moving import MOVES
 from palestra_envs.grid.path_finding import OBSTACLES, OTHERS, PathFinding
 
 SEEDS = st.integers(0, 2**64 - 1)

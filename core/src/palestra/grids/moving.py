@@ -1,22 +1,23 @@
-"""Steps that everybody takes at once, and how far away places are: words for grid rules.
+"""Steps that everybody takes at once, random obstacles, and how far away places are: grid rules.
 
 Plain functions that compile, see `palestra.array_game`. Cells are counted row by row. State records
 have `cell` (where each seat stands), `target` (where he would like to stand) and `blocked`, by
-seat; for distances also `walls` and `queue` by cell and `far`, distances in layers. `config` has
-`rows`, `columns` and `num_players`.
+seat; for obstacles and distances also `walls` and `queue` by cell and `far`, distances in layers.
+`config` has `rows`, `columns` and `num_players`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from palestra.rules import randint
+from palestra.rules import randint, uniform
 
 STAY, NORTH, SOUTH, WEST, EAST = range(5)
 SOUTHWARD = (0, -1, 1, 0, 0)  # by action
 EASTWARD = (0, 0, 0, -1, 1)
 MOVES = ("stay", "north", "south", "west", "east")
 NOWHERE = -1
+REGION = 2  # a cell without a wall that has been counted
 
 
 def neighbour(config: Any, cell: int, action: int) -> int:
@@ -102,6 +103,34 @@ def measure(config: Any, state: Any, layer: int, source: int) -> int:
                 queue[last] = there
                 last += 1
     return last
+
+
+def scatter(config: Any, state: Any, least: int) -> None:
+    """Lay out random obstacles, and fill up what they cut off from the largest region.
+
+    Each cell is one with probability `config.density`; where the region has not `least` cells they
+    are laid out anew with a tenth fewer; the map must have that many cells.
+    """
+    walls, cells, density, room = state.walls, config.rows * config.columns, config.density, 0
+    while room < least:
+        for cell in range(cells):
+            walls[cell] = uniform(state) < density
+        density *= 0.9
+        room, middle = 0, 0
+        for cell in range(cells):
+            if walls[cell] == 0:
+                size = measure(config, state, 0, cell)
+                if size > room:
+                    room, middle = size, cell
+                for other in range(cells):
+                    if state.far[0, other] >= 0:
+                        walls[other] = REGION
+        for cell in range(cells):
+            walls[cell] = walls[cell] == 1
+    measure(config, state, 0, middle)
+    for cell in range(cells):
+        if state.far[0, cell] < 0:
+            walls[cell] = 1
 
 
 def random_floor(config: Any, state: Any) -> int:

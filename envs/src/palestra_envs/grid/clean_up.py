@@ -42,9 +42,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption, Rng, check_ranges
+from palestra.grids.levels import MAX_SIDE
+from palestra.grids.windows import NORTH, SOUTH, WEST, places_of
 from palestra.rules import all_act, randint, truncate, uniform
 
-from palestra_envs.grid.fields_of_view import MAX_SIDE, NORTH, SOUTH, WEST, places_of
 from palestra_envs.grid.harvest import ACTIONS as HARVEST_ACTIONS
 from palestra_envs.grid.social_dilemma import SocialDilemma
 from palestra_envs.grid.social_dilemma_rules import (

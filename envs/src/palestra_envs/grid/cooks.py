@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra.grids.paths import way
 
 from palestra_envs.grid.kitchen import Kitchen
 from palestra_envs.grid.kitchen_rules import (
@@ -218,22 +218,20 @@ def chores(seen: Look, auto_cook: bool) -> Iterable[tuple[Collection[int], list[
 
 def step_towards(seen: Look, goals: Collection[int], taken: Collection[int]) -> int | None:
     """The first action of a shortest way to use one of some stations; None if there is no way."""
-    me = seen.hands[0]
-    first: dict[int, int] = {me.cell: STAY}
-    queue = deque([me.cell])
-    while queue:
-        at = queue.popleft()
+    me, plan = seen.hands[0], seen.plan
+
+    def steps(cell: int) -> Iterator[tuple[int, int]]:
+        if cell in goals:
+            return
         # straight on first: who faces a station already needs no turn
         for action in (me.facing, *range(NORTH, STAY)):
-            cell = seen.plan.ahead[at][action]
-            if cell is None:
+            there = plan.ahead[cell][action]
+            if there is None:
                 continue
-            if cell in goals:
-                if at != me.cell:
-                    return first[at]
-                return INTERACT if action == me.facing else action
-            free = seen.plan.tiles[cell] == FLOOR and cell not in taken
-            if free and cell not in first:
-                first[cell] = first[at] if at != me.cell else action
-                queue.append(cell)
-    return None
+            if there in goals or (plan.tiles[there] == FLOOR and there not in taken):
+                yield action, there
+
+    moves = way(me.cell, goals, steps)
+    if not moves:
+        return None
+    return INTERACT if len(moves) == 1 and moves[0] == me.facing else moves[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palestra import Agent, Decision, InvalidOption, Turn
+from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
 
 from palestra_envs.grid.delivery import WINDOW, Delivery
-from palestra_envs.grid.moving import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
 
 
 class Courier(Agent):

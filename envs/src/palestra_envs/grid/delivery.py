@@ -4,7 +4,7 @@ Each robot has an order: an address, and a time by which it is due. In a step pe
 staying or taking a random free step; then all robots drive at once, one cell, or two cells fast. A
 robot that drives into a pedestrian or a bin stops; it pays for the injury or the damage, more at
 speed, and its cargo is shaken by 1, or by 2 at speed. Robots do not harm one another: moves that
-collide are cancelled (see `palestra_envs.grid.moving`). An order ends when it is delivered, when
+collide are cancelled (see `palestra.grids.moving`). An order ends when it is delivered, when
 its cargo has been shaken `fragility` times (spoiled), or when it is late, and is booked:
 
     revenue       fare if delivered in time
@@ -39,6 +39,19 @@ from typing import Any
 
 import numpy as np
 from palestra import InvalidOption, Piece, Rng, Scene, check_ranges
+from palestra.grids.moving import (
+    EAST,
+    MOVES,
+    NORTH,
+    NOWHERE,
+    STAY,
+    beyond,
+    holder,
+    measure,
+    neighbour,
+    random_place,
+)
+from palestra.grids.sight import sees
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.delivery_rules import (
@@ -57,19 +70,6 @@ from palestra_envs.grid.delivery_rules import (
     place_walkers,
     stroll,
     walker_on,
-)
-from palestra_envs.grid.moving import (
-    EAST,
-    MOVES,
-    NORTH,
-    NOWHERE,
-    STAY,
-    beyond,
-    holder,
-    measure,
-    neighbour,
-    random_place,
-    sees,
 )
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.rules import randint
-
-from palestra_envs.grid.moving import (
+from palestra.grids.moving import (
     EAST,
     NOWHERE,
     STAY,
@@ -20,6 +18,7 @@ from palestra_envs.grid.moving import (
     random_floor,
     resolve,
 )
+from palestra.rules import randint
 
 FLOOR, BUILDING, BIN = range(3)
 REVENUE, ELECTRICITY, REPAIR, REFUND, INJURY, PROPERTY = range(6)  # reward terms

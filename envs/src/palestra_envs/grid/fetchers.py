@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from palestra import Agent, Decision, InvalidOption, Turn
+from palestra.grids.words import counted
 
 from palestra_envs.grid.fetch import ASK, ASPECTS, GO, NOWHERE, RECALL, TAKE, WAIT, Fetch
-from palestra_envs.grid.sighting import counted
 
 Knowledge = tuple[int, ...]  # by spot: what is there, or UNKNOWN
 UNKNOWN = -2

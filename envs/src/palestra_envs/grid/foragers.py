@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra.grids.paths import Route, routes
 
 from palestra_envs.grid.foraging import Foraging
 from palestra_envs.grid.foraging_rules import EASTWARD, LOAD, NORTH, SOUTHWARD, STAY
@@ -42,12 +42,12 @@ class Forager(Agent):
         if not isinstance(game, Foraging):
             raise InvalidOption(f"the forager plays grid/Foraging-v0, not {turn.env}")
         seen, mask = game.read(turn.observation), turn.mask.tolist()
-        routes = shortest_routes(game, seen, mask)
-        food = choose_food(seen, routes)
+        ways = shortest_routes(game, seen, mask)
+        food = choose_food(seen, ways)
         if food is None or self._rng.random() < self._restless:
             return self._wander(mask)
         if distance(food) > 1:
-            return min((routes[c] for c in beside(food) if c in routes), key=lambda r: r[0])[1]
+            return min((ways[c] for c in beside(food) if c in ways), key=lambda w: w.length).first
         if game.penalty and strength_at(seen, food) < food.level:
             return STAY
         return LOAD
@@ -57,25 +57,18 @@ class Forager(Agent):
         return self._rng.choice(moves) if moves else STAY
 
 
-def shortest_routes(game: Foraging, seen: Sighting, mask: Mask) -> dict[Cell, tuple[int, int]]:
-    """For every cell within sight that can be reached: how many steps away, and the first of them.
-
-    Food and players in sight are walked round.
-    """
+def shortest_routes(game: Foraging, seen: Sighting, mask: Mask) -> dict[Cell, Route]:
+    """The way to every cell in sight, round food and players; to one's own cell, to stay."""
     blocked = {(thing.south, thing.east) for thing in seen.foods + seen.others}
-    routes = {(0, 0): (0, STAY)}
-    queue = deque([(0, 0)])
-    while queue:
-        south, east = queue.popleft()
-        steps, first = routes[south, east]
+
+    def steps(at: Cell) -> Iterator[tuple[int, Cell]]:
         for action in range(NORTH, LOAD):
-            cell = south + SOUTHWARD[action], east + EASTWARD[action]
-            if cell in routes or cell in blocked or not _in_view(game, seen, cell):
-                continue
-            if steps or mask[action]:
-                routes[cell] = steps + 1, first if steps else action
-                queue.append(cell)
-    return routes
+            cell = at[0] + SOUTHWARD[action], at[1] + EASTWARD[action]
+            open_ = mask[action] if at == (0, 0) else True
+            if open_ and cell not in blocked and _in_view(game, seen, cell):
+                yield action, cell
+
+    return routes((0, 0), steps) | {(0, 0): Route(0, STAY)}
 
 
 def _in_view(game: Foraging, seen: Sighting, cell: Cell) -> bool:
@@ -85,17 +78,17 @@ def _in_view(game: Foraging, seen: Sighting, cell: Cell) -> bool:
     return on_grid and max(abs(south), abs(east)) <= game.reach
 
 
-def choose_food(seen: Sighting, routes: dict[Cell, tuple[int, int]]) -> Seen | None:
+def choose_food(seen: Sighting, ways: dict[Cell, Route]) -> Seen | None:
     """The food to go for; None if none in sight can be reached and taken."""
     together = seen.level + sum(other.level for other in seen.others)
     near = [
         food
         for food in seen.foods
-        if food.level <= together and any(cell in routes for cell in beside(food))
+        if food.level <= together and any(cell in ways for cell in beside(food))
     ]
     alone = [food for food in near if food.level <= seen.level]
     if alone:
-        return min(alone, key=lambda f: min(routes[c][0] for c in beside(f) if c in routes))
+        return min(alone, key=lambda f: min(ways[c].length for c in beside(f) if c in ways))
     return min(near, key=lambda food: _walking(seen, food), default=None)
 
 

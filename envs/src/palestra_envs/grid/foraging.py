@@ -58,6 +58,7 @@ from palestra import (
     only,
 )
 from palestra.game import Result
+from palestra.grids.words import counted, where
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.foraging_rules import (
@@ -80,7 +81,7 @@ from palestra_envs.grid.foraging_rules import (
     toward,
     toward_food,
 )
-from palestra_envs.grid.sighting import Seen, Sighting, counted, read_view, where
+from palestra_envs.grid.sighting import Seen, Sighting, read_view
 
 ACTIONS = ("stay", "north", "south", "west", "east", "load")
 
@@ -448,8 +449,8 @@ class Foraging(ArrayGame):
         lines = [
             f"You are {self.players[player]}, level {seen.level}, {self._place(seen)}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}.",
-            *(f"- a food of level {food.level} {where(food)}" for food in seen.foods),
-            *(f"- {who} of level {o.level} {where(o)}" for who, o in self._named(seen, player)),
+            *(f"- a food {_described(food)}" for food in seen.foods),
+            *(f"- {who} {_described(other)}" for who, other in self._named(seen, player)),
         ]
         if len(lines) > 1:
             lines.insert(1, "You see:")
@@ -534,8 +535,8 @@ class Foraging(ArrayGame):
             [thing for thing in new if thing not in old]
             for new, old in ((now.foods, then.foods), (now.others, then.others))
         )
-        found = [f"a food of level {food.level} {where(food)}" for food in foods]
-        found += [f"a player of level {other.level} {where(other)}" for other in others]
+        found = [f"a food {_described(food)}" for food in foods]
+        found += [f"a player {_described(other)}" for other in others]
         if found:
             return f"New in your sight: {', '.join(found)}."
         return "Somebody out of your sight had a hand in this."
@@ -569,3 +570,8 @@ class Foraging(ArrayGame):
         earned = state.earned.tolist()
         bars = [Bar(self.players[p], earned[p], full, p) for p in seats]
         return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, bars=tuple(bars))
+
+
+def _described(thing: Seen) -> str:
+    """'of level 2 one cell north of you'."""
+    return f"of level {thing.level} {where(thing.south, thing.east)}"

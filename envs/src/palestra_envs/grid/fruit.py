@@ -1,7 +1,7 @@
 """Fruit collection: eat all fruit on a small grid; each fruit pays in a reward term of its own.
 
 A player alone, or several who move at once (moves that collide are cancelled, see
-`palestra_envs.grid.moving`), steps onto fruit to eat it and earns 1, less `step_cost` for every
+`palestra.grids.moving`), steps onto fruit to eat it and earns 1, less `step_cost` for every
 step. It ends when no fruit is left, or is truncated after `max_steps`. Fruit and players start on
 different random cells.
 
@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges
+from palestra.grids.moving import MOVES, NOWHERE, holder, neighbour, resolve
+from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
 
-from palestra_envs.grid.moving import MOVES, NOWHERE, holder, neighbour, resolve, sees
 from palestra_envs.grid.walkers import Walkers
 
 MAX_SEATS, MAX_FRUITS, MAX_SIDE = 4, 10, 30

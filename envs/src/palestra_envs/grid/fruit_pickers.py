@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from palestra import Agent, Decision, InvalidOption, Turn
+from palestra.grids.moving import EASTWARD, MOVES, NORTH, SOUTHWARD, STAY
 
 from palestra_envs.grid.fruit import Fruit
-from palestra_envs.grid.moving import EASTWARD, MOVES, NORTH, SOUTHWARD, STAY
 
 Cell = tuple[int, int]
 

@@ -7,15 +7,15 @@ wandering one in any case: two players in each other's way would otherwise stay 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra.grids.paths import way
+from palestra.grids.windows import cells_of
 
 from palestra_envs.grid.clean_up import CleanUp
-from palestra_envs.grid.fields_of_view import cells_of
 from palestra_envs.grid.harvest import RADIUS, Harvest
 from palestra_envs.grid.social_dilemma_rules import (
     APPLES,
@@ -131,15 +131,12 @@ def in_beam(cell: Cell, blocked: set[Cell]) -> bool:
 
 def step_towards(goals: set[Cell], blocked: set[Cell], sight: int) -> int | None:
     """The first step of a shortest path to a goal in sight; None if none can be reached."""
-    firsts: dict[Cell, int | None] = {(0, 0): None}
-    queue = deque([(0, 0)])
-    while queue:
-        at = queue.popleft()
-        if at in goals:
-            return firsts[at]
+
+    def steps(cell: Cell) -> Iterator[tuple[int, Cell]]:
         for action, (ahead, right) in STEPS.items():
-            cell = at[0] + ahead, at[1] + right
-            if cell not in firsts and cell not in blocked and max(map(abs, cell)) <= sight:
-                firsts[cell] = action if at == (0, 0) else firsts[at]
-                queue.append(cell)
-    return None
+            there = cell[0] + ahead, cell[1] + right
+            if there not in blocked and max(map(abs, there)) <= sight:
+                yield action, there
+
+    moves = way((0, 0), goals, steps)
+    return moves[0] if moves else None

@@ -9,8 +9,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra.grids.moving import EAST, NORTH, NOWHERE, STAY, neighbour
+from palestra.grids.paths import Route, routes
+from palestra.grids.sight import clear_line
 
-from palestra_envs.grid.moving import EAST, NORTH, NOWHERE, STAY, neighbour
 from palestra_envs.grid.xland import (
     DROP,
     GOAL,
@@ -33,7 +35,6 @@ from palestra_envs.grid.xland_rules import (
     PARTS,
     SEE,
     TERMS,
-    clear_line,
 )
 
 Option = tuple[Term, ...]  # terms that are to be true together
@@ -198,17 +199,9 @@ class Beliefs:
             if there != NOWHERE and not self.walls[there]:
                 yield way, there
 
-    def distances(self, start: int) -> dict[int, tuple[int, int]]:
+    def distances(self, start: int) -> dict[int, Route]:
         """For every cell that can be walked to: steps, and the first move."""
-        found, queue = {start: (0, STAY)}, deque([start])
-        while queue:
-            cell = queue.popleft()
-            steps, first = found[cell]
-            for way, there in self.ways(cell):
-                if there not in found:
-                    found[there] = steps + 1, first if steps else way
-                    queue.append(there)
-        return found
+        return routes(start, self.ways)
 
 
 def plan(beliefs: Beliefs, option: Option) -> list[int] | None:

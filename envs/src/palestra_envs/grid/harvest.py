@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption, Rng, check_ranges
+from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, randint, truncate, uniform
 
-from palestra_envs.grid.fields_of_view import cells_in, on_map
 from palestra_envs.grid.social_dilemma import SocialDilemma
 from palestra_envs.grid.social_dilemma_rules import (
     APPLE,

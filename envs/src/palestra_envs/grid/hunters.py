@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
+from palestra.grids.paths import way
+from palestra.grids.windows import cells_of
 
-from palestra_envs.grid.fields_of_view import cells_of
-from palestra_envs.grid.foraging_rules import EASTWARD, LOAD, NORTH, SOUTHWARD, STAY
 from palestra_envs.grid.pursuit import EVADERS, PURSUERS, WALLS, Pursuit
 
 Cell = tuple[int, int]  # south and east of the hunter
-WAYS = {way: (SOUTHWARD[way], EASTWARD[way]) for way in range(NORTH, LOAD)}
+WAYS = {move: (SOUTHWARD[move], EASTWARD[move]) for move in range(NORTH, EAST + 1)}
 
 
 class Hunter(Agent):
@@ -53,7 +53,7 @@ class Hunter(Agent):
             step = step_towards(missing if game.surround else wanted, view)
             if step is not None:
                 return step
-        moves = [way for way in WAYS if turn.mask[way]]
+        moves = [move for move in WAYS if turn.mask[move]]
         return self._rng.choice(moves) if moves else STAY
 
 
@@ -80,16 +80,13 @@ def posts(view: NDArray[Any], crowd: dict[Cell, int], surround: bool) -> set[Cel
 def step_towards(goals: set[Cell], view: NDArray[Any]) -> int | None:
     """The first step of a shortest path to a goal in sight; None if none can be reached."""
     sight = len(view[WALLS]) // 2
-    firsts: dict[Cell, int | None] = {(0, 0): None}
-    queue = deque([(0, 0)])
-    while queue:
-        south, east = at = queue.popleft()
-        if at in goals:
-            return firsts[at]
-        for way, (down, across) in WAYS.items():
-            cell = south + down, east + across
-            inside = max(map(abs, cell)) <= sight
-            if inside and cell not in firsts and not view[WALLS, sight + cell[0], sight + cell[1]]:
-                firsts[cell] = way if at == (0, 0) else firsts[at]
-                queue.append(cell)
-    return None
+
+    def steps(cell: Cell) -> Iterator[tuple[int, Cell]]:
+        for move, (down, across) in WAYS.items():
+            south, east = cell[0] + down, cell[1] + across
+            inside = max(abs(south), abs(east)) <= sight
+            if inside and not view[WALLS, sight + south, sight + east]:
+                yield move, (south, east)
+
+    moves = way((0, 0), goals, steps)
+    return moves[0] if moves else None

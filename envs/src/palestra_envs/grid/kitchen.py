@@ -70,6 +70,8 @@ from palestra import (
     check_ranges,
     only,
 )
+from palestra.grids.words import counted as in_words
+from palestra.grids.words import where
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.kitchen_beliefs import imagine, without_unseen
@@ -106,8 +108,6 @@ from palestra_envs.grid.layouts import (
     place_players,
     read_layout,
 )
-from palestra_envs.grid.sighting import Seen, where
-from palestra_envs.grid.sighting import counted as in_words
 
 ACTIONS = ("north", "south", "east", "west", "stay", "interact")
 ARROWS = "^v><"
@@ -416,7 +416,7 @@ class Kitchen(ArrayGame):
         row, column = seen.plan.place(cell)
         if seen.sight is None:
             return f"in row {row + 1}, column {column + 1}"
-        return where(Seen(0, row - seen.sight, column - seen.sight))
+        return where(row - seen.sight, column - seen.sight)
 
     def _other(self, seen: Look, who: int) -> str:
         place = self._where(seen, seen.hands[who].cell)

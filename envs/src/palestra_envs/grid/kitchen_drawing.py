@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra.grids.moving import EAST, NORTH, NOWHERE, holder, neighbour
 from palestra.rules import randint
 
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
-from palestra_envs.grid.moving import EAST, NORTH, NOWHERE, holder, neighbour
 
 NO_BLOCK, RING = 0, 1
 STATIONS = (POT, ONIONS, DISHES, SERVING)

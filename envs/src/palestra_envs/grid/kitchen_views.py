@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from palestra.grids.paths import routes
 
 from palestra_envs.grid.kitchen_rules import DISH, ONION
 from palestra_envs.grid.layouts import (
@@ -62,7 +63,16 @@ class Look:
     @cached_property
     def ways(self) -> tuple[dict[int, int], ...]:
         """For every player the steps to every floor cell, with nobody in the way."""
-        return tuple(distances(self.plan, hand.cell) for hand in self.hands)
+        return tuple(
+            {cell: route.length for cell, route in routes(hand.cell, self._steps).items()}
+            for hand in self.hands
+        )
+
+    def _steps(self, cell: int) -> Iterator[tuple[int, int]]:
+        """Directions and the floor they lead to."""
+        for way, there in enumerate(self.plan.ahead[cell]):
+            if there is not None and self.plan.tiles[there] == FLOOR:
+                yield way, there
 
     def walk(self, who: int, station: int) -> int:
         """Steps a player needs to stand beside a station; FAR if he never can."""
@@ -115,15 +125,3 @@ def read_state(state: Any, columns: int, cook_time: int, player: int) -> Look:
     ]
     lying = {cell: there[cell] for cell in plan.cells_of(COUNTER) if there[cell]}
     return Look(None, plan, tuple(seats), tuple(hands[seat] for seat in seats), tuple(pots), lying)
-
-
-def distances(plan: Layout, start: int) -> dict[int, int]:
-    """Steps from a floor cell to every other that can be walked to."""
-    found, queue = {start: 0}, deque([start])
-    while queue:
-        at = queue.popleft()
-        for cell in plan.around(at):
-            if plan.tiles[cell] == FLOOR and cell not in found:
-                found[cell] = found[at] + 1
-                queue.append(cell)
-    return found

@@ -38,10 +38,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
-from palestra.rules import all_act, randint, truncate, uniform
-
-from palestra_envs.grid.fields_of_view import MAX_SIDE, Level, has_bit, read_level
-from palestra_envs.grid.moving import (
+from palestra.grids.levels import MAX_SIDE, Level, read_level
+from palestra.grids.moving import (
     EAST,
     MOVES,
     NORTH,
@@ -55,8 +53,11 @@ from palestra_envs.grid.moving import (
     random_place,
     resolve,
     scatter,
-    sees,
 )
+from palestra.grids.sight import sees
+from palestra.grids.windows import has_bit
+from palestra.rules import all_act, randint, truncate, uniform
+
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
 
 MAPS = ("random", "maze", "warehouse", "level")

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 from palestra import Agent, Decision, InvalidOption, Turn
+from palestra.grids.moving import EASTWARD, MOVES, SOUTHWARD, STAY
 
-from palestra_envs.grid.moving import EASTWARD, MOVES, SOUTHWARD, STAY
 from palestra_envs.grid.path_finding import (
     GOAL_COLUMN,
     GOAL_ROW,

@@ -55,21 +55,13 @@ from palestra import (
     only,
 )
 from palestra.game import Result
+from palestra.grids.levels import MAX_SIDE, Level, read_level
+from palestra.grids.moving import EASTWARD, SOUTHWARD, STAY, measure, scatter
+from palestra.grids.windows import MAX_SIGHT, cells_in, cells_of, drawn, unseen
+from palestra.grids.words import counted, where
 from palestra.rules import all_act, finish, randint, truncate
 from palestra.specs import Payoffs
 
-from palestra_envs.grid.fields_of_view import (
-    MAX_SIDE,
-    MAX_SIGHT,
-    Level,
-    cells_in,
-    cells_of,
-    drawn,
-    read_level,
-    unseen,
-)
-from palestra_envs.grid.foraging_rules import EASTWARD, SOUTHWARD, STAY
-from palestra_envs.grid.moving import measure, scatter
 from palestra_envs.grid.pursuit_rules import (
     HUNTERS,
     PREY,
@@ -83,7 +75,6 @@ from palestra_envs.grid.pursuit_rules import (
     spawn,
     step,
 )
-from palestra_envs.grid.sighting import Seen, counted, where
 
 MAPS = ("fixed", "random")
 ACTIONS = ("stay", "north", "south", "west", "east")
@@ -210,7 +201,7 @@ class Pursuit(ArrayGame):
         """Places of pursuers, then of evaders; who caught which evader, a bit a seat.
 
         `crowd` counts pursuers and evaders by cell. The last three are for random maps, see
-        `palestra_envs.grid.moving`.
+        `palestra.grids.moving`.
         """
         seats, evaders = self.num_players, self.num_evaders
         cells = self.rows * self.columns if self.random else 1
@@ -438,7 +429,7 @@ class Pursuit(ArrayGame):
         others = view.copy()
         others[PURSUERS, self.sight, self.sight] -= 1
         return [
-            f"{counted(number, thing)} {where(Seen(0, -north, east))}"
+            f"{counted(number, thing)} {where(-north, east)}"
             for plane, thing in ((PURSUERS, "other pursuer"), (EVADERS, "evader"))
             for north, east, number in cells_of(others[plane])
         ]

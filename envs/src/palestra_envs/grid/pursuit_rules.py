@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD
+from palestra.grids.windows import has_bit, on_map
 from palestra.rules import randint
-
-from palestra_envs.grid.fields_of_view import has_bit, on_map
-from palestra_envs.grid.foraging_rules import EASTWARD, LOAD, NORTH, SOUTHWARD
 
 TAGS, CATCHES, URGENCY = range(3)  # reward terms
 HUNTERS, PREY = range(2)  # layers of `crowd`
@@ -72,7 +71,7 @@ def step(config: Any, state: Any, who: int, action: int) -> None:
 def evaders_beside(config: Any, state: Any, player: int) -> int:
     """How many evaders are north, south, west and east of a pursuer."""
     crowd, found = state.crowd, 0
-    for way in range(NORTH, LOAD):
+    for way in range(NORTH, EAST + 1):
         row, column = state.row[player] + SOUTHWARD[way], state.column[player] + EASTWARD[way]
         if on_map(config, row, column):
             found += int(crowd[PREY, row, column])
@@ -100,7 +99,7 @@ def is_caught(config: Any, state: Any, row: int, column: int) -> bool:
         enough: bool = crowd[HUNTERS, row, column] >= config.n_catch
         return enough
     held = 0
-    for way in range(NORTH, LOAD):
+    for way in range(NORTH, EAST + 1):
         r, c = row + SOUTHWARD[way], column + EASTWARD[way]
         if is_open(config, state, r, c):
             if crowd[HUNTERS, r, c] == 0:

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
 
 class Seen(NamedTuple):
     """A food or a player as somebody sees it: its level, and cells south and east of him."""
@@ -42,21 +40,3 @@ def read_view(view: NDArray[Any], max_food: int) -> Sighting:
         for part in (things[:max_food], things[max_food + 1 :])
     )
     return Sighting(level, row, column, foods, others)
-
-
-def counted(number: int, thing: str) -> str:
-    """'two cells'; numerals from eleven on."""
-    name = NUMBERS[number] if number < len(NUMBERS) else str(number)
-    return f"{name} {thing}" if number == 1 else f"{name} {thing}s"
-
-
-def where(thing: Seen) -> str:
-    """'two cells north and one cell east of you'."""
-    parts = []
-    if thing.south:
-        way = "south" if thing.south > 0 else "north"
-        parts.append(f"{counted(abs(thing.south), 'cell')} {way}")
-    if thing.east:
-        way = "east" if thing.east > 0 else "west"
-        parts.append(f"{counted(abs(thing.east), 'cell')} {way}")
-    return f"{' and '.join(parts)} of you" if parts else "on your own cell"

@@ -29,9 +29,10 @@ from typing import Any
 
 import numpy as np
 from palestra import Event, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, only
+from palestra.grids.moving import MOVES, NOWHERE, neighbour
+from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
 
-from palestra_envs.grid.moving import MOVES, NOWHERE, neighbour, sees
 from palestra_envs.grid.walkers import Walkers
 
 TOKENS = "ABCDEFGHIJ"

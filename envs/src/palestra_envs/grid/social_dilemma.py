@@ -42,23 +42,21 @@ from palestra import (
     check_ranges,
     only,
 )
-
-from palestra_envs.grid.fields_of_view import (
+from palestra.grids.levels import MAX_SIDE, Level, read_level
+from palestra.grids.windows import (
     COMPASS,
     FAR,
-    MAX_SIDE,
     MAX_SIGHT,
     TURNED,
-    Level,
     cells_in,
     cells_of,
     drawn,
     in_sight,
     places_of,
-    read_level,
     unseen,
 )
-from palestra_envs.grid.sighting import counted
+from palestra.grids.words import counted
+
 from palestra_envs.grid.social_dilemma_rules import (
     APPLE,
     APPLES,

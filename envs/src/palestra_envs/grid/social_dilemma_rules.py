@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.rules import randint
-
-from palestra_envs.grid.fields_of_view import (
+from palestra.grids.windows import (
     ACROSS,
     DOWN,
     FAR,
@@ -21,6 +19,7 @@ from palestra_envs.grid.fields_of_view import (
     window_column,
     window_row,
 )
+from palestra.rules import randint
 
 STAY, FORWARD, BACKWARD, STEP_LEFT, STEP_RIGHT, TURN_LEFT, TURN_RIGHT, FINE, CLEAN = range(9)
 STEP = (0, 0, 2, 3, 1)  # quarter turns from the facing to the way a step goes, by action

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from palestra import Agent, Decision, InvalidOption, Turn
+from palestra.grids.moving import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
 
-from palestra_envs.grid.moving import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
 from palestra_envs.grid.signal_foraging import SignalForaging
 
 Food = tuple[int, int, int]  # row, column, value or place in the order

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, Event, Grid, Outcome, Piece, only
 from palestra.game import Result
+from palestra.grids.moving import EAST, MOVES, NORTH, STAY
+from palestra.grids.words import counted
 from palestra.specs import Payoffs
-
-from palestra_envs.grid.moving import EAST, MOVES, NORTH, STAY
-from palestra_envs.grid.sighting import counted
 
 WALL = Piece("#", shape="square", label="wall")
 
@@ -22,7 +21,7 @@ class Walkers(ArrayGame):
     """Players on a grid who choose at the same time; its games are dataclasses of their options.
 
     States have `cell` (by seat, counted row by row), `blocked` and `earned`; see
-    `palestra_envs.grid.moving`. The first five actions are those of `MOVES`, unless a game says
+    `palestra.grids.moving`. The first five actions are those of `MOVES`, unless a game says
     otherwise.
     """
 

@@ -1,6 +1,6 @@
 """XLand on a grid: worlds, objects and goals are drawn, and a goal is a formula of what is where.
 
-Players walk (moves that collide are cancelled, see `palestra_envs.grid.moving`), pick objects up
+Players walk (moves that collide are cancelled, see `palestra.grids.moving`), pick objects up
 and put them down. A goal is an "or" of up to `max_options` "and"s of up to `max_terms` relations or
 their denials:
 
@@ -41,9 +41,7 @@ from typing import Any
 import numpy as np
 from palestra import InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
 from palestra.game import Seat
-from palestra.rules import all_act, truncate
-
-from palestra_envs.grid.moving import (
+from palestra.grids.moving import (
     EAST,
     MOVES,
     NORTH,
@@ -55,6 +53,8 @@ from palestra_envs.grid.moving import (
     random_place,
     resolve,
 )
+from palestra.rules import all_act, truncate
+
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
 from palestra_envs.grid.xland_rules import (
     FREE,

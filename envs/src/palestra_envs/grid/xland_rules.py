@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra.grids.moving import random_floor
+from palestra.grids.sight import clear_line, sees
 from palestra.rules import randint
-
-from palestra_envs.grid.moving import random_floor, sees
 
 NONE, NEAR, HOLD, SEE, ON = range(5)  # relations
 OPTIONS, TERMS, PARTS = 3, 3, 4  # of a goal; parts of a term
@@ -38,24 +38,6 @@ def held(config: Any, state: Any, player: int) -> int:
         if state.held_by[item] == player:
             found = item
     return found
-
-
-def clear_line(config: Any, state: Any, one: int, other: int) -> bool:
-    """Whether no wall is on the straight line between two cells, which are left out themselves.
-
-    The line goes by the cells nearest to it, from the lower cell on, so that it is the same both
-    ways.
-    """
-    start, end, columns = min(one, other), max(one, other), config.columns
-    row, column = start // columns, start % columns
-    down, right = end // columns - row, end % columns - column
-    length = max(abs(down), abs(right))
-    for step in range(1, length):
-        r = row + (2 * down * step + length) // (2 * length)
-        c = column + (2 * right * step + length) // (2 * length)
-        if state.walls[r * columns + c] == 1:
-            return False
-    return True
 
 
 def in_view(config: Any, state: Any, player: int, cell: int) -> bool:

@@ -29,7 +29,6 @@ column of marker and goal, from 0; own seat; the standing proposal (0 none, then
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -55,6 +54,7 @@ from palestra import (
     TextGame,
     check_ranges,
 )
+from palestra.grids.paths import routes
 
 Cell = tuple[int, int]  # row and column, from 0
 WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
@@ -412,15 +412,14 @@ def placed(cell: Cell) -> str:
 def distances(cells: Sequence[Cell], walls: Iterable[Cell], goal: Cell) -> dict[Cell, int]:
     """How many steps it is to the goal, from every cell from which there is a way."""
     open_cells = set(cells).difference(walls)
-    found, queue = {goal: 0}, deque([goal])
-    while queue:
-        cell = queue.popleft()
-        for move in MOVES:
+
+    def steps(cell: Cell) -> Iterator[tuple[int, Cell]]:
+        for number, move in enumerate(MOVES):
             there = beside(cell, move)
-            if there in open_cells and there not in found:
-                found[there] = found[cell] + 1
-                queue.append(there)
-    return found
+            if there in open_cells:
+                yield number, there
+
+    return {cell: route.length for cell, route in routes(goal, steps).items()}
 
 
 def said_index(action: TextAction) -> int:

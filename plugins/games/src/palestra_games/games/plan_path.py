@@ -20,7 +20,6 @@ draft, 0 padded, as 1 + its moves' places in "UDLR".
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,6 +49,7 @@ from palestra import (
     UnknownName,
     check_ranges,
 )
+from palestra.grids.paths import way
 
 Cell = tuple[int, int]
 WAYS: Mapping[str, Cell] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -236,18 +236,15 @@ class PlanPath(TextGame[Maze]):
 
     def shortest(self, state: Maze) -> str | None:
         """The moves of a shortest way from the walker to the goal; None if there is no way."""
-        ways: dict[Cell, str] = {state.walker: ""}
-        queue = deque([state.walker])
-        while queue:
-            at = queue.popleft()
-            if at == state.goal:
-                return ways[at]
+
+        def steps(cell: Cell) -> Iterator[tuple[str, Cell]]:
             for move, (south, east) in WAYS.items():
-                then = (at[0] + south, at[1] + east)
-                if then in self._places and then not in state.walls and then not in ways:
-                    ways[then] = ways[at] + move
-                    queue.append(then)
-        return None
+                there = (cell[0] + south, cell[1] + east)
+                if there in self._places and there not in state.walls:
+                    yield move, there
+
+        moves = way(state.walker, {state.goal}, steps)
+        return None if moves is None else "".join(moves)
 
     def outcome(self, state: Maze) -> Outcome | None:
         if self.to_act(state):

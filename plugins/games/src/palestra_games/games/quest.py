@@ -27,7 +27,6 @@ subgoals reached; where things are, 1 + the number of rooms being in hand.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -56,6 +55,7 @@ from palestra import (
     TextGame,
     Turn,
 )
+from palestra.grids.paths import way
 
 WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 DIRECTIONS = tuple(WAYS)
@@ -417,17 +417,11 @@ def build(rng: Rng, rooms: int) -> tuple[tuple[tuple[int, ...], ...], tuple[Spot
 
 def route(doors: Sequence[Sequence[int]], start: int, goals: Iterable[int]) -> list[int]:
     """The directions of a shortest way to any of some rooms."""
-    wanted, ways = set(goals), {start: list[int]()}
-    queue = deque([start])
-    while queue:
-        room = queue.popleft()
-        if room in wanted:
-            return ways[room]
-        for way, to in enumerate(doors[room]):
-            if to >= 0 and to not in ways:
-                ways[to] = [*ways[room], way]
-                queue.append(to)
-    return []
+
+    def steps(room: int) -> list[tuple[int, int]]:
+        return [(direction, to) for direction, to in enumerate(doors[room]) if to >= 0]
+
+    return way(start, set(goals), steps) or []
 
 
 def distances(doors: Sequence[Sequence[int]]) -> list[list[int]]:
