@@ -195,6 +195,19 @@ def test_the_command_trains_saves_draws_a_curve_and_resumes(
     assert f"--agents ppo:{tmp_path}" in capsys.readouterr().out.replace("\n", "")
 
 
+def test_what_it_says_to_play_can_be_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--set", "num_envs=4", "--set", "horizon=4", "--steps", "16"]
+    with pytest.raises(SystemExit):
+        main(["train", "grid/Fruit-v0", "-o", "split=10x10", "--out", "fruit", *small])
+    said = capsys.readouterr().out.replace("\n", " ").split("play it: palestra ")[1].split()
+    with pytest.raises(SystemExit) as stop:
+        main([*said, "--render", "none", "--no-replays", "--out", "played"])
+    assert stop.value.code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -51,4 +51,6 @@ def train_command(
     console = Console()
     train(trainer, steps, folder, reports, console)
     console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
-    console.print(f"play it: palestra play {env} --agents ppo:{folder},random", soft_wrap=True)
+    given = "".join(f" -o {name}={value}" for name, value in trainer.options.items())
+    seats = f"ppo:{folder},random" if trainer.game.num_players == 2 else f"ppo:{folder}"
+    console.print(f"play it: palestra play {env}{given} --agents {seats}", soft_wrap=True)
