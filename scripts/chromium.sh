@@ -3,15 +3,15 @@
 #
 #     scripts/chromium.sh
 #
-# Where none is on the PATH, root on Debian or Ubuntu (a container, CI) gets the system's package;
-# anybody else is told how to get one, and those tests are skipped.
+# Where none is on the PATH, root on Debian (a container, CI) gets the system's package; anybody else
+# is told how to get one, and those tests are skipped.
 set -euo pipefail
 
 [ -x "${PALESTRA_CHROMIUM:-}" ] && exit
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
     command -v "$name" >/dev/null && exit
 done
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if [ "$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then
     export DEBIAN_FRONTEND=noninteractive
     if apt-get update -qq >/dev/null && apt-get install -y -qq chromium >/dev/null; then
         echo "installed Chromium $(chromium --version 2>/dev/null | grep -o '[0-9.]*' | head -1)"
