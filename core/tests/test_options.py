@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -47,11 +47,20 @@ def test_what_does_not_fit_is_named_with_what_does(options: dict[str, Any], says
 def test_a_split_stands_for_its_options_and_others_count_for_more() -> None:
     maze = palestra.game(MAPS, map="maze", rows=21, columns=21, num_players=16, sight=5)
     assert palestra.game(MAPS, split="maze") == maze
-    assert palestra.game(MAPS, split="maze", rows=11).rows == 11
+    assert palestra.game(MAPS, split="maze", rows=11) == replace(maze, rows=11)
     assert gymnasium.make(f"palestra:{MAPS}", split="maze").unwrapped.game == maze  # type: ignore[attr-defined]
     record = palestra.play(MAPS, agents="random", split="maze", max_steps=3)[0]
     assert record.options["map"] == "maze"
     assert len(record.agents) == 16
+
+
+@pytest.mark.parametrize(
+    "agent", ["first", palestra.make_agent("first"), lambda turn: turn.mask.argmax()], ids=type
+)
+def test_one_agent_takes_every_seat(agent: Any) -> None:
+    (record,) = palestra.play("games/TicTacToe-v0", agents=agent)
+    assert len(record.agents) == 2
+    assert [step.turns[0].action for step in record.steps] == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_an_unknown_split_is_named_with_those_there_are() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import palestra
 import pytest
 from palestra import Divergence, Episode, InvalidOption, RecordError, Rng
@@ -36,6 +37,21 @@ def test_a_record_read_from_disk_replays_exactly(env: str, tmp_path: Path) -> No
         episode = replay(record)
         assert tuple(map(float, episode.returns)) == record.returns
         assert record_episode(episode, record.agents, number=record.number).events == record.events
+
+
+@pytest.mark.parametrize("env", ["games/ConnectFour-v0", "games/KuhnPoker-v0", "grid/Foraging-v0"])
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.array], ids=["int64", "int8", "0-d array"])
+def test_numbers_of_numpy_are_recorded_and_told_as_any(env: str, kind: Any, tmp_path: Path) -> None:
+    plain, odd = Episode(palestra.game(env), 5), Episode(palestra.game(env), 5)
+    _ = odd.log  # told step by step, while it is played
+    while not plain.over:
+        actions = {player: int(plain.action_mask(player).argmax()) for player in plain.to_act}
+        plain.act(actions)
+        odd.act({player: kind(action) for player, action in actions.items()})
+    made = record_episode(odd)
+    assert made == record_episode(plain)
+    (read,) = read_records(write_records(tmp_path / "episode.jsonl", [made]))
+    assert read == made
 
 
 def test_it_holds_what_was_seen_decided_and_paid() -> None:

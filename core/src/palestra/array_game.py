@@ -330,6 +330,16 @@ def action_number(action: object) -> int | None:
     return None
 
 
+def plain_actions(actions: Mapping[int, Any]) -> Mapping[int, Any]:
+    """Actions by seat with numpy's integers as Python's, which records and events can hold."""
+    for action in actions.values():
+        if type(action) is not int and action_number(action) is not None:
+            return {
+                seat: n if (n := action_number(a)) is not None else a for seat, a in actions.items()
+            }
+    return actions
+
+
 def _bracketed(text: str) -> list[str]:
     """What stands in square brackets, in order."""
     pieces = text.split("[")[1:]

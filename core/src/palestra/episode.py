@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from palestra.array_game import plain_actions
 from palestra.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.events import Event, only
 from palestra.game import Game, Mask, Outcome, Step, allowed
@@ -307,7 +308,7 @@ class Episode:
         link: Any = self._history
         while link is not None:
             link, actions, notes = link
-            steps.append(Played(actions, notes))
+            steps.append(Played(plain_actions(actions), notes))
         steps.reverse()
         return iter(steps)
 

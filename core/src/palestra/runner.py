@@ -285,7 +285,7 @@ def stream(
 
     The arguments are those of `play`, which returns the same records as a list.
     """
-    if isinstance(agents, str | Agent):
+    if isinstance(agents, str | Agent) or callable(agents):
         spec, game = open_game(env, options)
         agents = [agents] * game.num_players
     else:
@@ -329,7 +329,7 @@ def play(
 ) -> list[EpisodeRecord]:
     """Play episodes and return their records, in order of episode.
 
-    agents: one entry a seat, or one name for every seat; naming one twice seats the same agent
+    agents: one entry a seat, or one agent for every seat; naming one twice seats the same agent
     twice.
     episodes: how many (1). seed: episode i starts from seed + i (0).
     out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from palestra import driver
-from palestra.array_game import ArrayGame, action_number
+from palestra.array_game import ArrayGame, action_number, plain_actions
 from palestra.compiled import driver_for, numba_installed
 from palestra.errors import InvalidOption
 from palestra.events import Event
@@ -339,5 +339,5 @@ class ArrayWorld(World):
 def narrate(world: World, before: Any, actions: Mapping[int, Any]) -> Sequence[Event]:
     """The events of the last advance; `before` is the state it started from."""
     if isinstance(world, ArrayWorld):
-        return world.game.narrate(before, actions, world.state)
+        return world.game.narrate(before, plain_actions(actions), world.state)
     return world.step.events
