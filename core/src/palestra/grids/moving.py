@@ -30,12 +30,6 @@ def neighbour(config: Any, cell: int, action: int) -> int:
     return there
 
 
-def beyond(config: Any, row: int, column: int) -> bool:
-    """Whether a place is off the grid."""
-    out: bool = row < 0 or row >= config.rows or column < 0 or column >= config.columns
-    return out
-
-
 def holder(config: Any, state: Any, cell: int) -> int:
     """Who stands on a cell; -1 if nobody."""
     cells, found = state.cell, -1

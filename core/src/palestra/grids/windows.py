@@ -99,13 +99,18 @@ def drawn(kinds: Mapping[str, NDArray[Any]]) -> list[str]:
     return ["".join(line) for line in lines]
 
 
+def covered(rows: int, columns: int, place: tuple[int, int], sight: int) -> NDArray[np.bool_]:
+    """Which cells of a map the window of somebody at a place (row, column) covers."""
+    near_rows = abs(np.arange(rows) - place[0]) <= sight
+    near_columns = abs(np.arange(columns) - place[1]) <= sight
+    seen: NDArray[np.bool_] = near_rows[:, None] & near_columns[None, :]
+    return seen
+
+
 def unseen(game: ArrayGame, state: Any, player: int) -> NDArray[np.bool_]:
     """Which cells of the map lie outside a player's window."""
-    row, column, sight = int(state.row[player]), int(state.column[player]), game.config.sight
-    hidden = np.ones((game.config.rows, game.config.columns), np.bool_)
-    rows, columns = (slice(max(0, at - sight), max(0, at + sight + 1)) for at in (row, column))
-    hidden[rows, columns] = False
-    return hidden
+    config, place = game.config, (int(state.row[player]), int(state.column[player]))
+    return ~covered(config.rows, config.columns, place, config.sight)
 
 
 def cells_in(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -45,13 +45,13 @@ from palestra.grids.moving import (
     NORTH,
     NOWHERE,
     STAY,
-    beyond,
     holder,
     measure,
     neighbour,
     random_place,
 )
 from palestra.grids.sight import sees
+from palestra.grids.windows import on_map
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.delivery_rules import (
@@ -257,7 +257,7 @@ class Delivery(Walkers):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
                 view[at] = BUILDING
-                if not beyond(config, r, c):
+                if on_map(config, r, c):
                     view[at] = walls[r * columns + c]
                     view[at + 3 * side * side] = far[player, r * columns + c] + 1
         for thing in range(config.num_players + config.pedestrians):

@@ -58,6 +58,7 @@ from palestra import (
     only,
 )
 from palestra.game import Result
+from palestra.grids.windows import in_sight
 from palestra.grids.words import counted, where
 from palestra.rules import all_act, finish, randint, truncate
 
@@ -69,7 +70,6 @@ from palestra_envs.grid.foraging_rules import (
     STAY,
     WEST,
     food_levels,
-    in_sight,
     is_beside,
     is_room,
     lay_out,

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from palestra.grids.windows import in_sight
 from palestra.rules import randint
 
 STAY, NORTH, SOUTH, WEST, EAST, LOAD = range(6)
 SOUTHWARD = (0, -1, 1, 0, 0, 0)  # by action
 EASTWARD = (0, 0, 0, -1, 1, 0)
-
-
-def in_sight(config: Any, state: Any, player: int, row: int, column: int) -> bool:
-    """Whether a player sees a cell."""
-    distance = max(abs(row - state.row[player]), abs(column - state.column[player]))
-    seen: bool = distance <= config.sight
-    return seen
 
 
 def spawn_player(config: Any, state: Any, player: int) -> None:

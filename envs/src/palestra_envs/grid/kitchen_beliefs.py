@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Rng
+from palestra.grids.windows import covered
 
 from palestra_envs.grid.kitchen_drawing import (
     MOST,
@@ -33,11 +34,7 @@ REDRAWS = 100
 def visible(game: Kitchen, state: Any, player: int) -> NDArray[np.bool_]:
     """Which cells a player sees, by cell."""
     (rows, columns), sight = game.sides, game.config.sight
-    row, column = divmod(int(state.cell[player]), columns)
-    near_rows = abs(np.arange(rows) - row) <= sight
-    near_columns = abs(np.arange(columns) - column) <= sight
-    seen: NDArray[np.bool_] = (near_rows[:, None] & near_columns[None, :]).ravel()
-    return seen
+    return covered(rows, columns, divmod(int(state.cell[player]), columns), sight).ravel()
 
 
 def without_unseen(game: Kitchen, state: Any, player: int) -> tuple[Any, list[int]]:

@@ -45,7 +45,6 @@ from palestra.grids.moving import (
     NORTH,
     NOWHERE,
     STAY,
-    beyond,
     holder,
     measure,
     neighbour,
@@ -55,7 +54,7 @@ from palestra.grids.moving import (
     scatter,
 )
 from palestra.grids.sight import sees
-from palestra.grids.windows import has_bit
+from palestra.grids.windows import has_bit, on_map
 from palestra.rules import all_act, randint, truncate, uniform
 
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
@@ -250,7 +249,7 @@ class PathFinding(Walkers):
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
-                if beyond(config, r, c) or walls[r * columns + c] == 1:
+                if not on_map(config, r, c) or walls[r * columns + c] == 1:
                     view[at] = 1
                 else:
                     view[at + STEPS * side * side] = far[player, r * columns + c] + 1

@@ -22,6 +22,7 @@ all such maps, and what is in sight: cells on which apples may grow look like fl
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -157,26 +158,26 @@ class SocialDilemma(ArrayGame):
                 "players; make it larger or mark more cells with 'P'"
             )
 
+    @abstractmethod
     def build(self) -> list[str]:
         """The lines of the map that is laid out where no level is given."""
-        raise NotImplementedError
 
     def outline(self) -> list[str]:
         """The lines of a map with walls around and nothing in it."""
         inner = "@" + "." * (self.columns - 2) + "@"
         return ["@" * self.columns, *[inner] * (self.rows - 2), "@" * self.columns]
 
+    @abstractmethod
     def check_random(self) -> None:
         """Raise `InvalidOption` for a random map that cannot be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
         """Lay out another random map that fits what is in sight, bare of anything out of sight."""
-        raise NotImplementedError
 
+    @abstractmethod
     def told_of_map(self) -> str:
         """What the rules say of random maps beside their size."""
-        raise NotImplementedError
 
     # What follows from the options
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from palestra import ArrayGame, Event, Grid, Outcome, Piece, only
 from palestra.game import Result
 from palestra.grids.moving import EAST, MOVES, NORTH, STAY
+from palestra.grids.windows import covered
 from palestra.grids.words import counted
 from palestra.specs import Payoffs
 
@@ -78,11 +79,8 @@ class Walkers(ArrayGame):
 
     def visible(self, state: Any, player: int) -> NDArray[np.bool_]:
         """Which cells a player sees, by cell."""
-        row, column = self.place(state.cell[player])
-        rows = abs(np.arange(self.rows) - row) <= self.sight
-        columns = abs(np.arange(self.columns) - column) <= self.sight
-        seen: NDArray[np.bool_] = (rows[:, None] & columns[None, :]).ravel()
-        return seen
+        place = self.place(state.cell[player])
+        return covered(self.rows, self.columns, place, self.sight).ravel()
 
     def direction(self, start: int, end: int) -> str:
         """'2 north and 1 east', or 'here'."""

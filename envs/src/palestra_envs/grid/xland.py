@@ -47,12 +47,12 @@ from palestra.grids.moving import (
     NORTH,
     NOWHERE,
     STAY,
-    beyond,
     holder,
     neighbour,
     random_place,
     resolve,
 )
+from palestra.grids.windows import on_map
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
@@ -305,7 +305,7 @@ class XLand(Walkers):
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
-                if beyond(config, r, c) or walls[r * columns + c] == 1:
+                if not on_map(config, r, c) or walls[r * columns + c] == 1:
                     view[at] = 1
                 else:
                     view[at + side * side] = floor[r * columns + c] + 1
