@@ -25,7 +25,7 @@ def rounds_played(graph: str) -> Any:
     def play() -> int:
         episode.load(start)
         for _ in range(ROUNDS):
-            decisions = agent.act([Turn(episode, player) for player in episode.to_act])
+            decisions = agent.act([Turn(episode, seat) for seat in episode.to_act])
             episode.act({p: d.action for p, d in enumerate(decisions)})
         return ROUNDS
 

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import palestra
-from palestra.cuda_batch import open_cuda
+from palestra.engine.cuda_batch import open_cuda
 from timing import versions
 
 GAMES: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -15,8 +15,8 @@ from time import perf_counter
 from typing import Any
 
 import palestra
-from palestra.budget import Usage
-from palestra.models import Model, Reply, Request
+from palestra.agents.budget import Usage
+from palestra.agents.models import Model, Reply, Request
 from palestra_agents.llm import LLMAgent
 from timing import REPEATS, Row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from palestra.array_game import record_dtype
+from palestra.kernel.array_game import record_dtype
 from palestra_markets.trading.order_book import (
     CANCEL,
     FILL,

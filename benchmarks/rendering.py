@@ -16,7 +16,7 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 import gymnasium as gym
 import palestra
 from palestra import Episode, Rng
-from palestra.record import record_episode
+from palestra.records.record import record_episode
 from timing import REPEATS, Row
 
 FRAMES = 200

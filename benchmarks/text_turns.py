@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 import palestra
-from palestra.plugins import Listeners
+from palestra.kernel.plugins import Listeners
 from timing import Row, compare, limit
 
 EPISODES = 60
@@ -48,10 +48,10 @@ def our_turns(env: str, lines: tuple[str, ...], episodes: int = EPISODES) -> Any
             since = [0] * len(episode.players)
             while episode.to_act:
                 actions = {}
-                for player in episode.to_act:
-                    episode.prompt(player, since[player])
-                    since[player] = len(episode.transcript(player))
-                    actions[player] = read(episode, player, lines)
+                for seat in episode.to_act:
+                    episode.prompt(seat, since[seat])
+                    since[seat] = len(episode.transcript(seat))
+                    actions[seat] = read(episode, seat, lines)
                     turns += 1
                 episode.act(actions)
                 hooks.stepped(episode=episode)
@@ -60,11 +60,11 @@ def our_turns(env: str, lines: tuple[str, ...], episodes: int = EPISODES) -> Any
     return play
 
 
-def read(episode: Any, player: int, lines: tuple[str, ...]) -> Any:
+def read(episode: Any, seat: int, lines: tuple[str, ...]) -> Any:
     """The first of the script's lines that is legal now."""
     for line in lines:
         try:
-            return episode.parse(player, line)
+            return episode.parse(seat, line)
         except palestra.InvalidAction:
             continue
     raise AssertionError(f"none of {lines} is legal")
@@ -258,12 +258,10 @@ def our_script(game: Shared) -> Callable[[], int]:
             seed, since, end = seed + 1, [0] * len(episode.players), turns + game.most
             while episode.to_act and turns < end:
                 actions = {}
-                for player in episode.to_act:
-                    episode.prompt(player, since[player])
-                    since[player] = len(episode.transcript(player))
-                    actions[player] = read_from(
-                        episode, player, game.lines, turns + game.most - end
-                    )
+                for seat in episode.to_act:
+                    episode.prompt(seat, since[seat])
+                    since[seat] = len(episode.transcript(seat))
+                    actions[seat] = read_from(episode, seat, game.lines, turns + game.most - end)
                     turns += 1
                 episode.act(actions)
                 hooks.stepped(episode=episode)
@@ -272,22 +270,22 @@ def our_script(game: Shared) -> Callable[[], int]:
     return play
 
 
-def read_from(episode: Any, player: int, lines: tuple[str, ...], first: int) -> Any:
+def read_from(episode: Any, seat: int, lines: tuple[str, ...], first: int) -> Any:
     """Line number `first` or the next legal one of the script; else the first legal move.
 
     Of a text game's lines only those are read whose kind of action is legal.
     """
-    legal = episode.legal(player)
+    legal = episode.legal(seat)
     if isinstance(legal, palestra.Grammar):
         kinds = {option.name for option in legal}
         lines = tuple(line for line in lines if line.partition("(")[0] in kinds)
     for number in range(len(lines)):
         try:
-            return episode.parse(player, lines[(first + number) % len(lines)])
+            return episode.parse(seat, lines[(first + number) % len(lines)])
         except palestra.InvalidAction:
             continue
-    text = str(episode.game.action_text(episode.state, player, episode.legal_actions(player)[0]))
-    return episode.parse(player, text)
+    text = str(episode.game.action_text(episode.state, seat, episode.legal_actions(seat)[0]))
+    return episode.parse(seat, text)
 
 
 def their_script(game: Shared) -> Callable[[], int]:

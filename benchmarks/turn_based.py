@@ -83,9 +83,9 @@ def _our_games() -> Any:
             episode.reset(seed)
             while episode.to_act:
                 legal = episode.legal_actions()
-                player = episode.to_act[0]
-                episode.observation(player)
-                episode.act({player: legal[int(draw() * len(legal))]})
+                seat = episode.to_act[0]
+                episode.observation(seat)
+                episode.act({seat: legal[int(draw() * len(legal))]})
                 moves += 1
         return moves
 

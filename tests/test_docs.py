@@ -7,7 +7,7 @@ from pathlib import Path
 
 import palestra
 import pytest
-from palestra.registry import registry
+from palestra.kernel.registry import registry
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from palestra import hooks
-from palestra.registry import registry
+from palestra.kernel import hooks
+from palestra.kernel.registry import registry
 
 ROOT = Path(__file__).parents[1]
 DOCS = (ROOT / "docs" / "hooks.md").read_text("utf-8")

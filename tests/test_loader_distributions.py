@@ -38,12 +38,12 @@ class Heap(ArrayGame):
         return [("heap", np.int8)]
 
     @staticmethod
-    def setup(config, state):
+    def init_state(config, state):
         state.heap = 5
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config, state, actions, out):
+    def apply_actions(config, state, actions, out):
         player = mover(state)
         state.heap -= actions[player] + 1
         if state.heap == 0:
@@ -52,12 +52,12 @@ class Heap(ArrayGame):
             pass_turn(state)
 
     @staticmethod
-    def allow(config, state, player, mask):
+    def write_legal_mask(config, state, player, mask):
         mask[0] = 1
         mask[1] = state.heap > 1
 
     @staticmethod
-    def sense(config, state, player, view):
+    def write_observation(config, state, player, view):
         view[0] = state.heap
 
     def describe(self, state, player):

@@ -10,8 +10,8 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra import Budget, InvalidOption, ModelError, UnknownName
+from palestra.agents.models import Model, Reply, Request, Score
 from palestra.llm.prices import price_table
-from palestra.models import Model, Reply, Request, Score
 from palestra_agents.llm import LLMAgent
 from palestra_agents.models.echo import EchoModel
 
@@ -83,7 +83,7 @@ def test_usage_is_counted_and_a_budget_stops_the_model() -> None:
         budgets={"llm:echo:,mode=choice": Budget(calls=2)},
         episodes=1,
     )
-    own = [turn for turn in records[0].turns if turn.player == 0]
+    own = [turn for turn in records[0].turns if turn.seat == 0]
     assert sum(turn.usage.calls for turn in own) == 2
     assert records[0].outcome is not None
     assert records[0].outcome.results == ("forfeit", "win")
@@ -239,7 +239,7 @@ def test_a_model_search_a_script_and_a_person_share_an_episode() -> None:
         agents=["llm:echo:,mode=choice", "mcts:simulations=4", "forager", person],
         max_steps=6,
     )[0]
-    kinds = {turn.player: turn.raw is not None for turn in record.turns}
+    kinds = {turn.seat: turn.raw is not None for turn in record.turns}
     assert kinds == {0: True, 1: False, 2: False, 3: False}
     palestra.replay(record)
 

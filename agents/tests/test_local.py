@@ -8,7 +8,7 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra import InvalidOption, ModelError
-from palestra.models import Message, Request
+from palestra.agents.models import Message, Request
 from tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ def model() -> Iterator[palestra.Model]:
     made.close()
 
 
-def ask(model: palestra.Model, **options: object) -> palestra.models.Reply:
+def ask(model: palestra.Model, **options: object) -> palestra.agents.models.Reply:
     return model.chat([Request(ASK, **options)])[0]  # type: ignore[arg-type]
 
 
@@ -78,7 +78,7 @@ def test_the_same_seed_writes_the_same(model: palestra.Model) -> None:
 def test_it_plays_a_game_from_demonstrations(tmp_path: Path) -> None:
     agent = "llm:local:,mode=choice,prompt=raw,examples=8,teacher=cfr,context=2048"
     record = palestra.play("games/KuhnPoker-v0", agents=[agent, "random"], out=tmp_path)[0]
-    own = [turn for turn in record.turns if turn.player == 0]
+    own = [turn for turn in record.turns if turn.seat == 0]
     assert all(turn.usage.tokens_in > 100 and turn.logprob is not None for turn in own)
     assert not sum(record.mistakes)
     palestra.replay(palestra.read_records(tmp_path / "episode.jsonl")[0])

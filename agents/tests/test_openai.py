@@ -13,7 +13,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import InvalidOption, ModelError, UnknownName
-from palestra.models import Message, Request
+from palestra.agents.models import Message, Request
 from palestra_agents.models.openai import OpenAIModel
 
 HELLO = Request((Message("user", "hello"),))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import palestra
 from palestra import ArrayGame
-from palestra.registry import load_game
+from palestra.kernel.registry import load_game
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "grid/Foraging-v0": [{}, {"num_players": 3, "sight": 2, "scripted_seats": [2]}],
@@ -49,21 +49,21 @@ def compare(env: str, options: dict[str, Any], mode: str) -> None:
             gpu.step()
         else:
             rows = gpu.save()  # the CPU has drawn its noise; let the other know
-            rows["noise"] = cpu.rows["noise"]
+            rows["random_bits"] = cpu.lanes["random_bits"]
             gpu.load(rows)
             gpu.step(cpu.actions.copy())
         cpu.step()
-        found = differing(cpu.rows, gpu.save())
+        found = differing(cpu.lanes, gpu.save())
         assert not found, f"{where}, step {step}: {found} differ"
     for name in ("observations", "masks", "rewards", "terminations", "acting"):
         here, there = getattr(cpu, name), getattr(gpu, name).copy_to_host()
         assert np.array_equal(here, there), f"{where}: {name}"
     kept = gpu.save([1])
     gpu.load(kept, [0, 2])
-    gpu.reset(rows=[3])
+    gpu.reset(lanes=[3])
     cpu.load(cpu.save([1]), [0, 2])
-    cpu.reset(rows=[3])
-    found = differing(cpu.rows, gpu.save())
+    cpu.reset(lanes=[3])
+    found = differing(cpu.lanes, gpu.save())
     assert not found, f"{where}, after load and reset: {found} differ"
 
 

@@ -20,24 +20,24 @@ import palestra
 from cuda.bindings import nvjitlink
 from numba import cuda, from_dtype, int64, uint8
 from palestra import ArrayGame
-from palestra.cuda_batch import kernel_functions
-from palestra.registry import load_game
-from palestra.rows import row_dtype, table_dtype
+from palestra.engine.cuda_batch import kernel_functions
+from palestra.engine.lanes import lane_dtype, shared_dtype
+from palestra.kernel.registry import load_game
 
 CAPABILITY = (9, 0)
 
 
 def signatures(game: ArrayGame) -> dict[str, tuple[Any, ...]]:
-    rows = from_dtype(row_dtype(game))[::1]
-    frames = from_dtype(np.dtype(game.frame_dtype))[::1]
-    table = from_dtype(table_dtype(game))[::1]
+    lanes = from_dtype(lane_dtype(game))[::1]
+    timesteps = from_dtype(np.dtype(game.timestep_dtype))[::1]
+    shared = from_dtype(shared_dtype(game))[::1]
     return {
-        "begin": (rows, table),
-        "step": (rows, frames, table, int64),
-        "see": (rows,),
-        "act_randomly": (rows,),
-        "take_actions": (rows, int64[:, ::1]),
-        "switch": (rows, uint8[::1]),
+        "begin": (lanes, shared),
+        "step": (lanes, timesteps, shared, int64),
+        "observe": (lanes,),
+        "act_randomly": (lanes,),
+        "take_actions": (lanes, int64[:, ::1]),
+        "switch": (lanes, uint8[::1]),
     }
 
 

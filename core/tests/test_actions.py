@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
-from palestra.actions import number_pattern, read_action
+from palestra.kernel.actions import number_pattern, read_action
 
 
 class Bid(TextAction, frozen=True):

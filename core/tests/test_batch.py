@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import ArrayGame, Episode, InvalidAction, InvalidOption, OutOfTurn, UnknownName
-from palestra.batch import Batch
+from palestra.engine.batch import Batch
 
 GAMES = {type(palestra.game(spec.id)): spec.id for spec in palestra.specs()}
 IDS = sorted(env for kind, env in GAMES.items() if issubclass(kind, ArrayGame))  # one a class
@@ -29,7 +29,7 @@ def follow(batch: Batch, steps: int, seed: int) -> None:
     episodes = [Episode(batch.game, s, compiled=False) for s in batch.episode_seeds]
     for _ in range(steps):
         actions = (rng.random(batch.masks.shape) * batch.masks).argmax(2)
-        dealt = batch.rows["over"].copy()
+        dealt = batch.lanes["over"].copy()
         batch.step(actions)
         for row, episode in enumerate(episodes):
             if dealt[row]:
@@ -42,26 +42,26 @@ def follow(batch: Batch, steps: int, seed: int) -> None:
 
 def agree(batch: Batch, row: int, episode: Episode) -> None:
     assert batch.acting[row].nonzero()[0].tolist() == list(episode.to_act)
-    assert bool(batch.rows["over"][row]) == episode.over
+    assert bool(batch.lanes["over"][row]) == episode.over
     assert batch.returns[row].tolist() == list(episode.returns)
-    for player in range(batch.game.num_players):
-        assert np.array_equal(batch.observations[row, player], episode.observation(player))
-        assert np.array_equal(batch.masks[row, player], episode.action_mask(player))
+    for seat in range(batch.game.num_players):
+        assert np.array_equal(batch.observations[row, seat], episode.observation(seat))
+        assert np.array_equal(batch.masks[row, seat], episode.action_mask(seat))
 
 
 @pytest.mark.parametrize("env", IDS)
 @pytest.mark.parametrize("compiled", [True, False])
-def test_rows_equal_interpreted_episodes(env: str, compiled: bool) -> None:
+def test_lanes_equal_interpreted_episodes(env: str, compiled: bool) -> None:
     follow(Batch(palestra.game(env), 3, compiled=compiled), 40 if compiled else 12, seed=5)
 
 
 @pytest.mark.parametrize(("env", "options"), VARIANTS)
-def test_rows_of_drawn_maps_equal_interpreted_episodes(env: str, options: dict[str, Any]) -> None:
+def test_lanes_of_drawn_maps_equal_interpreted_episodes(env: str, options: dict[str, Any]) -> None:
     game = palestra.game(env, **options)
     follow(Batch(game, 5), 20, seed=6)
     batch = Batch(game, 20, threads=3)
     batch.reset(7)
-    states = batch.rows["frame"]["state"]
+    states = batch.lanes["timestep"]["state"]
     for row, seed in enumerate(batch.episode_seeds):
         dealt = Episode(game, seed, compiled=False).state
         assert [states[row][name].tolist() for name in states.dtype.names] == [
@@ -98,7 +98,7 @@ def test_neither_size_nor_threads_change_a_row(env: str) -> None:
             batch.step()
         first, *others = batches
         for other in others:
-            assert np.array_equal(first.rows, other.rows[:3])
+            assert np.array_equal(first.lanes, other.lanes[:3])
     batches[2].close()
 
 
@@ -134,7 +134,7 @@ def test_disabled_mode_waits_for_reset_of_some_rows() -> None:
     for cell in (0, 3, 1, 4, 2, 5):
         batch.step(np.full((2, 2), cell))
     assert batch.terminations.all()
-    batch.reset(rows=[1])
+    batch.reset(lanes=[1])
     assert batch.terminations.tolist() == [[True, True], [False, False]]
 
 
@@ -163,10 +163,10 @@ def test_bad_action_arrays_are_refused_before_anything_moves(actions: Any, says:
     before = batch.save()
     with pytest.raises(InvalidAction, match=says.replace("(", r"\(").replace(")", r"\)")):
         batch.step(actions)
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.lanes, before)
 
 
-def test_saved_rows_have_the_same_future_anywhere() -> None:
+def test_saved_lanes_have_the_same_future_anywhere() -> None:
     game = palestra.game("games/ConnectFour-v0")
     batch = Batch(game, 4)
     batch.reset(3)
@@ -180,7 +180,7 @@ def test_saved_rows_have_the_same_future_anywhere() -> None:
         for each in (batch, other):
             each.random_actions()
             each.step()
-    assert np.array_equal(batch.rows[[2, 0]], other.rows)
+    assert np.array_equal(batch.lanes[[2, 0]], other.lanes)
 
 
 def test_wrong_set_up_is_named() -> None:
@@ -253,7 +253,7 @@ def test_episodes_of_a_row_replay_by_their_seeds() -> None:
     batch.reset(11)
     decks = []
     for _ in range(12):
-        decks.append((batch.episode_seeds[0], batch.rows["frame"]["state"]["deck"][0].tolist()))
+        decks.append((batch.episode_seeds[0], batch.lanes["timestep"]["state"]["deck"][0].tolist()))
         batch.random_actions()
         batch.step()
     assert len({seed for seed, _ in decks}) > 2
@@ -295,9 +295,9 @@ def play_scripted(batch: Batch, row: int, episode: Episode, action: int) -> None
     """Play a learner's action, and what the others are seen to have answered."""
     while True:
         played = {p: int(batch.actions[row, p]) for p in episode.to_act if p > 0}
-        for player, answer in played.items():
-            wanted = batch.game.script(batch.game.config, episode.state, player)
-            if wanted >= 0 and episode.action_mask(player)[wanted]:
+        for seat, answer in played.items():
+            wanted = batch.game.scripted_action(batch.game.config, episode.state, seat)
+            if wanted >= 0 and episode.action_mask(seat)[wanted]:
                 assert answer == wanted
         episode.act(played | ({0: action} if 0 in episode.to_act else {}))
         if episode.over or 0 in episode.to_act:
@@ -332,6 +332,6 @@ def test_a_game_without_a_script_says_so() -> None:
         "games/ConnectFour-v0", view="batch", num_envs=2, random_seats=[0], scripted_seats=[1]
     )
     named.reset(seed=0)
-    assert named.rows["over"].all(), "nobody outside is to act, so it has played to the end"
+    assert named.lanes["over"].all(), "nobody outside is to act, so it has played to the end"
     with pytest.raises(InvalidOption, match="seat 7 is not one of 0 to 1"):
         Batch(palestra.game("games/ConnectFour-v0"), 2, random_seats=[7])

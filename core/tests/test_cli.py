@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from palestra.cli import main
-from palestra.record import read_records
+from palestra.records.record import read_records
 
 
 @dataclass

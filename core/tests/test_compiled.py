@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from palestra import InvalidOption
-from palestra.compiled import device_functions, fingerprint, helpers_of
+from palestra.engine.compiled import device_functions, fingerprint, helpers_of
 from palestra_games.games import tic_tac_toe
 from palestra_games.games.connect_four import ConnectFour
 from palestra_games.games.tic_tac_toe import TicTacToe
@@ -139,7 +139,7 @@ def refuse(cell: int) -> None:
 
 class Refusing(TicTacToe):
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         refuse(actions[0])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra import InvalidOption, MissingExtra
-from palestra.cuda_batch import open_cuda
+from palestra.engine.cuda_batch import open_cuda
 
 HERE = Path(__file__).parent
 PARTS = 4  # of all games, so that several cores share the work

@@ -35,17 +35,17 @@ class LastOneStanding(ArrayGame):
         return [("left", np.int8)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         state.left = config.num_players
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            if state.present[player]:
-                out.rewards[player, 0] = 1.0
-                if actions[player] == 1:
-                    leave(state, player)
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            if state.present[seat]:
+                out.rewards[seat, 0] = 1.0
+                if actions[seat] == 1:
+                    leave(state, seat)
                     state.left -= 1
         if state.left <= 1:
             finish(state)
@@ -53,15 +53,15 @@ class LastOneStanding(ArrayGame):
             all_act(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         mask[0] = 1
         mask[1] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         view[0] = state.left
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         return f"{state.left} are left."
 
 
@@ -287,7 +287,7 @@ def test_a_fork_reads_a_transcript_of_its_own() -> None:
 class Briefly(LastOneStanding):
     """A game whose moves are told in fewer words than there are moves."""
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
         return f"any of {len(moves)} moves"
 
 
@@ -295,11 +295,11 @@ class Briefly(LastOneStanding):
 def test_a_game_with_many_moves_says_what_is_legal_in_its_own_words(compiled: bool) -> None:
     game = Briefly()
     episode = Episode(game, 0, compiled=compiled)
-    (player, *_) = episode.to_act
-    said = f"any of {len(episode.legal_actions(player))} moves"
-    assert episode.legal_text(player) == said
-    assert said in episode.prompt(player)
+    (seat, *_) = episode.to_act
+    said = f"any of {len(episode.legal_actions(seat))} moves"
+    assert episode.legal_text(seat) == said
+    assert said in episode.prompt(seat)
     with pytest.raises(InvalidAction, match=said):
-        episode.parse(player, "nonsense")
+        episode.parse(seat, "nonsense")
     with pytest.raises(InvalidAction, match=said):
-        game.check(episode.state, player, 99)
+        game.check(episode.state, seat, 99)

@@ -29,15 +29,15 @@ BUFFER = np.zeros(1, np.uint8)
 
 @dataclass(frozen=True)
 class ShowsTheCard(KuhnPoker):
-    def describe(self, state: Any, player: int) -> str:
-        return f"{super().describe(state, player)} He has {state.deck[1 - player]}."
+    def describe(self, state: Any, seat: int) -> str:
+        return f"{super().describe(state, seat)} He has {state.deck[1 - seat]}."
 
 
 @dataclass(frozen=True)
 class LeaksInTheArray(KuhnPoker):
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
-        view[state.deck[1 - player]] = 1
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        view[state.deck[1 - seat]] = 1
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class TellsEverybody(Negotiation):
 
 @dataclass(frozen=True)
 class RepeatsSecrets(Negotiation):
-    def describe(self, state: Table, player: int) -> str:
-        other = self.opening(state)[2 - player]
-        return f"{super().describe(state, player)}\n{other.text}"
+    def describe(self, state: Table, seat: int) -> str:
+        other = self.opening(state)[2 - seat]
+        return f"{super().describe(state, seat)}\n{other.text}"
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class DrawsFromTheProcess(Negotiation):
 
 @dataclass(frozen=True)
 class MaskTooWide(TicTacToe):
-    def action_mask(self, state: Any, player: int) -> Any:
+    def action_mask(self, state: Any, seat: int) -> Any:
         return np.ones(9, np.int8)
 
 
 @dataclass(frozen=True)
 class WritesWhatItCannotRead(TicTacToe):
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return "somewhere"
 
 
@@ -93,7 +93,7 @@ class SaysItIsOverBefore(Negotiation):
 @dataclass(frozen=True)
 class LeavesItsSpace(TicTacToe):
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         view[0, 0, 0] = 7
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import palestra
 from palestra import Turn
+from palestra.agents.models import Model, Reply, Request
 from palestra.llm.conversation import Chat, Conversation, Raw
 from palestra.llm.legal import hold, listable
-from palestra.models import Model, Reply, Request
 
 
 class Listed(Model):

@@ -12,7 +12,13 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Divergence, Episode, InvalidOption, RecordError, Rng
-from palestra.record import iter_records, read_records, record_episode, replay, write_records
+from palestra.records.record import (
+    iter_records,
+    read_records,
+    record_episode,
+    replay,
+    write_records,
+)
 from palestra_envs.text.commons import Commons, Harvest
 
 AGENTS = {
@@ -45,9 +51,9 @@ def test_numbers_of_numpy_are_recorded_and_told_as_any(env: str, kind: Any, tmp_
     plain, odd = Episode(palestra.game(env), 5), Episode(palestra.game(env), 5)
     _ = odd.log  # told step by step, while it is played
     while not plain.over:
-        actions = {player: int(plain.action_mask(player).argmax()) for player in plain.to_act}
+        actions = {seat: int(plain.action_mask(seat).argmax()) for seat in plain.to_act}
         plain.act(actions)
-        odd.act({player: kind(action) for player, action in actions.items()})
+        odd.act({seat: kind(action) for seat, action in actions.items()})
     made = record_episode(odd)
     assert made == record_episode(plain)
     (read,) = read_records(write_records(tmp_path / "episode.jsonl", [made]))
@@ -79,11 +85,11 @@ def test_it_holds_what_was_seen_decided_and_paid() -> None:
 def test_seen_ranges_cover_the_transcript_once() -> None:
     (record,) = palestra.play("text/Negotiation-v0", agents=["negotiator:style=greedy"] * 2)
     assert len(record.turns) > 4
-    for player in (0, 1):
-        ranges = [turn.seen for turn in record.turns if turn.player == player]
+    for seat in (0, 1):
+        ranges = [turn.seen for turn in record.turns if turn.seat == seat]
         assert ranges[0][0] == 0
         assert all(a[1] == b[0] for a, b in pairwise(ranges))
-        assert ranges[-1][1] <= len(record.transcript(player))
+        assert ranges[-1][1] <= len(record.transcript(seat))
 
 
 def test_a_changed_move_is_named_where_it_diverges() -> None:

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from palestra import InvalidOption, Rng
-from palestra.rng import threefry
+from palestra.kernel.rng import threefry
 from palestra.rules import randint, shuffle
 from palestra_games.games.tic_tac_toe import TicTacToe
 

@@ -11,7 +11,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Agent, Budget, Decision, InvalidOption, Turn, Usage
-from palestra.record import EpisodeRecord, read_records
+from palestra.records.record import EpisodeRecord, read_records
 
 C4 = "games/ConnectFour-v0"
 
@@ -101,8 +101,8 @@ def test_a_seat_whose_answer_is_there_is_not_asked_again() -> None:
     asked: list[int] = []
 
     def stubborn(turn: Turn) -> Decision:
-        asked.append(turn.player)
-        bad = turn.player == 1 and not turn.error and turn.turn == 0
+        asked.append(turn.seat)
+        bad = turn.seat == 1 and not turn.error and turn.turn == 0
         return Decision(text="nonsense" if bad else turn.legal_texts[0])
 
     palestra.play("games/PrisonersDilemma-v0", agents=[stubborn, stubborn], max_steps=1)

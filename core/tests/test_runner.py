@@ -20,7 +20,7 @@ from palestra import (
     Usage,
     hookimpl,
 )
-from palestra.record import read_records
+from palestra.records.record import read_records
 
 TTT = "games/TicTacToe-v0"
 
@@ -111,7 +111,7 @@ def test_a_retry_tells_why_and_is_recorded() -> None:
     assert "cannot play 'well, hm'" in agent.errors[0]
     turn = record.turns[0]
     assert (turn.status, len(turn.errors)) == ("retried", 1)
-    assert record.mistakes[0] == len([t for t in record.turns if t.player == 0])
+    assert record.mistakes[0] == len([t for t in record.turns if t.seat == 0])
 
 
 def test_too_many_retries_forfeit() -> None:
@@ -123,7 +123,7 @@ def test_too_many_retries_forfeit() -> None:
 
 def test_random_replaces_and_says_so() -> None:
     (record,) = palestra.play(TTT, agents=[Stubborn(9), "first"], invalid="random")
-    assert {t.status for t in record.turns if t.player == 0} == {"replaced"}
+    assert {t.status for t in record.turns if t.seat == 0} == {"replaced"}
     assert palestra.replay(record)
 
 
@@ -137,7 +137,7 @@ def test_a_spent_budget_forfeits_a_zero_sum_game(limit: dict[str, int]) -> None:
     (record,) = palestra.play(TTT, agents=[Counting(), "first"], budgets={"": Budget(**limit)})
     assert record.outcome.results == ("forfeit", "win")
     assert f"budget of {next(iter(limit))} is spent" in record.outcome.reason
-    assert len([t for t in record.turns if t.player == 0 and t.status == "ok"]) == 2
+    assert len([t for t in record.turns if t.seat == 0 and t.status == "ok"]) == 2
 
 
 def test_a_spent_budget_truncates_where_nobody_wins_by_it() -> None:
@@ -167,7 +167,7 @@ def test_life_cycle_hooks_hear_everything_in_order() -> None:
 
         @hookimpl
         def palestra_turn_ready(self, turn: Turn) -> None:
-            heard.append(("ready", turn.player))
+            heard.append(("ready", turn.seat))
 
         @hookimpl
         def palestra_action_chosen(self, turn: Turn, decision: Decision) -> None:

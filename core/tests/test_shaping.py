@@ -7,7 +7,7 @@ import pickle
 import palestra
 import pytest
 from palestra import Episode, InvalidOption, UnknownName
-from palestra.record import record_episode, replay
+from palestra.records.record import record_episode, replay
 from palestra.shaping import ShapedEpisode
 
 FORAGING = "grid/Foraging-v0"
@@ -24,9 +24,9 @@ def walk(episode: Episode, steps: int) -> None:
 def test_terms_are_named_and_summed() -> None:
     episode = palestra.make(FORAGING, view="episode", seed=1, rewards=BOTH, gamma=0.9)
     walk(episode, 3)
-    for player, terms in episode.step.rewards.items():
+    for seat, terms in episode.step.rewards.items():
         assert "food-distance" in terms
-        assert episode.rewards[player] == pytest.approx(sum(terms.values()))
+        assert episode.rewards[seat] == pytest.approx(sum(terms.values()))
 
 
 def test_without_env_only_the_shaper_pays() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
-from palestra.batch import Batch
+from palestra.engine.batch import Batch
 from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.clean_up import CleanUp, apple_chance, grow_and_pollute, river_cells
 from palestra_envs.grid.gatherers import Cleaner, Gatherer, in_beam
@@ -273,7 +273,7 @@ def test_waste_lies_anywhere_in_a_random_river() -> None:
 
 
 def test_the_rules_tell_of_random_maps_and_print_none() -> None:
-    text = CleanUp(map="random", initial_waste=0.29).rules(0)
+    text = CleanUp(map="random", initial_waste=0.29).rules_for(0)
     assert "another in every episode. It has 12 rows and 18 columns" in text
     assert "waste covers 29% of the river" in text
     assert not any("@@" in row for row in text.split("\n"))
@@ -353,7 +353,7 @@ def test_who_sees_nothing_of_the_river_imagines_it_on_any_side_that_is_out_of_si
 
 
 def test_the_rules_give_the_numbers_and_explain_the_map() -> None:
-    text = CleanUp(apple_rate=0.125, depletion=0.3).rules(0)
+    text = CleanUp(apple_rate=0.125, depletion=0.3).rules_for(0)
     for piece in ("a chance of 0.125", "30% is covered", "H is a cell of the river, with waste"):
         assert piece in text
 

@@ -77,7 +77,7 @@ def test_mazes_have_a_way_and_every_cell_is_shown_to_one_player(
     inner = [cell for cell in game.cells if cell not in (state.start, state.goal)]
     knowing = [[p for p in range(seats) if game.knows(state, p, cell)] for cell in inner]
     assert all(len(players) == 1 for players in knowing)
-    shares = Counter(player for (player,) in knowing)
+    shares = Counter(seat for (seat,) in knowing)
     assert max(shares.values(), default=0) - min(shares[p] for p in range(seats)) <= 1
 
 

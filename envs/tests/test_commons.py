@@ -22,7 +22,7 @@ from palestra_envs.text.metrics import gini
 
 
 def harvest(episode: Episode, *amounts: int) -> None:
-    episode.act({player: Harvest(n) for player, n in enumerate(amounts)})
+    episode.act({seat: Harvest(n) for seat, n in enumerate(amounts)})
 
 
 def test_all_harvest_ten_of_a_hundred_for_twelve_rounds() -> None:
@@ -149,7 +149,7 @@ def test_scenarios_are_the_same_rules_in_other_words(
     (record,) = palestra.play("text/Commons-v0", agents=agents, scenario=scenario)
     assert record.returns == plain.returns
     episode = Episode(Commons(scenario=scenario, universalise=True), 0)
-    told = episode.game.rules(0) + episode.prompt(0) + record.outcome.reason
+    told = episode.game.rules_for(0) + episode.prompt(0) + record.outcome.reason
     assert resource in told
     assert unit in told
     others = {"lake", "pasture", "river", "fish", "flock", "pallet"} - {resource}
@@ -257,7 +257,7 @@ def test_another_language_changes_words_and_nothing_else(language: str, scenario
     rng = Rng(3)
     english = ("You", "Round", "Harvest of", "left", "says", "joins")
     while not one.over:
-        told = other.describe(0) + other.game.rules(0).replace("Harvest(", "").replace("Say(", "")
+        told = other.describe(0) + other.game.rules_for(0).replace("Harvest(", "").replace("Say(", "")
         assert not any(word in told for word in english)
         actions = {p: one.game.sample(one.state, p, rng) for p in one.to_act}
         one.act(actions)

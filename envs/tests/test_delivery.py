@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
-from palestra.metrics import measure
-from palestra.registry import make_agent
+from palestra.agents.making import make_agent
+from palestra.records.metrics import measure
 from palestra_envs.grid.couriers import Courier
 from palestra_envs.grid.delivery import ACTIONS, Delivery
 from palestra_envs.grid.delivery_rules import BIN
@@ -132,11 +132,11 @@ def test_streets_are_connected_and_steps_are_networkxs(
     streets = nx.grid_2d_graph(rows, columns)
     streets.remove_nodes_from([game.place(cell) for cell in np.flatnonzero(state.walls)])
     assert nx.is_connected(streets)
-    for player in range(2):
-        steps = nx.single_source_shortest_path_length(streets, game.place(state.goal[player]))
-        far = {game.place(c): int(f) for c, f in enumerate(state.far[player]) if f >= 0}
+    for seat in range(2):
+        steps = nx.single_source_shortest_path_length(streets, game.place(state.goal[seat]))
+        far = {game.place(c): int(f) for c, f in enumerate(state.far[seat]) if f >= 0}
         assert far == steps
-        assert state.due[player] == int(1.5 * steps[game.place(state.cell[player])]) + 2
+        assert state.due[seat] == int(1.5 * steps[game.place(state.cell[seat])]) + 2
 
 
 def test_pedestrians_never_stand_on_anything_else() -> None:
@@ -171,7 +171,7 @@ def drive(game: Delivery, agent: Any, seeds: range) -> tuple[int, int, float]:
         while not episode.over:
             turns = [Turn(episode, seat) for seat in episode.to_act]
             decisions = agent.act(turns)
-            episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+            episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
         delivered += int(episode.state.runs[:, 0].sum())
         orders += game.orders(episode.state)
         profit += sum(episode.returns)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
-from palestra.registry import make_agent
+from palestra.agents.making import make_agent
 from palestra_envs.grid.fetch import ASK, GO, RECALL, TAKE, WAIT, Fetch
 from palestra_envs.grid.fetchers import FetchOracle, Plan, known_by
 
@@ -38,7 +38,7 @@ def play_out(game: Fetch, agent: Any, seed: int) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = agent.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 
@@ -120,7 +120,7 @@ def test_the_oracle_earns_its_value_on_average_and_the_script_less() -> None:
         world = game.determinize(start, 0, rng)
         for choose, sums in (
             (planned, earned),
-            (lambda state: game.script(game.config, state, 0), scripted),
+            (lambda state: game.scripted_action(game.config, state, 0), scripted),
         ):
             state = game.clone(world)
             while game.outcome(state) is None and (action := choose(state)) != WAIT:

@@ -94,7 +94,7 @@ def forage(game: Foraging, seed: int, agent: Agent) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = agent.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 
@@ -458,10 +458,10 @@ def test_moves_are_written_and_read_as_words() -> None:
 
 def test_the_rules_give_the_numbers_of_this_game() -> None:
     game = Foraging(rows=6, columns=9, num_players=4, penalty=0.5, sight=3, max_steps=70)
-    rules = game.rules(0)
+    rules = game.rules_for(0)
     for fact in ("6 rows", "9 columns", "4 players", "70 steps", "0.5", "three cells", '"load"'):
         assert fact in rules
-    assert "costs you" not in Foraging().rules(0)
+    assert "costs you" not in Foraging().rules_for(0)
 
 
 def test_each_player_is_told_how_his_own_action_went() -> None:

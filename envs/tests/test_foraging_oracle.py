@@ -132,8 +132,8 @@ def test_food_and_players_spawn_where_they_do_in_the_public_implementation() -> 
         ours[0][state.row, state.column] += 1
         ours[1] += field_of(game, state) > 0
         oracle.reset(seed=seed)
-        for player in oracle.players:
-            theirs[0][player.position] += 1
+        for seat in oracle.players:
+            theirs[0][seat.position] += 1
         theirs[1] += oracle.field > 0
     # four standard deviations of the difference between two frequencies of at most 0.2
     assert np.abs(ours - theirs).max() / rounds < 4 * (2 * 0.2 * 0.8 / rounds) ** 0.5

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
+from palestra.agents.making import make_agent
 from palestra.grids.moving import MOVES
-from palestra.registry import make_agent
 from palestra_envs.grid.fruit import Fruit
 from palestra_envs.grid.fruit_pickers import FruitAdvisors, FruitPicker, shortest_tour
 
@@ -31,7 +31,7 @@ def play_out(episode: Episode, agent: Any) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = agent.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
+from palestra.agents.making import make_agent
 from palestra.grids.moving import EASTWARD, SOUTHWARD
-from palestra.registry import make_agent
 from palestra_envs.grid.goal_seekers import Beliefs, GoalSeeker, dangers, options_of, plan
 from palestra_envs.grid.particles import Particles
 from palestra_envs.grid.xland import ACTIONS, DROP, GOAL, GRAB, OPPOSITE, WINDOW, XLand

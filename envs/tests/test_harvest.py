@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, only
-from palestra.batch import Batch
+from palestra.engine.batch import Batch
 from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
 from palestra_envs.grid.gatherers import Gatherer, near, step_towards
 from palestra_envs.grid.harvest import ACTIONS, Harvest, regrow
@@ -386,7 +386,7 @@ def test_every_layout_of_patches_is_as_likely_as_any_other(
 
 
 def test_the_rules_tell_of_random_maps_and_print_none() -> None:
-    text = Harvest(map="random", patches=5).rules(0)
+    text = Harvest(map="random", patches=5).rules_for(0)
     assert "another in every episode. It has 12 rows and 24 columns" in text
     assert "5 patches of five cells" in text
     assert not any("@@" in row for row in text.split("\n"))
@@ -532,7 +532,7 @@ def test_moves_are_read_from_sentences_without_mixing_up_turns_and_steps() -> No
 
 def test_the_rules_name_the_numbers_and_show_the_map() -> None:
     game, _ = meadow((3, 4, NORTH), (1, 1, NORTH), fine=20.0, time_out=7)
-    text = game.rules(0)
+    text = game.rules_for(0)
     for piece in ("loses 20", "out of the game for 7 steps", "@A......@", "0.005"):
         assert piece in text
 
@@ -574,7 +574,7 @@ def gather(game: Harvest, agent: Agent, seed: int) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = agent.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 

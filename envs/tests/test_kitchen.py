@@ -90,7 +90,7 @@ def cook_through(game: Kitchen, seed: int) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = agent.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 
@@ -557,11 +557,11 @@ def test_events_tell_what_everybody_did(
 
 
 def test_the_rules_give_the_numbers_of_this_kitchen() -> None:
-    rules = Kitchen(num_players=3, cook_time=7, max_steps=90, shaped=True).rules(0)
+    rules = Kitchen(num_players=3, cook_time=7, max_steps=90, shaped=True).rules_for(0)
     for fact in ("3 players", "7 steps", "90 steps", "by itself", "paid 3 for an onion"):
         assert fact in rules
-    assert "empty hands interacts with a pot" in Kitchen(auto_cook=False).rules(0)
-    assert "also paid" not in Kitchen().rules(0)
+    assert "empty hands interacts with a pot" in Kitchen(auto_cook=False).rules_for(0)
+    assert "also paid" not in Kitchen().rules_for(0)
 
 
 def test_the_picture_shows_players_things_and_pots() -> None:

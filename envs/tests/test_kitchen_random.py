@@ -10,7 +10,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidOption, Rng, Turn
-from palestra.batch import Batch
+from palestra.engine.batch import Batch
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 from palestra_envs.grid.cooks import Cook
@@ -29,7 +29,7 @@ from palestra_envs.grid.kitchen_rules import (
 from palestra_envs.grid.kitchen_views import read_view
 
 KITCHEN = "grid/Kitchen-v0"
-SPEC = palestra.registry.registry().environment(KITCHEN)
+SPEC = palestra.kernel.registry.registry().environment(KITCHEN)
 SYMBOLS = np.array(list(".XPODS"))
 DEFAULTS: dict[str, Any] = {}
 BIG = {"rows": 8, "columns": 9, "density": 0.25}
@@ -133,8 +133,8 @@ def test_all_that_is_said_and_drawn_is_of_this_episodes_kitchen() -> None:
                 assert glyph == lines[cell // 9][cell % 9]
         assert game.look(state, 1) == read_view(game.observe(state, 1), 2, None, 1)
     for fact in ("another kitchen", "8 rows and 9 columns", "1 to 2 pots"):
-        assert fact in game.rules(0)
-    assert "another kitchen" not in Kitchen().rules(0)
+        assert fact in game.rules_for(0)
+    assert "another kitchen" not in Kitchen().rules_for(0)
 
 
 @pytest.mark.parametrize(
@@ -235,16 +235,16 @@ def test_a_window_is_cut_out_of_the_whole_view(options: dict[str, Any], sight: i
     game = drawn(sight=sight, cook_time=3, max_steps=70, **options)
     carried = 0
     for whole, state in positions(game, sight, 70):
-        for player in range(game.num_players):
-            view = whole.observe(state, player)
+        for seat in range(game.num_players):
+            view = whole.observe(state, seat)
             beyond = [(sight, sight), (sight, sight), (0, 0)]
             padded = np.pad(view, beyond)
             outside = np.pad(np.zeros(view.shape[:2], bool), sight, constant_values=True)
             padded[outside, 5 * game.num_players + 1] = 1
             padded[outside, 5 * game.num_players + 11] = state.turn > 30
-            row, column = divmod(int(state.cell[player]), game.sides[1])
+            row, column = divmod(int(state.cell[seat]), game.sides[1])
             window = padded[row : row + 2 * sight + 1, column : column + 2 * sight + 1]
-            assert np.array_equal(game.observe(state, player), window)
+            assert np.array_equal(game.observe(state, seat), window)
             carried += bool(window[:, :, 5 * game.num_players + 9 :][:, :, :2].any())
     assert carried > 20
 
@@ -285,8 +285,8 @@ def test_the_text_tells_what_is_in_the_window_and_no_more() -> None:
     assert "player_1" not in text
     assert "away, nor where one other player may be." in text
     assert "row" not in text
-    assert "one cell away" in game.rules(0)
-    assert "@ is you" in game.rules(0)
+    assert "one cell away" in game.rules_for(0)
+    assert "@ is you" in game.rules_for(0)
 
 
 def test_what_another_faces_is_told_only_where_it_is_in_sight() -> None:
@@ -337,11 +337,11 @@ def test_what_is_imagined_looks_the_same_and_is_a_kitchen(
     rows, columns = game.sides
     most = round(game.density * (rows - 2) * (columns - 2))
     for number, (_, state) in enumerate(positions(game, seed, 60)):
-        player = number % game.num_players
+        seat = number % game.num_players
         for _ in range(3):
-            imagined = game.determinize(state, player, rng)
-            assert game.describe(imagined, player) == game.describe(state, player)
-            assert np.array_equal(game.observe(imagined, player), game.observe(state, player))
+            imagined = game.determinize(state, seat, rng)
+            assert game.describe(imagined, seat) == game.describe(state, seat)
+            assert np.array_equal(game.observe(imagined, seat), game.observe(state, seat))
             places = imagined.cell.tolist()
             check_kitchen(imagined.tiles.reshape(rows, columns), places, most)
             check_things(game, imagined)

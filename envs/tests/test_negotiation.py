@@ -100,8 +100,8 @@ def test_time_runs_out_as_truncation() -> None:
 
 def test_values_of_the_other_are_told_to_nobody_else() -> None:
     episode = Episode(Negotiation(), seed=3)
-    for player in (0, 1):
-        kinds = [event.kind for event in episode.transcript(player)]
+    for seat in (0, 1):
+        kinds = [event.kind for event in episode.transcript(seat)]
         assert kinds.count("values") == 1
 
 

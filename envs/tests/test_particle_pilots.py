@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
-from palestra.registry import make_agent
+from palestra.agents.making import make_agent
 from palestra_envs.grid.particle_pilots import COAST, ParticlePilot, assign, look, median
 from palestra_envs.grid.particles import ACTIONS, Particles
 from palestra_envs.grid.xland import XLand

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
-from palestra.registry import make_agent
+from palestra.agents.making import make_agent
 from palestra_envs.grid.particle_rules import overlap
 from palestra_envs.grid.particles import ACTIONS, Particles
 
@@ -138,7 +138,7 @@ def test_what_is_farther_than_sight_is_zeros_and_marked_as_not_seen() -> None:
     assert grid is not None
     labels = {piece.label for row in grid.cells for piece in row if piece}
     assert labels == {"landmark 1", "player_0, agent"}  # on landmark 3 stands the player
-    assert "at most 0.5 away" in game.rules(0)
+    assert "at most 0.5 away" in game.rules_for(0)
 
 
 @pytest.mark.parametrize(("scenario", "options"), SCENARIOS.items())
@@ -194,7 +194,7 @@ def play_out(game: Particles, agent: str, seed: int) -> tuple[float, ...]:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = players.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return tuple(episode.returns)
 
 

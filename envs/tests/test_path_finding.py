@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
+from palestra.agents.making import make_agent
 from palestra.grids.moving import MOVES
-from palestra.metrics import measure
-from palestra.registry import make_agent
+from palestra.records.metrics import measure
 from palestra_envs.grid.path_finding import OBSTACLES, OTHERS, PathFinding
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -168,10 +168,10 @@ def test_maps_are_connected_and_steps_to_a_goal_are_networkxs(
     state = game.initial_state(seed)
     floor = graph(game, state)
     assert nx.is_connected(floor)
-    for player in range(4):
-        assert state.goal[player] != state.cell[player]
-        steps = nx.single_source_shortest_path_length(floor, game.place(state.goal[player]))
-        far = {game.place(c): int(f) for c, f in enumerate(state.far[player]) if f >= 0}
+    for seat in range(4):
+        assert state.goal[seat] != state.cell[seat]
+        steps = nx.single_source_shortest_path_length(floor, game.place(state.goal[seat]))
+        far = {game.place(c): int(f) for c, f in enumerate(state.far[seat]) if f >= 0}
         assert far == steps
 
 
@@ -208,7 +208,7 @@ def test_one_player_alone_reaches_every_goal_in_networkxs_fewest_steps(kind: str
             if episode.over:
                 return
             assert episode.returns[0] == arrived
-            episode.act({0: game.script(game.config, episode.state, 0)})
+            episode.act({0: game.scripted_action(game.config, episode.state, 0)})
         arrived += 1
         assert episode.returns[0] == arrived
 
@@ -219,7 +219,7 @@ def play_out(game: PathFinding, agent: str, seed: int) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = players.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, only
-from palestra.batch import Batch
-from palestra.registry import make_agent
+from palestra.agents.making import make_agent
+from palestra.engine.batch import Batch
 from palestra_envs.grid.hunters import Hunter
 from palestra_envs.grid.pursuit import ACTIONS, Pursuit
 from scipy.ndimage import label
@@ -275,11 +275,11 @@ def test_random_walls_stop_players_and_are_seen_in_the_window_alone() -> None:
 
 
 def test_the_rules_tell_of_random_maps_and_print_none() -> None:
-    text = Pursuit(map="random", rows=9, columns=11, density=0.25).rules(0)
+    text = Pursuit(map="random", rows=9, columns=11, density=0.25).rules_for(0)
     assert "9 rows and 11 columns and is another in every episode" in text
     assert "with a chance of 0.25" in text
     assert not any("...." in row for row in text.split("\n"))
-    assert "...." in Pursuit().rules(0)
+    assert "...." in Pursuit().rules_for(0)
 
 
 @settings(max_examples=20, deadline=None)
@@ -383,7 +383,7 @@ def play_out(agent: str, **options: Any) -> Episode:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = players.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 

@@ -33,7 +33,7 @@ def play_out(game: SignalForaging, seed: int) -> tuple[Any, Episode]:
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = spellers.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return start, episode
 
 

@@ -164,9 +164,9 @@ def test_flags_start_at_home_and_carrying_one_over_pays_the_team() -> None:
 def test_drawn_goals_are_written_and_hardly_ever_hold_at_the_start(seed: int, players: int) -> None:
     game = XLand(num_players=players)
     state = game.initial_state(seed)
-    for player in range(players):
-        assert "(" in game.goal_text(state, player)
-        for option in state.goals[player].tolist():
+    for seat in range(players):
+        assert "(" in game.goal_text(state, seat)
+        for option in state.goals[seat].tolist():
             for kind, one, other, denied in option:
                 assert denied in (0, 1)
                 assert kind != HOLD or (one < players <= other)
@@ -192,7 +192,7 @@ def test_the_script_reaches_goals_in_the_fewest_steps(goal: Any, steps: int) -> 
     """On open floor these are Manhattan distances, and one step to grab."""
     game, state = world([[[goal]], [[(NEAR, 0, 1, 0)]]])
     for step in range(1, steps + 1):
-        action = game.script(game.config, state, 0)
+        action = game.scripted_action(game.config, state, 0)
         assert play(game, state, ACTIONS[action], "stay")[0] == (step == steps)
 
 

@@ -13,7 +13,7 @@ import imageio_ffmpeg
 import numpy as np
 import palestra
 import pytest
-from palestra.registry import renderer
+from palestra.kernel.registry import renderer
 from palestra_renderers.animation import FILM_SIZE, STRIP_FRAMES, record_frames, save_film, spread
 from PIL import Image
 

@@ -97,7 +97,7 @@ def test_a_person_plays_a_game_to_its_end() -> None:
     (record,) = palestra.play("games/TicTacToe-v0", agents=[person, _plays("4", "5")])
     assert record.outcome is not None
     assert record.outcome.results == ("win", "loss")
-    assert [turn.raw for turn in record.turns if turn.player == 0] == ["1", "2", "3"]
+    assert [turn.raw for turn in record.turns if turn.seat == 0] == ["1", "2", "3"]
     assert "X X X" in out.getvalue()  # the last position too
 
 

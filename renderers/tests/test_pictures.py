@@ -12,7 +12,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, EpisodeRecord, Rng, Scene, Widget
-from palestra.registry import renderer
+from palestra.kernel.registry import renderer
 from palestra.testing.subject import play_on
 from palestra_renderers.animation import record_frames
 from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode

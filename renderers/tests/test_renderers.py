@@ -13,7 +13,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Bar, Episode, Event, Grid, Piece, Rng, Scene
-from palestra.registry import load_game, renderer
+from palestra.kernel.registry import load_game, renderer
 from palestra_renderers.animation import record_frames, save_strip
 from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html

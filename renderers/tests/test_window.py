@@ -10,7 +10,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Decision, Episode, Rng, Usage
-from palestra.record import TurnNote
+from palestra.records.record import TurnNote
 from palestra_renderers.drawing import pygame
 from palestra_renderers.plain import scene_lines
 from palestra_renderers.public import public_lines, public_scene

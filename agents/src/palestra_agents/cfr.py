@@ -53,9 +53,9 @@ class Solver:
         """Iterate, and return the average strategy so far."""
         for _ in range(iterations):
             self.iterations += 1
-            for player in range(self.game.num_players):
+            for seat in range(self.game.num_players):
                 for weight, state in self.deals:
-                    self._walk(state, player, 1.0, weight)
+                    self._walk(state, seat, 1.0, weight)
                 for known in self.sets.values():
                     known.take_in()
         return self.average()

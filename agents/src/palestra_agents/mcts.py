@@ -100,7 +100,7 @@ class MCTSAgent(Agent):
         search = Search(turn, self._rng, self._c, self._playouts, self._depth)
         for _ in range(self._simulations):
             search.simulate()
-        root = search.tree[search.key(search.root, turn.player)]
+        root = search.tree[search.key(search.root, turn.seat)]
         return max(root.choices, key=lambda action: root.choices[action].visits)
 
 
@@ -118,8 +118,8 @@ class Search:
             self._low, self._high = 0.0, 0.0
 
     @staticmethod
-    def key(episode: Episode, player: int) -> bytes:
-        return bytes([player % 256]) + episode.state_key(player)
+    def key(episode: Episode, seat: int) -> bytes:
+        return bytes([seat % 256]) + episode.state_key(seat)
 
     def simulate(self) -> None:
         """Select down the tree, add one node, play out, learn."""
@@ -128,16 +128,16 @@ class Search:
         new = False
         while episode.to_act and not new and len(path) < self._depth:
             actions = {}
-            for player in episode.to_act:
-                node, fresh = self._node(self.key(episode, player))
+            for seat in episode.to_act:
+                node, fresh = self._node(self.key(episode, seat))
                 new |= fresh and bool(path)
-                action = self._choose(episode, player, node)
-                actions[player] = action
-                path.append((player, node, action))
+                action = self._choose(episode, seat, node)
+                actions[seat] = action
+                path.append((seat, node, action))
             episode.act(actions)
         returns = self._value(episode)
-        for player, node, action in path:
-            node.learn(action, returns[player])
+        for seat, node, action in path:
+            node.learn(action, returns[seat])
 
     def _node(self, key: bytes) -> tuple[Node, bool]:
         node = self.tree.get(key)
@@ -146,10 +146,10 @@ class Search:
         node = self.tree[key] = Node()
         return node, True
 
-    def _choose(self, episode: Episode, player: int, node: Node) -> Any:
-        actions = episode.legal_actions(player)
+    def _choose(self, episode: Episode, seat: int, node: Node) -> Any:
+        actions = episode.legal_actions(seat)
         if not actions:
-            return episode.game.sample(episode.state, player, self._rng)
+            return episode.game.sample(episode.state, seat, self._rng)
         if len(actions) > MAX_ACTIONS:
             self._rng.shuffle(actions)
             actions = [a for a in actions if a in node.choices][:MAX_ACTIONS] + actions[:8]

@@ -41,8 +41,8 @@ class MinimaxAgent(Agent):
         best, chosen = -inf, []
         for action in turn.legal_actions:
             child = root.fork()
-            child.act({turn.player: action})
-            worth = -_search(child, self._depth - 1, -inf, -best + 1e-9, 1 - turn.player, table)
+            child.act({turn.seat: action})
+            worth = -_search(child, self._depth - 1, -inf, -best + 1e-9, 1 - turn.seat, table)
             if worth > best + 1e-9:
                 best, chosen = worth, [action]
             elif abs(worth - best) <= 1e-9:
@@ -81,15 +81,15 @@ def value(game: Game[Any, Any], depth: int = 1_000) -> float:
 
 
 def _search(
-    episode: Episode, depth: int, alpha: float, beta: float, player: int, table: Table
+    episode: Episode, depth: int, alpha: float, beta: float, seat: int, table: Table
 ) -> float:
-    """What `player`, to act or not, can still get from here; negamax with a table of bounds."""
+    """What `seat`, to act or not, can still get from here; negamax with a table of bounds."""
     if episode.over:
-        return episode.returns[player]
+        return episode.returns[seat]
     if depth == 0:
         return 0.0
     mover = episode.to_act[0]
-    if mover != player:
+    if mover != seat:
         return -_search(episode, depth, -beta, -alpha, mover, table)
     key = (episode.state_key(), depth)
     known = table.get(key)

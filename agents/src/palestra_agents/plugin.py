@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.agents import construct
-from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, load_entry_point
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.naming import construct
+from palestra.kernel.specs import AgentSpec, load_entry_point
 
 
 @hookimpl

@@ -62,17 +62,17 @@ def _strategy(
     def walk(state: Any) -> None:
         if not rules.to_act(state) or len(shown) >= MOST_SETS:
             return
-        player = rules.to_act(state)[0]
-        key = rules.state_key(state, player)
+        seat = rules.to_act(state)[0]
+        key = rules.state_key(state, seat)
         chances = policy.get(key, {})
         if key not in shown and chances:
             shown.add(key)
             plays = ", ".join(
-                f"{rules.action_text(state, player, action)} {chance:.1%}"
+                f"{rules.action_text(state, seat, action)} {chance:.1%}"
                 for action, chance in chances.items()
             )
-            table.add_row(rules.players[player], rules.describe(state, player), plays)
-        for action in rules.legal_actions(state, player):
+            table.add_row(rules.players[seat], rules.describe(state, seat), plays)
+        for action in rules.legal_actions(state, seat):
             walk(play(rules, state, action)[0])
 
     for _, state in solver.deals:

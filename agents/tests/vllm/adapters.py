@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from common import ENGINE
 from palestra import ModelError
-from palestra.models import Message, Request
+from palestra.agents.models import Message, Request
 from palestra_agents.models.vllm import VLLMModel
 from tiny_model import make_adapter, make_tiny_model
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import palestra
-from palestra.models import Model, Request
-from palestra.record import EpisodeRecord
+from palestra.agents.models import Model, Request
+from palestra.records.record import EpisodeRecord
 from palestra_agents.llm import LLMAgent
 
 ENGINE = {"max_model_len": 8192, "max_num_seqs": 64}

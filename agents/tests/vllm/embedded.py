@@ -6,7 +6,7 @@ import palestra
 import pytest
 from common import play
 from palestra import InvalidOption
-from palestra.models import Message, Request
+from palestra.agents.models import Message, Request
 from palestra_agents.models.vllm import VLLMModel
 from palestra_agents.models.weights import embedded_model
 

@@ -11,7 +11,7 @@ import palestra
 import pytest
 from common import ENGINE, Listening, play
 from palestra import InvalidOption, ModelError
-from palestra.models import Message, Request
+from palestra.agents.models import Message, Request
 from palestra_agents.llm import LLMAgent
 from palestra_agents.models.vllm import VLLMModel
 from tiny_model import make_tiny_model
@@ -47,7 +47,7 @@ def test_a_constrained_model_never_makes_an_illegal_move(
 ) -> None:
     # uncompiled: vLLM brings a numba of its own, for which all games would be compiled once more
     # to play four moves; the conformance kit compares compiled rules with these
-    monkeypatch.setattr("palestra.world.numba_installed", lambda: False)
+    monkeypatch.setattr("palestra.engine.array_simulator.numba_installed", lambda: False)
     specs = list(palestra.specs())
     turns: Counter[str] = Counter()
     rounds = 0

@@ -14,7 +14,7 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra import ModelError
-from palestra.models import Message, Request
+from palestra.agents.models import Message, Request
 from palestra_agents.models.openai import OpenAIModel
 from tiny_model import make_tiny_model
 

@@ -6,12 +6,19 @@ environment into Gymnasium's and PettingZoo's registries.
 
 from typing import Any
 
-from palestra.actions import Grammar, Integer, OneOf, Option, Text, TextAction
-from palestra.agents import Agent, Decision, FunctionAgent, Turn
-from palestra.array_game import ArrayGame, Out
-from palestra.budget import Budget, Usage
-from palestra.episode import Episode, Snapshot
-from palestra.errors import (
+from msgspec import Meta
+
+from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
+from palestra.agents.budget import Budget, Usage
+from palestra.agents.making import make_agent, open_model
+from palestra.agents.simple import ScriptedAgent
+from palestra.engine import array_simulator as _array_simulator  # lets episodes run array games
+from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, TextAction
+from palestra.kernel.array_game import ArrayGame, Out, constant
+from palestra.kernel.catalogue import read_catalogue
+from palestra.kernel.declare import agent, environment, metric, renderer, reward
+from palestra.kernel.episode import Episode, Snapshot
+from palestra.kernel.errors import (
     BudgetSpent,
     Divergence,
     InvalidAction,
@@ -24,12 +31,26 @@ from palestra.errors import (
     RecordError,
     UnknownName,
 )
-from palestra.events import Event, only
-from palestra.game import Game, Outcome, Result, Seat, Step
-from palestra.hooks import hookimpl
-from palestra.metrics import measure
-from palestra.options import check_choice, check_ranges
-from palestra.record import (
+from palestra.kernel.events import Event, only
+from palestra.kernel.game import Game, Outcome, Result, Seat, Step
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.options import check_choice, check_ranges
+from palestra.kernel.registry import game, specs, warn_of_failures
+from palestra.kernel.rng import Rng
+from palestra.kernel.scene import Bar, Grid, Piece, Scene, Widget
+from palestra.kernel.specs import (
+    AgentSpec,
+    EnvSpec,
+    MetricSpec,
+    RendererSpec,
+    RewardSpec,
+    load_entry_point,
+)
+from palestra.kernel.state import ArrayState, Shape
+from palestra.kernel.text import beside
+from palestra.kernel.text_game import TextGame
+from palestra.records.metrics import measure
+from palestra.records.record import (
     EpisodeRecord,
     iter_records,
     read_records,
@@ -38,21 +59,10 @@ from palestra.record import (
     retrace,
     write_records,
 )
-from palestra.registry import game, make_agent, open_model, push, specs, warn_of_failures
-from palestra.rng import Rng
-from palestra.runner import Runner, play, rollouts, stream
-from palestra.scene import Bar, Grid, Piece, Scene, Widget
+from palestra.runner.runner import Runner, play, rollouts, stream
 from palestra.shaping import Transition
-from palestra.specs import (
-    AgentSpec,
-    EnvSpec,
-    MetricSpec,
-    RendererSpec,
-    RewardSpec,
-    load_entry_point,
-)
-from palestra.text_game import TextGame
 from palestra.version import __version__
+from palestra.views.registration import push
 
 VIEWS = {
     "gym": "palestra.views.gym:make",
@@ -77,6 +87,7 @@ __all__ = [
     "Agent",
     "AgentSpec",
     "ArrayGame",
+    "ArrayState",
     "Bar",
     "Budget",
     "BudgetSpent",
@@ -93,6 +104,7 @@ __all__ = [
     "Integer",
     "InvalidAction",
     "InvalidOption",
+    "Meta",
     "MetricSpec",
     "MissingExtra",
     "ModelError",
@@ -111,7 +123,9 @@ __all__ = [
     "Rng",
     "Runner",
     "Scene",
+    "ScriptedAgent",
     "Seat",
+    "Shape",
     "Snapshot",
     "Step",
     "Text",
@@ -123,21 +137,29 @@ __all__ = [
     "Usage",
     "Widget",
     "__version__",
+    "agent",
+    "beside",
     "check_choice",
     "check_ranges",
+    "constant",
+    "environment",
     "game",
     "hookimpl",
     "iter_records",
     "make",
     "make_agent",
     "measure",
+    "metric",
     "only",
     "open_model",
     "play",
+    "read_catalogue",
     "read_records",
     "record_episode",
+    "renderer",
     "replay",
     "retrace",
+    "reward",
     "rollouts",
     "specs",
     "stream",

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec
+from palestra.kernel.catalogue import read_catalogue
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.specs import AgentSpec
 
 
 @hookimpl
 def palestra_agents() -> list[AgentSpec]:
-    return [
-        AgentSpec(
-            "random", "palestra.simple_agents:RandomAgent", "scripted", "A random legal action."
-        ),
-        AgentSpec(
-            "first", "palestra.simple_agents:FirstLegalAgent", "scripted", "The first legal action."
-        ),
-        AgentSpec(
-            "scripted",
-            "palestra.simple_agents:ScriptedAgent",
-            "scripted",
-            "An array game's own script, where it has one.",
-            needs=("script",),
-        ),
-    ]
+    return read_catalogue("palestra").agents

@@ -1,7 +1,7 @@
 """Words the rules of an `ArrayGame` are written in.
 
 Plain functions over a state record, inside the subset of Python that numba compiles. The record's
-standard fields (see `palestra.array_game.HEADER`) are set through these, so a game file says
+standard fields (see `palestra.kernel.array_game.HEADER`) are set through these, so a game file says
 `win(state, player, out)` and not which bytes that means.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.rng import MASK, threefry
+from palestra.kernel.rng import MASK, threefry
 
 NO_RESULT, WIN, DRAW, LOSS, FORFEIT = 0, 1, 2, 3, 4
 
@@ -39,16 +39,16 @@ def shuffle(state: Any, items: Any) -> None:
 def mover(state: Any) -> int:
     """The first seat that is asked to act; -1 when nobody is."""
     found = -1
-    for player in range(len(state.acting) - 1, -1, -1):
-        found = player if state.acting[player] else found  # a choice, not a jump: rows differ
+    for seat in range(len(state.acting) - 1, -1, -1):
+        found = seat if state.acting[seat] else found  # a choice, not a jump: rows differ
     return found
 
 
-def turn_to(state: Any, player: int) -> None:
-    """Ask `player`, and nobody else, to act next."""
+def turn_to(state: Any, seat: int) -> None:
+    """Ask `seat`, and nobody else, to act next."""
     for other in range(len(state.acting)):
         state.acting[other] = 0
-    state.acting[player] = 1
+    state.acting[seat] = 1
 
 
 def pass_turn(state: Any) -> None:
@@ -56,29 +56,29 @@ def pass_turn(state: Any) -> None:
     seats = len(state.acting)
     start = mover(state)
     for offset in range(1, seats + 1):
-        player = (start + offset) % seats
-        if state.present[player]:
-            turn_to(state, player)
+        seat = (start + offset) % seats
+        if state.present[seat]:
+            turn_to(state, seat)
             return
 
 
 def all_act(state: Any) -> None:
     """Ask everybody who is still in the game to act at once."""
-    for player in range(len(state.acting)):
-        state.acting[player] = state.present[player]
+    for seat in range(len(state.acting)):
+        state.acting[seat] = state.present[seat]
 
 
-def leave(state: Any, player: int) -> None:
+def leave(state: Any, seat: int) -> None:
     """Take a seat out of the game; the others go on."""
-    state.present[player] = 0
-    state.acting[player] = 0
+    state.present[seat] = 0
+    state.acting[seat] = 0
 
 
 def finish(state: Any) -> None:
     """End the episode by the rules; set `state.result` first where there are winners."""
     state.over = 1
-    for player in range(len(state.acting)):
-        state.acting[player] = 0
+    for seat in range(len(state.acting)):
+        state.acting[seat] = 0
 
 
 def truncate(state: Any) -> None:
@@ -89,9 +89,9 @@ def truncate(state: Any) -> None:
 
 def win(state: Any, winner: int, out: Any) -> None:
     """End the episode: `winner` gets +1 in the first reward term, everybody else -1."""
-    for player in range(len(state.result)):
-        state.result[player] = LOSS
-        out.rewards[player, 0] = -1.0
+    for seat in range(len(state.result)):
+        state.result[seat] = LOSS
+        out.rewards[seat, 0] = -1.0
     state.result[winner] = WIN
     out.rewards[winner, 0] = 1.0
     finish(state)
@@ -99,6 +99,6 @@ def win(state: Any, winner: int, out: Any) -> None:
 
 def draw(state: Any) -> None:
     """End the episode with no winner and nothing paid."""
-    for player in range(len(state.result)):
-        state.result[player] = DRAW
+    for seat in range(len(state.result)):
+        state.result[seat] = DRAW
     finish(state)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from palestra.agents import construct, parse_agent
-from palestra.episode import Episode, Snapshot
-from palestra.errors import InvalidOption, UnknownName
-from palestra.game import Game, Step, total
-from palestra.registry import registry
-from palestra.specs import load_entry_point
+from palestra.kernel.episode import Episode, Snapshot
+from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.kernel.game import Game, Step, total
+from palestra.kernel.naming import construct, parse_agent
+from palestra.kernel.registry import registry
+from palestra.kernel.specs import load_entry_point
 
 OWN = "env"
 
@@ -30,7 +30,7 @@ class Transition:
     before: Any
     actions: Mapping[int, Any]
     after: Any
-    player: int
+    seat: int
     over: bool
     gamma: float
 
@@ -132,19 +132,17 @@ class ShapedEpisode(Episode):
         assert self._history is not None
         if self._terms and self._terms[2] == self.turn:
             return  # a repaired move was shaped already
-        after, actions = self._world.state, self._history[1]
+        after, actions = self._simulator.state, self._history[1]
         terms: dict[int, dict[str, float]] = {}
-        for player in range(self.game.num_players):
-            step = Transition(
-                self.game, before, actions, after, player, not self.to_act, self.gamma
-            )
+        for seat in range(self.game.num_players):
+            step = Transition(self.game, before, actions, after, seat, not self.to_act, self.gamma)
             named: dict[str, float] = {}
             for name in self.rewards_from:
-                own = self._world.step.rewards.get(player, {}) if name == OWN else None
+                own = self._simulator.step.rewards.get(seat, {}) if name == OWN else None
                 named |= self._shapers[name](step) if own is None else own
-            terms[player] = named
+            terms[seat] = named
         self._terms = (self._terms, terms, self.turn)
-        self._paid = [total(terms[player]) for player in range(self.game.num_players)]
+        self._paid = [total(terms[seat]) for seat in range(self.game.num_players)]
         self._total = [a + b for a, b in zip(self._total, self._paid, strict=True)]
 
     @property
@@ -155,7 +153,7 @@ class ShapedEpisode(Episode):
     def step(self) -> Step:
         if self._extra is not None or not self._terms:
             return super().step
-        step = self._world.step
+        step = self._simulator.step
         return Step(self._terms[1], step.costs, step.events)
 
     @property

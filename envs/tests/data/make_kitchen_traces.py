@@ -74,26 +74,26 @@ class Errands:
         self.rng, self.kitchen, self.seat, self.goal = rng, kitchen, seat, None
 
     def act(self, state):
-        player = state.players[self.seat]
+        seat = state.players[self.seat]
         if self.rng.random() < 0.12:
             return self.rng.choice(Action.ALL_ACTIONS)
         if self.goal is None:
-            self.goal = self.choose(state, player)
-        others = [other.position for other in state.players if other is not player]
-        step = self.step_towards(player.position, self.goal, others)
+            self.goal = self.choose(state, seat)
+        others = [other.position for other in state.players if other is not seat]
+        step = self.step_towards(seat.position, self.goal, others)
         if step is None:
             self.goal = None
             return self.rng.choice(Action.ALL_ACTIONS)
-        ahead = Action.move_in_direction(player.position, step)
-        if ahead != self.goal or player.orientation != step:
+        ahead = Action.move_in_direction(seat.position, step)
+        if ahead != self.goal or seat.orientation != step:
             return step
         self.goal = None
         return Action.INTERACT
 
-    def choose(self, state, player):
+    def choose(self, state, seat):
         """Something that can be reached if nobody is in the way."""
         cells = self.kitchen.terrain_pos_dict
-        held = player.held_object.name if player.held_object else "nothing"
+        held = seat.held_object.name if seat.held_object else "nothing"
         sensible = {"onion": "PPPX", "dish": "PPPX", "soup": "SSSX", "nothing": "OODP"}[held]
         kinds = sensible if self.rng.random() < 0.85 else "XPODSX"
         wanted = [self.rng.choice(cells[self.rng.choice(kinds)]) for _ in range(20)]
@@ -101,7 +101,7 @@ class Errands:
         if held == "nothing" and lying and self.rng.random() < 0.6:
             wanted = self.rng.sample(lying, len(lying)) + wanted
         for goal in wanted:
-            if self.step_towards(player.position, goal, ()) is not None:
+            if self.step_towards(seat.position, goal, ()) is not None:
                 return goal
         return wanted[-1]
 
@@ -150,11 +150,11 @@ def written(*numbers):
 def players_of(kitchen, state):
     return "".join(
         written(
-            player.position[1] * kitchen.width + player.position[0],
-            Direction.DIRECTION_TO_INDEX[player.orientation],
-            code_of(player.held_object),
+            seat.position[1] * kitchen.width + seat.position[0],
+            Direction.DIRECTION_TO_INDEX[seat.orientation],
+            code_of(seat.held_object),
         )
-        for player in state.players
+        for seat in state.players
     )
 
 

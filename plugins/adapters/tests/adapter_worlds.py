@@ -21,7 +21,7 @@ from palestra import (
     TextGame,
     Usage,
 )
-from palestra.models import Model, Reply, Request
+from palestra.agents.models import Model, Reply, Request
 
 Answer = Callable[[Request], str]
 
@@ -115,7 +115,7 @@ class Trail(TextGame[Walker]):
     def to_act(self, state: Walker) -> tuple[int, ...]:
         return (0,) if self.graph.get(state.at) and state.steps < self.limit else ()
 
-    def legal(self, state: Walker, player: int) -> Grammar:
+    def legal(self, state: Walker, seat: int) -> Grammar:
         return Grammar((Option(Go, {"to": OneOf(tuple(self.graph.get(state.at, {})))}),))
 
     def step(self, state: Walker, actions: Mapping[int, Any]) -> Step:
@@ -128,13 +128,13 @@ class Trail(TextGame[Walker]):
     def outcome(self, state: Walker) -> Outcome | None:
         return None if self.to_act(state) else Outcome(("score",), (state.earned,))
 
-    def describe(self, state: Walker, player: int) -> str:
+    def describe(self, state: Walker, seat: int) -> str:
         return f"You are at {state.at}, step {state.steps}."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return spaces.Box(0, 1, (1,))
 
-    def observe(self, state: Walker, player: int) -> Any:
+    def observe(self, state: Walker, seat: int) -> Any:
         return np.zeros(1, np.float32)
 
 

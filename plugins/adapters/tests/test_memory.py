@@ -8,7 +8,7 @@ import palestra
 import pytest
 from adapter_worlds import Scripted, last, trail
 from palestra import InvalidOption, RecordError
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.memory.memrl import Entry, MemRL, standardised
 from palestra_adapters.memory.reflexion import Reflexion
 from palestra_adapters.react import ReAct

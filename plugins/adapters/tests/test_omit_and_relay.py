@@ -6,7 +6,7 @@ import palestra
 import pytest
 from adapter_worlds import Free, last, trail
 from palestra import InvalidOption
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.omit import GONE, Omit
 from palestra_adapters.relay import Relay
 
@@ -58,7 +58,7 @@ def test_the_first_turns_are_the_first_agents() -> None:
     names = {"3": "llm:echo:3", "first": "first"}
     agent = Relay(agents=list(names.values()), turns=1)
     record = palestra.play("games/ConnectFour-v0", agents=[agent, "first"])[0]
-    own = [turn for turn in record.turns if turn.player == 0]
+    own = [turn for turn in record.turns if turn.seat == 0]
     assert [turn.model for turn in own] == ["llm:echo:3", *["first"] * (len(own) - 1)] or (
         own[0].model.startswith("echo") and all(turn.model == "first" for turn in own[1:])
     )

@@ -6,7 +6,7 @@ import palestra
 import pytest
 from adapter_worlds import Free, last
 from palestra import InvalidOption, Rng, Turn
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.kitchen.proagent import ProAgent, read_skill
 from palestra_adapters.kitchen.skills import SKILLS, did, look, way
 
@@ -34,7 +34,7 @@ def test_it_serves_soups_alone_and_with_a_scripted_cook() -> None:
         record = palestra.play(KITCHEN, agents=[agent, partner], max_steps=100, invalid="raise")[0]
         assert record.outcome is not None
         assert record.outcome.scores[0] >= 20
-        own = [turn for turn in record.turns if turn.player == 0]
+        own = [turn for turn in record.turns if turn.seat == 0]
         assert sum(turn.usage.calls for turn in own) < len(own)  # one question a skill
 
 
@@ -43,7 +43,7 @@ def test_what_cannot_be_done_is_sent_back_with_the_reason_and_never_played() -> 
     agent = ProAgent(model=model, tries=2)
     record = palestra.play(KITCHEN, agents=[agent, "cook"], max_steps=5, invalid="raise")[0]
     assert "you hold nothing, not a soup" in last(model.requests[1])
-    assert {turn.text for turn in record.turns if turn.player == 0} == {"stay"}
+    assert {turn.text for turn in record.turns if turn.seat == 0} == {"stay"}
     assert agent.refused == 10
 
 
@@ -83,4 +83,4 @@ def test_it_serves_soups_in_random_kitchens_and_asks_for_the_whole_of_them() -> 
 def test_other_games_are_refused() -> None:
     with pytest.raises(InvalidOption, match="proagent plays grid/Kitchen-v0"):
         look(palestra.make("games/TicTacToe-v0", view="episode", seed=0), 0)
-    assert not palestra.registry.registry().agent("proagent").can_play("games/TicTacToe-v0")
+    assert not palestra.kernel.registry.registry().agent("proagent").can_play("games/TicTacToe-v0")

@@ -9,7 +9,7 @@ import palestra
 import pytest
 from adapter_worlds import Free, last, trail
 from palestra import InvalidOption, Rng
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.memory.rafa import OVER, RAFA, Follows, read_prediction
 
 

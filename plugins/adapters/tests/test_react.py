@@ -10,8 +10,8 @@ import palestra
 import pytest
 from adapter_worlds import Free, Scripted, last, trail
 from palestra import Budget, InvalidOption, ModelError, UnknownName
+from palestra.agents.models import Reply, Request
 from palestra.llm.prices import price_table
-from palestra.models import Reply, Request
 from palestra_adapters.react import ReAct, read_steps
 
 
@@ -46,7 +46,7 @@ def test_without_holding_one_reply_is_thought_and_move() -> None:
     model = Free("Thought: bold.\nAction: bet\nObservation: none")
     record = palestra.play("games/KuhnPoker-v0", agents=[ReAct(model=model), "first"])[0]
     assert (record.turns[0].text, record.turns[0].thought) == ("bet", "bold.")
-    assert len(model.requests) == len([turn for turn in record.turns if turn.player == 0])
+    assert len(model.requests) == len([turn for turn in record.turns if turn.seat == 0])
 
 
 def test_prompts_only_ever_grow_and_hold_the_thoughts() -> None:

@@ -10,7 +10,7 @@ from adapter_worlds import Scripted, last, trail
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.routers.knapsack import (
     Knapsack,
     Offer,

@@ -12,7 +12,7 @@ from adapter_worlds import Scripted, last, trail
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Budget, Episode, InvalidOption, UnknownName
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.search.agents import (
     BAVT,

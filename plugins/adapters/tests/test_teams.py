@@ -12,7 +12,7 @@ from adapter_worlds import Free, Scripted, last, trail
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption, UnknownName
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_adapters.teams.dylan import DyLAN, agreed, contributions, read_ratings
 from palestra_adapters.teams.oneflow import OneFlow
 from palestra_adapters.teams.selforg import SelfOrg, contribution, edges, levels

@@ -45,9 +45,9 @@ def random_antisymmetric(seed: int, size: int) -> np.ndarray:
 
 
 def test_glicko_2_reproduces_the_worked_example_of_the_paper() -> None:
-    player = Skill(1500, 200, 0.06)
+    seat = Skill(1500, 200, 0.06)
     opponents = [(Skill(1400, 30), 1.0), (Skill(1550, 100), 0.0), (Skill(1700, 300), 0.0)]
-    after = Glicko2(tau=0.5).update(player, [Game(skill, points) for skill, points in opponents])
+    after = Glicko2(tau=0.5).update(seat, [Game(skill, points) for skill, points in opponents])
     assert after.rating == pytest.approx(1464.06, abs=0.01)
     assert after.deviation == pytest.approx(151.52, abs=0.01)
     assert after.volatility == pytest.approx(0.05999, abs=1e-5)

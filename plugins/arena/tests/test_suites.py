@@ -8,7 +8,7 @@ import palestra
 import pytest
 from palestra import UnknownName
 from palestra.cli import main
-from palestra.registry import load_game, registry
+from palestra.kernel.registry import load_game, registry
 from palestra_arena import GameResult, Settings, Store
 from palestra_arena.match import Match
 from palestra_arena.report.suite import suite_report

@@ -32,9 +32,9 @@ class Tamperer(First):
     """Writes a finished line of its own onto the board."""
 
     def decide(self, turn: Turn) -> Decision:
-        board = turn._episode._world.state.board
+        board = turn._episode._simulator.state.board
         if turn.turn >= 4:
-            board[board == 2 - turn.player] = turn.player + 1
+            board[board == 2 - turn.seat] = turn.seat + 1
         return super().decide(turn)
 
 
@@ -53,8 +53,8 @@ class Payer(First):
 
     def decide(self, turn: Turn) -> Decision:
         paid = [0.0, 0.0]
-        paid[turn.player] = 5.0
-        turn._episode._world.set_returns(paid)
+        paid[turn.seat] = 5.0
+        turn._episode._simulator.set_returns(paid)
         return super().decide(turn)
 
 

@@ -24,9 +24,9 @@ def as_networkx(neighbours: graphs.Neighbours) -> nx.Graph:
 def solve(game: AgentsNet, seed: int) -> Episode:
     episode, agent = Episode(game, seed), make_agent("agents-net-oracle")
     while not episode.over:
-        turns = [Turn(episode, player) for player in episode.to_act]
+        turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = agent.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 

@@ -334,10 +334,10 @@ def test_redrawn_roles_are_all_that_fit_and_no_others(stage: int) -> None:
             break
     game, state = episode.game, episode.state
     state.phase = PROPOSE
-    for player in range(7):
-        possible = {d for d in set(permutations(state.roles)) if fits(state, player, d)}
+    for seat in range(7):
+        possible = {d for d in set(permutations(state.roles)) if fits(state, seat, d)}
         tries = min(20 * len(possible), 1_500)
-        drawn = Counter(tuple(game.determinize(state, player, Rng(n)).roles) for n in range(tries))
+        drawn = Counter(tuple(game.determinize(state, seat, Rng(n)).roles) for n in range(tries))
         assert set(drawn) <= possible
         if tries == 20 * len(possible):
             assert set(drawn) == possible
@@ -350,11 +350,11 @@ def test_a_redrawn_game_looks_the_same_and_can_have_been_played(seed: int) -> No
     episode = Episode(game, seed)
     while not episode.over:
         state = episode.state
-        for player in range(8):
-            twin = game.determinize(state, player, rng)
-            assert game.describe(twin, player) == game.describe(state, player)
-            assert np.array_equal(game.observe(twin, player), game.observe(state, player))
-            assert fits(state, player, tuple(twin.roles))
+        for seat in range(8):
+            twin = game.determinize(state, seat, rng)
+            assert game.describe(twin, seat) == game.describe(state, seat)
+            assert np.array_equal(game.observe(twin, seat), game.observe(state, seat))
+            assert fits(state, seat, tuple(twin.roles))
             for past, true in zip(twin.quests, state.quests, strict=True):
                 assert len(past.failing) == len(true.failing)
                 assert all(is_evil(twin.roles[s]) and s in past.team for s in past.failing)

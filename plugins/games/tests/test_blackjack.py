@@ -242,8 +242,8 @@ def test_hidden_cards_are_redrawn_from_those_not_seen() -> None:
 
 
 def test_the_dealers_second_card_is_shown_after_sticking_and_not_after_a_bust() -> None:
-    def glyphs(episode: Episode, player: int | None) -> list[str]:
-        return [piece.glyph for piece in episode.game.scene(episode.state, player).hands[1][1]]
+    def glyphs(episode: Episode, seat: int | None) -> list[str]:
+        return [piece.glyph for piece in episode.game.scene(episode.state, seat).hands[1][1]]
 
     episode = start((TEN, 7), (TEN, NINE))
     assert glyphs(episode, 0) == ["10", "?"]

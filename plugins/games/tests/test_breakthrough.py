@@ -37,13 +37,13 @@ def board(episode: Episode) -> list[str]:
 def write(episode: Episode, *moves: str) -> None:
     """Play written moves."""
     for move in moves:
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, move)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, move)})
 
 
 def moves(episode: Episode) -> set[str]:
-    player = episode.to_act[0]
-    texts = episode.legal_text(player).split(", ")
+    seat = episode.to_act[0]
+    texts = episode.legal_text(seat).split(", ")
     assert len(texts) == len(set(texts))
     return set(texts)
 
@@ -135,8 +135,8 @@ def test_random_games_agree_with_openspiel(rows: int, columns: int) -> None:
     for _ in range(25):
         state, episode = theirs.new_initial_state(), Episode(game, 0, compiled=False)
         while not state.is_terminal():
-            player = state.current_player()
-            assert episode.to_act == (player,)
+            seat = state.current_player()
+            assert episode.to_act == (seat,)
             assert board(episode) == their_board(state, rows)
             written = {their_move(state, a, rows): a for a in state.legal_actions()}
             assert moves(episode) == set(written)

@@ -195,9 +195,9 @@ def test_all_roads_count_exactly_where_they_can_be_walked_in_one_line(seed: int)
     assert whole == nx.has_eulerian_path(graph)
 
 
-def lay(state: Table, player: int, names: str) -> None:
+def lay(state: Table, seat: int, names: str) -> None:
     for name in names.split():
-        state.roads[ROAD_NAMES.index(name)] = player
+        state.roads[ROAD_NAMES.index(name)] = seat
 
 
 def test_the_longest_road_passes_on_only_when_it_is_beaten_and_ends_when_cut() -> None:
@@ -618,13 +618,13 @@ class Mirror:
             if not (action.action_type.value == "PLAY_YEAR_OF_PLENTY" and len(action.value) == 1)
             for move in self.translate(action)
         }
-        player = self.seat(self.theirs.current_color())
-        held = self.ours.developments[player]
+        seat = self.seat(self.theirs.current_color())
+        held = self.ours.developments[seat]
         old = held[: len(held) - self.ours.fresh]
         theirs = {m for m in theirs if type(m) not in CARD_MOVES or CARD_MOVES[type(m)] in old}
-        ours = set(self.game.legal_actions(self.ours, player))
+        ours = set(self.game.legal_actions(self.ours, seat))
         ours -= {move for move in ours if isinstance(move, Offer)}
-        if not (self.ours.hands[player][0] and self.ours.hands[player][1]):
+        if not (self.ours.hands[seat][0] and self.ours.hands[seat][1]):
             ours.discard(RoadBuilding())
         return theirs, ours
 
@@ -633,7 +633,7 @@ class Mirror:
         from catanatron.state import apply_action
 
         done = apply_action(self.theirs, action)
-        player, value = self.seat(action.color), done.value
+        seat, value = self.seat(action.color), done.value
         told: list[int] = []
         if done.action_type.value == "ROLL":
             told = list(value)
@@ -644,8 +644,8 @@ class Mirror:
             told = [sum(hand[: RESOURCES.index(RESOURCE[value[2]])])]
         self.ours.rng = Told(*told)  # type: ignore[assignment]
         for move in self.translate(done):
-            self.game.check(self.ours, player, move)
-            self.game.step(self.ours, {player: move})
+            self.game.check(self.ours, seat, move)
+            self.game.step(self.ours, {seat: move})
 
     def same_hands(self) -> bool:
         theirs = [
@@ -775,11 +775,9 @@ def test_players_by_value_choose_among_all_moves_but_offers(seed: int) -> None:
     game, rng = Catan(num_players=3), Rng(seed)
     episode = Episode(game, seed)
     while not episode.over and episode.turn < 200:
-        for player in episode.to_act:
-            legal = [
-                m for m in episode.legal_actions(player) if type(m) not in (Offer, CounterOffer)
-            ]
-            assert set(choices(game, episode.state, player)) == set(legal)
+        for seat in episode.to_act:
+            legal = [m for m in episode.legal_actions(seat) if type(m) not in (Offer, CounterOffer)]
+            assert set(choices(game, episode.state, seat)) == set(legal)
         episode.act({p: game.sample(episode.state, p, rng) for p in episode.to_act})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
-from palestra.world import World, open_world
+from palestra.kernel.world import World, open_world
 from palestra_games.games.chess import Chess
 from palestra_games.games.chess_fen import START, read_fen, write_fen
 from palestra_games.games.chess_rules import PLANES, stamp
@@ -29,15 +29,15 @@ def at(fen: str) -> Episode:
 
 def moves(episode: Episode, start: str = "") -> list[str]:
     """Legal moves as text, sorted; those that begin with `start`."""
-    player = episode.to_act[0]
-    texts = [GAME.action_text(episode.state, player, a) for a in episode.legal_actions()]
+    seat = episode.to_act[0]
+    texts = [GAME.action_text(episode.state, seat, a) for a in episode.legal_actions()]
     return sorted(text for text in texts if text.startswith(start))
 
 
 def push(episode: Episode, *texts: str) -> Episode:
     for text in texts:
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, text)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, text)})
     return episode
 
 
@@ -74,14 +74,14 @@ def perft(world: World, depth: int) -> int:
     """Move sequences of this length."""
     if not world.to_act:
         return 0
-    (player,) = world.to_act
-    legal = world.mask(player).view(np.bool_)
+    (seat,) = world.to_act
+    legal = world.mask(seat).view(np.bool_)
     if depth == 1:
         return int(np.count_nonzero(legal))
     total = 0
     for action in legal.nonzero()[0].tolist():
         following = world.copy()
-        following.advance({player: action})
+        following.advance({seat: action})
         total += perft(following, depth - 1)
     return total
 
@@ -120,9 +120,9 @@ def agree(episode: Episode, theirs: Any) -> None:
 
 def read_all(episode: Episode, theirs: Any) -> dict[int, int]:
     """Their action for each of ours, by their algebraic notation."""
-    player = episode.to_act[0]
+    seat = episode.to_act[0]
     written = {a: theirs.action_to_string(a) for a in theirs.legal_actions()}
-    matched = {episode.parse(player, text): action for action, text in written.items()}
+    matched = {episode.parse(seat, text): action for action, text in written.items()}
     assert sorted(matched) == episode.legal_actions()
     return matched
 
@@ -154,13 +154,13 @@ def test_games_that_repeat_positions_agree_with_openspiel() -> None:
         episode.reset(0)
         theirs, last = chess.new_initial_state(), ["", ""]
         while not episode.over:
-            player = episode.to_act[0]
+            seat = episode.to_act[0]
             legal = moves(episode)
-            back = last[player][2:4] + last[player][:2]
+            back = last[seat][2:4] + last[seat][:2]
             text = back if back in legal and rng.random() < 0.7 else rng.choice(legal)
-            action = read_all(episode, theirs)[episode.parse(player, text)]
+            action = read_all(episode, theirs)[episode.parse(seat, text)]
             theirs.apply_action(action)
-            last[player] = text
+            last[seat] = text
             push(episode, text)
             agree(episode, theirs)
         repeated += reason(episode).startswith("The position has occurred three times")
@@ -374,7 +374,7 @@ def test_the_game_is_drawn_where_neither_side_has_the_men_to_mate(men: str, over
 
 def test_a_limit_of_moves_stops_the_game_unless_the_rules_did() -> None:
     game = Chess(max_moves=4)
-    assert "after 4 half moves" in game.rules(0)
+    assert "after 4 half moves" in game.rules_for(0)
     episode = push(Episode(game, 0, compiled=False), "e2e4", "e7e5", "f1c4", "b8c6")
     assert episode.over
     assert episode.truncated

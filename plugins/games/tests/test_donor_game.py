@@ -13,16 +13,16 @@ from palestra_games.games.donor_game import Act, Donate, DonorGame, Punish, Writ
 def played(game: DonorGame, agent: str = "donor", seed: int = 0) -> Episode:
     episode, donor = Episode(game, seed), make_agent(agent)
     while not episode.over:
-        turns = [Turn(episode, player) for player in episode.to_act]
+        turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = donor.act(turns)
-        episode.act({t.player: d.action for t, d in zip(turns, decisions, strict=True)})
+        episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
 
 def begun(**options: Any) -> Episode:
     """Strategies are written, the first donors are to act."""
     episode = Episode(DonorGame(**options), 0)
-    episode.act({player: Write("I give.") for player in episode.to_act})
+    episode.act({seat: Write("I give.") for seat in episode.to_act})
     return episode
 
 

@@ -75,8 +75,8 @@ def test_stages_go_on_in_order_and_are_told_to_all() -> None:
     assert episode.to_act == (2,)
     with pytest.raises(InvalidAction, match="player_0"):
         episode.parse(2, "opera")
-    for player, text in ((2, "player_1"), (1, "football"), (0, "football")):
-        episode.act({player: episode.parse(player, text)})
+    for seat, text in ((2, "player_1"), (1, "football"), (0, "football")):
+        episode.act({seat: episode.parse(seat, text)})
     assert tuple(episode.returns) == (1, 2, 1)
     told = [event.text for event in episode.transcript(0)]
     assert "player_1 leads stage 1." in told

@@ -16,8 +16,8 @@ def play(game: Gomoku, moves: str) -> Episode:
     """An episode after written moves."""
     episode = Episode(game, 0, compiled=False)
     for move in moves.split():
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, move)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, move)})
     return episode
 
 
@@ -45,10 +45,10 @@ def count(game: Gomoku, state: Any, known: dict[bytes, int]) -> int:
         if game.outcome(state) is not None:
             known[key] = 1
             return 1
-        player, total = game.to_act(state)[0], 0
-        for action in game.legal_actions(state, player):
+        seat, total = game.to_act(state)[0], 0
+        for action in game.legal_actions(state, seat):
             after = game.clone(state)
-            game.step(after, {player: action})
+            game.step(after, {seat: action})
             total += count(game, after, known)
         known[key] = total
     return known[key]
@@ -86,12 +86,12 @@ def test_random_games_end_when_a_scan_of_the_board_says_so(
     for _ in range(15):
         episode = Episode(Gomoku(size, line, exact), 0, compiled=False)
         while not episode.over:
-            player = episode.to_act[0]
-            episode.act({player: rng.choice(episode.legal_actions())})
-            won = has_line(board(episode), "XO"[player], line, exact)
+            seat = episode.to_act[0]
+            episode.act({seat: rng.choice(episode.legal_actions())})
+            won = has_line(board(episode), "XO"[seat], line, exact)
             assert episode.over == (won or "." not in "".join(board(episode)))
             if won:
-                assert list(episode.returns) == ([1, -1] if player == 0 else [-1, 1])
+                assert list(episode.returns) == ([1, -1] if seat == 0 else [-1, 1])
         assert episode.outcome is not None
         ends.add(episode.outcome.results)
     assert len(ends) > 1
@@ -122,8 +122,8 @@ def test_six_in_a_line_win_only_the_free_style_game() -> None:
     assert free.outcome is not None
     assert free.outcome.winners == (0,)
     assert not exact.over
-    assert "exactly 5" in Gomoku(exact=True).rules(0)
-    assert "5 or more" in Gomoku().rules(0)
+    assert "exactly 5" in Gomoku(exact=True).rules_for(0)
+    assert "5 or more" in Gomoku().rules_for(0)
 
 
 def test_a_taken_point_is_not_legal() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Outcome, Rng, Turn
-from palestra.batch import Batch
+from palestra.engine.batch import Batch
 from palestra_games.games.hanabi import Hanabi
 from palestra_games.games.hanabi_agents import Iggi
 from palestra_games.games.hanabi_sight import look
@@ -46,12 +46,12 @@ def deal(game: Hanabi, names: str, **fields: Any) -> Episode:
 
 def say(episode: Episode, *moves: str) -> None:
     for move in moves:
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, move)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, move)})
 
 
-def hand(episode: Episode, player: int) -> list[int]:
-    return [card for card in episode.state.hands[player].tolist() if card >= 0]
+def hand(episode: Episode, seat: int) -> list[int]:
+    return [card for card in episode.state.hands[seat].tolist() if card >= 0]
 
 
 def some_states(game: Hanabi, seed: int) -> list[Any]:
@@ -104,9 +104,9 @@ def play_beside(game: Hanabi, theirs: Any, seed: int) -> None:
     for card in episode.state.hands.ravel().tolist():
         theirs.apply_action(card)
     while True:
-        for player in range(game.num_players):
-            view = episode.observation(player)[: -game.num_players]
-            assert view.tolist() == theirs.observation_tensor(player)
+        for seat in range(game.num_players):
+            view = episode.observation(seat)[: -game.num_players]
+            assert view.tolist() == theirs.observation_tensor(seat)
         assert episode.over == theirs.is_terminal()
         if episode.over:
             assert list(episode.returns) == theirs.returns()
@@ -249,7 +249,7 @@ def test_after_the_last_card_everybody_has_one_more_turn(players: int) -> None:
         say(episode, "play card 1")
         turns += 1
     assert turns == players
-    assert all(len(hand(episode, player)) == game.hand_size - 1 for player in range(players))
+    assert all(len(hand(episode, seat)) == game.hand_size - 1 for seat in range(players))
     assert episode.outcome is not None
     assert episode.outcome.reason == "everybody has had his last turn"
 
@@ -279,28 +279,28 @@ def test_the_only_value_left_is_known_by_elimination() -> None:
 @pytest.mark.parametrize("game", SIZES)
 def test_the_text_is_made_of_what_the_array_view_holds(game: Hanabi) -> None:
     for state in some_states(game, 11)[::3]:
-        for player in range(game.num_players):
-            assert look(game.config, state, player) == game.read(game.observe(state, player))
+        for seat in range(game.num_players):
+            assert look(game.config, state, seat) == game.read(game.observe(state, seat))
 
 
 @pytest.mark.parametrize("game", [GAME, Hanabi(5), MINI])
 def test_every_legal_move_can_be_read_back(game: Hanabi) -> None:
     for state in some_states(game, 4)[:-1:4]:
-        (player,) = game.to_act(state)
-        for action in game.legal_actions(state, player):
-            assert game.parse(state, player, game.action_text(state, player, action)) == action
+        (seat,) = game.to_act(state)
+        for action in game.legal_actions(state, seat):
+            assert game.parse(state, seat, game.action_text(state, seat, action)) == action
 
 
 @pytest.mark.parametrize("game", [GAME, Hanabi(3), MINI])
 def test_redrawing_fits_all_hints_and_all_cards_in_sight(game: Hanabi) -> None:
     for number, state in enumerate(some_states(game, 2)):
-        for player in range(game.num_players):
-            drawn = game.determinize(state, player, Rng(number))
-            assert game.observe(drawn, player).tolist() == game.observe(state, player).tolist()
+        for seat in range(game.num_players):
+            drawn = game.determinize(state, seat, Rng(number))
+            assert game.observe(drawn, seat).tolist() == game.observe(state, seat).tolist()
             every = (Counter([*s.hands.ravel().tolist(), *s.deck.tolist()]) for s in (drawn, state))
             assert next(every) == next(every)
-            for slot, held in enumerate(look(game.config, state, player).hands[0]):
-                colour, rank = divmod(int(drawn.hands[player, slot]), game.ranks)
+            for slot, held in enumerate(look(game.config, state, seat).hands[0]):
+                colour, rank = divmod(int(drawn.hands[seat, slot]), game.ranks)
                 assert colour in held.colours
                 assert rank in held.ranks
 
@@ -370,9 +370,9 @@ def test_bad_options_are_refused(options: dict[str, Any]) -> None:
 
 def iggi_plays(episode: Episode) -> str:
     """What IGGI does next, in words."""
-    (player,) = episode.to_act
-    (decision,) = Iggi(seed=0).act([Turn(episode, player)])
-    return episode.game.action_text(episode.state, player, decision.action)
+    (seat,) = episode.to_act
+    (decision,) = Iggi(seed=0).act([Turn(episode, seat)])
+    return episode.game.action_text(episode.state, seat, decision.action)
 
 
 def test_iggi_plays_a_card_that_fits_whatever_it_is() -> None:
@@ -412,8 +412,8 @@ def test_iggi_never_loses_a_life_and_builds_most_of_the_fireworks() -> None:
     for seed in range(12):
         episode, agent = Episode(GAME, seed, compiled=False), Iggi(seed=seed)
         while not episode.over:
-            player = episode.to_act[0]
-            episode.act({player: agent.act([Turn(episode, player)])[0].action})
+            seat = episode.to_act[0]
+            episode.act({seat: agent.act([Turn(episode, seat)])[0].action})
         assert episode.state.lives == 3
         scores.append(episode.returns[0])
     assert 16 < sum(scores) / len(scores) < 20

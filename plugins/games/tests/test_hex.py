@@ -15,8 +15,8 @@ def play(game: Hex, moves: str) -> Episode:
     """An episode after written moves."""
     episode = Episode(game, 0, compiled=False)
     for move in moves.split():
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, move)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, move)})
     return episode
 
 
@@ -49,10 +49,10 @@ def value(game: Hex, state: Any, known: dict[bytes, int]) -> int:
     """1 if whoever is to move wins with best play, else -1."""
     key = game.state_key(state)
     if key not in known:
-        player, known[key] = game.to_act(state)[0], -1
-        for action in game.legal_actions(state, player):
+        seat, known[key] = game.to_act(state)[0], -1
+        for action in game.legal_actions(state, seat):
             after = game.clone(state)
-            game.step(after, {player: action})
+            game.step(after, {seat: action})
             if game.outcome(after) is not None or value(game, after, known) < 0:
                 known[key] = 1
                 break
@@ -105,8 +105,8 @@ def test_a_swapped_stone_counts_for_its_new_side() -> None:
 
 
 def test_only_the_game_with_swap_explains_it() -> None:
-    assert "swap" not in Hex().rules(0)
-    assert "for a\nstone on c1, one on a3" in Hex(swap=True).rules(1)
+    assert "swap" not in Hex().rules_for(0)
+    assert "for a\nstone on c1, one on a3" in Hex(swap=True).rules_for(1)
 
 
 def test_a_taken_cell_is_not_legal() -> None:

@@ -45,8 +45,8 @@ def play(cards: str, moves: str, **options: Any) -> Episode:
     episode.load(game.deal(cards))
     words = {"k": "check", "c": "call", "f": "fold", "r": "raise"}
     for move in moves.split():
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, words.get(move, f"raise to {move}"))})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, words.get(move, f"raise to {move}"))})
     return episode
 
 
@@ -55,7 +55,7 @@ def play(cards: str, moves: str, **options: Any) -> Episode:
 
 def test_all_hands_of_five_cards_come_as_often_as_published() -> None:
     numba = pytest.importorskip("numba", reason="numba is not installed")
-    from palestra.compiled import device_functions
+    from palestra.engine.compiled import device_functions
 
     rules = {"worth": cast(FunctionType, worth)}
     compiled = device_functions(rules, numba.njit, "_counting")["worth"]
@@ -171,8 +171,8 @@ def theirs(game: Holdem) -> Any:
     return pyspiel.load_game("universal_poker", options)
 
 
-def put_in_before(state: Any, player: int) -> int:
-    return int(state.bets[: state.stage, player].sum())
+def put_in_before(state: Any, seat: int) -> int:
+    return int(state.bets[: state.stage, seat].sum())
 
 
 def compare_a_hand(game: Holdem, other: Any, seed: int) -> float:
@@ -294,8 +294,8 @@ def test_equal_hands_split_the_pot_with_what_the_folded_have_put_in() -> None:
     deal = "2s3s 2h3h 4s4h AcKcQdJdTd"
     episode = play(deal, "9 c c", num_players=3)
     for _ in range(9):
-        player = episode.to_act[0]
-        episode.act({player: CALL})
+        seat = episode.to_act[0]
+        episode.act({seat: CALL})
     assert episode.over
     assert list(episode.returns) == [0, 0, 0]
     episode = play(deal, "9 c c 5 f c k k k k", num_players=3)

@@ -20,8 +20,8 @@ def play(cards: tuple[int, int, int], moves: str) -> Episode:
     episode.load(GAME.deal(*cards))
     words = {"k": "check", "c": "call", "r": "raise", "f": "fold"}
     for move in moves:
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, words[move])})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, words[move])})
     return episode
 
 
@@ -125,11 +125,11 @@ def test_openspiels_equilibrium_is_one_here_and_pays_the_known_value() -> None:
             other.apply_action(public)
         if other.is_terminal():
             return
-        player = other.current_player()
-        policy[GAME.state_key(state, player)] = strategy.action_probabilities(other)
+        seat = other.current_player()
+        policy[GAME.state_key(state, seat)] = strategy.action_probabilities(other)
         for action in other.legal_actions():
             after = GAME.clone(state)
-            GAME.step(after, {player: action})
+            GAME.step(after, {seat: action})
             translate(after, other.child(action), public)
 
     for _, state in GAME.deals():
@@ -199,8 +199,8 @@ def test_actions_are_numbered_as_in_openspiel() -> None:
 
 
 def test_a_picture_shows_a_player_only_what_he_may_see() -> None:
-    def glyphs(episode: Episode, player: int | None) -> str:
-        hands = GAME.scene(episode.state, player).hands
+    def glyphs(episode: Episode, seat: int | None) -> str:
+        hands = GAME.scene(episode.state, seat).hands
         return "".join(piece.glyph for _, pieces in hands for piece in pieces)
 
     start, later, shown = (play((JACK, QUEEN, KING), moves) for moves in ("", "kk", "kkkk"))

@@ -28,8 +28,8 @@ def play(game: LiarsDice, hands: tuple[Hand, ...], *moves: str) -> Episode:
 
 
 def say(episode: Episode, move: str) -> None:
-    player = episode.to_act[0]
-    episode.act({player: episode.parse(player, move)})
+    seat = episode.to_act[0]
+    episode.act({seat: episode.parse(seat, move)})
 
 
 def lose(episode: Episode, loser: int) -> None:
@@ -151,8 +151,8 @@ def test_the_largest_table_plays_to_the_end() -> None:
         Rng(0),
     )
     while not episode.over:
-        player = episode.to_act[0]
-        episode.act({player: episode.game.sample(episode.state, player, rng)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.game.sample(episode.state, seat, rng)})
     assert sorted(episode.returns) == pytest.approx([-0.2] * 5 + [1])
 
 
@@ -212,14 +212,14 @@ def test_random_games_agree_with_openspiel(number: int) -> None:
         episode, rng = Episode(game, seed, compiled=False), Rng(seed)
         other = rolled(theirs, dice(episode.state))
         while not episode.over:
-            player = episode.to_act[0]
-            assert player == other.current_player()
-            assert episode.legal_actions(player) == other.legal_actions()
+            seat = episode.to_act[0]
+            assert seat == other.current_player()
+            assert episode.legal_actions(seat) == other.legal_actions()
             action = other.legal_actions()[rng.below(min(8, len(other.legal_actions())))]
             if rng.below(4) == 0 and other.legal_actions()[-1] == game.num_bids:
                 action = game.num_bids
             other.apply_action(action)
-            episode.act({player: action})
+            episode.act({seat: action})
         assert list(episode.returns) == other.returns()
 
 
@@ -277,25 +277,25 @@ class BiddingTree:
         reach = np.ones((2, 4096, 6))
         for bid in range(12):
             size = 1 << bid
-            for player in range(2):
-                moved = np.where(self.mover[:size, None] == player, strategy[:size, :, bid], 1.0)
-                reach[player, size : 2 * size] = reach[player, :size] * moved
+            for seat in range(2):
+                moved = np.where(self.mover[:size, None] == seat, strategy[:size, :, bid], 1.0)
+                reach[seat, size : 2 * size] = reach[seat, :size] * moved
         return reach
 
     def worths(
-        self, strategy: NDArray[np.float64], player: int, *, best: bool = False
+        self, strategy: NDArray[np.float64], seat: int, *, best: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """A player's worth of each action and position, times the others' and chance's reach."""
-        reach = self.reaches(strategy)[1 - player] / 36
+        reach = self.reaches(strategy)[1 - seat] / 36
         actions, worth = np.zeros((4096, 6, 13)), np.zeros((4096, 6))
         for bit in range(12, -1, -1):  # positions whose highest bid is bit - 1
             low, high = (1 << bit) >> 1, 1 << bit
             for bid in range(bit, 12):
                 actions[low:high, :, bid] = worth[low + (1 << bid) : high + (1 << bid)]
-            own = self.mover[low:high] == player
+            own = self.mover[low:high] == seat
             calls = np.where(own[:, None], 1.0, strategy[low:high, :, 12]) * reach[low:high]
             if bit:
-                true = self.true[bit - 1] if player == 0 else self.true[bit - 1].T
+                true = self.true[bit - 1] if seat == 0 else self.true[bit - 1].T
                 actions[low:high, :, 12] = calls @ (2 * true - 1).T
                 actions[low:high, :, 12] *= np.where(own, -1.0, 1.0)[:, None]
             legal = np.where(self.legal[low:high], actions[low:high], -np.inf)
@@ -308,13 +308,13 @@ class BiddingTree:
         """The average strategy of CFR+."""
         regrets, average = np.zeros((4096, 6, 13)), np.zeros((4096, 6, 13))
         for iteration in range(1, iterations + 1):
-            for player in range(2):
+            for seat in range(2):
                 strategy = self.normal(regrets)
-                actions, worth = self.worths(strategy, player)
+                actions, worth = self.worths(strategy, seat)
                 gain = np.where(self.legal, actions - worth[:, :, None], 0.0)
-                own = (self.mover == player)[:, None, None]
+                own = (self.mover == seat)[:, None, None]
                 regrets = np.where(own, np.maximum(0.0, regrets + gain), regrets)
-                weight = iteration * self.reaches(strategy)[player][:, :, None]
+                weight = iteration * self.reaches(strategy)[seat][:, :, None]
                 average += np.where(own, weight * strategy, 0.0)
         return self.normal(average)
 
@@ -385,10 +385,10 @@ def test_bad_options_are_refused_with_what_is_accepted(options: Any, accepted: s
 
 
 def test_the_rules_tell_the_options() -> None:
-    assert "A 6 is wild" in BLUFF.rules(0)
-    assert "wild" not in LiarsDice(wild=0).rules(0)
-    assert "faces 1 to 4" in LiarsDice(faces=4, wild=0).rules(0)
-    assert "the last player with dice is paid 1" in LAST.rules(0)
+    assert "A 6 is wild" in BLUFF.rules_for(0)
+    assert "wild" not in LiarsDice(wild=0).rules_for(0)
+    assert "faces 1 to 4" in LiarsDice(faces=4, wild=0).rules_for(0)
+    assert "the last player with dice is paid 1" in LAST.rules_for(0)
 
 
 def test_deals_are_weighted_by_the_orders_of_the_dice() -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Agent, Episode, InvalidOption, Turn, UnknownName, make_agent
-from palestra.record import record_episode, replay
-from palestra.registry import registry
+from palestra.kernel.registry import registry
+from palestra.records.record import record_episode, replay
 from palestra.testing import Subject, run_check
 from palestra_games.games.matrix_game import MatrixGame
 from palestra_games.games.strategies import MEMORY_ONE, Strategy, extortion, table_for
@@ -49,9 +49,9 @@ def script(moves: str) -> Agent:
     return make_agent(lambda turn: "CD".index(moves[min(turn.turn, len(moves) - 1)]))
 
 
-def line_of(episode: Episode, player: int) -> str:
+def line_of(episode: Episode, seat: int) -> str:
     rounds = [e for step in episode.log for e in step if e.kind == "round"]
-    return "".join("CD"[event.data["moves"][player]] for event in rounds)
+    return "".join("CD"[event.data["moves"][seat]] for event in rounds)
 
 
 # Payoffs and equilibria
@@ -420,12 +420,15 @@ def test_a_record_alone_is_enough_to_replay_a_table() -> None:
 def test_rules_name_the_readers_own_payoffs_first() -> None:
     game = preset("BattleOfTheSexes", noise=0.1, continuation=0.9)
     cell = "You play bach, the other bach: you are paid {}, the other {}."
-    assert cell.format(3, 2) in game.rules(0)
-    assert cell.format(2, 3) in game.rules(1)
-    assert "probability 0.1" in game.rules(0)
-    assert "probability 0.9, for at most 10 rounds" in game.rules(0)
+    assert cell.format(3, 2) in game.rules_for(0)
+    assert cell.format(2, 3) in game.rules_for(1)
+    assert "probability 0.1" in game.rules_for(0)
+    assert "probability 0.9, for at most 10 rounds" in game.rules_for(0)
     lopsided = MatrixGame(payoffs_table=(0, 0, 1, 2, 3, 4, 0, 0))
-    assert "You play cooperate, the other defect: you are paid 4, the other 3." in lopsided.rules(1)
+    assert (
+        "You play cooperate, the other defect: you are paid 4, the other 3."
+        in lopsided.rules_for(1)
+    )
 
 
 def test_both_see_the_same_round_from_their_own_side() -> None:

@@ -234,7 +234,7 @@ def test_what_is_observed_is_what_compiled_rules_sense(seed: int) -> None:
     episode = Episode(game, seed, compiled=False)
     while True:
         sensed = np.zeros(game.observation_shape, game.observation_dtype)
-        game.sense(game.config, episode.state, 0, sensed)
+        game.write_observation(game.config, episode.state, 0, sensed)
         seen = game.observe(episode.state, 0)
         assert (seen.dtype, seen.tolist()) == (sensed.dtype, sensed.tolist())
         if episode.over:

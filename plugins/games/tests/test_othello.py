@@ -41,8 +41,8 @@ def board(episode: Episode) -> list[str]:
 def write(episode: Episode, *moves: str) -> None:
     """Play written moves."""
     for move in moves:
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, move)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, move)})
 
 
 def test_the_start_is_the_standard_one() -> None:
@@ -138,16 +138,16 @@ def test_random_games_agree_with_openspiel() -> None:
     for _ in range(150):
         state, episode = theirs.new_initial_state(), Episode(GAME, 0)
         while not state.is_terminal():
-            player = state.current_player()
-            assert episode.to_act == (player,)
+            seat = state.current_player()
+            assert episode.to_act == (seat,)
             assert board(episode) == their_board(state)
             assert episode.legal_actions() == state.legal_actions()
             action = rng.choice(state.legal_actions())
-            written = GAME.action_text(episode.state, player, action)
-            assert written == state.action_to_string(player, action)
+            written = GAME.action_text(episode.state, seat, action)
+            assert written == state.action_to_string(seat, action)
             passes += action == PASS
             state.apply_action(action)
-            episode.act({player: action})
+            episode.act({seat: action})
         assert board(episode) == their_board(state)
         assert list(episode.returns) == state.returns()
         assert episode.outcome is not None
@@ -187,14 +187,14 @@ def test_other_sizes_follow_the_rules_written_the_long_way(size: int) -> None:
     for seed in range(6):
         episode, rng = Episode(Othello(size), seed, compiled=False), Rng(seed)
         while not episode.over:
-            player, rows = episode.to_act[0], board(episode)
-            own, other = ("X", "O") if player == 0 else ("O", "X")
+            seat, rows = episode.to_act[0], board(episode)
+            own, other = ("X", "O") if seat == 0 else ("O", "X")
             cells = [(r, c) for r in range(size) for c in range(size) if rows[r][c] == "."]
             turned = {cell: enclosed(rows, *cell, own, other) for cell in cells}
             expected = [r * size + c for (r, c), discs in turned.items() if discs]
             assert episode.legal_actions() == (expected or [size * size])
             action = rng.choice(episode.legal_actions())
-            episode.act({player: action})
+            episode.act({seat: action})
             if expected:
                 for r, c in {divmod(action, size), *turned[divmod(action, size)]}:
                     rows[r] = rows[r][:c] + own + rows[r][c + 1 :]

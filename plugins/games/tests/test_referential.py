@@ -23,7 +23,7 @@ def rate(agents: list[str], episodes: int = 4, **options: Any) -> float:
         episode = Episode(game, seed, compiled=False)
         while not episode.over:
             turns = [Turn(episode, seat) for seat in episode.to_act]
-            episode.act({turn.player: seated[turn.player].act([turn])[0].action for turn in turns})
+            episode.act({turn.seat: seated[turn.seat].act([turn])[0].action for turn in turns})
         points += sum(episode.returns)
     return points / len(agents) / episodes / game.rounds
 

@@ -26,7 +26,7 @@ def lived(agents: list[str], seed: int = 0, **options: Any) -> Episode:
         agent.reseed(seed * 100 + seat)
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
-        episode.act({t.player: made[t.player].act([t])[0].action for t in turns})
+        episode.act({t.seat: made[t.seat].act([t])[0].action for t in turns})
     return episode
 
 
@@ -73,8 +73,8 @@ def test_punishing_a_cooperator_is_unjust_and_costs_as_much() -> None:
     episode = Episode(Sanctions(num_players=3), 0, compiled=False)
     for move in ("player_2", "cooperate", "punish player_2"):
         other = "cooperate" if episode.state.phase == PLAY else "let be"
-        texts = {player: other if player else move for player in episode.to_act}
-        episode.act({player: episode.parse(player, text) for player, text in texts.items()})
+        texts = {seat: other if seat else move for seat in episode.to_act}
+        episode.act({seat: episode.parse(seat, text) for seat, text in texts.items()})
     watcher = episode.to_act[0]
     episode.act({watcher: episode.parse(watcher, "punish player_0")})
     assert tuple(episode.returns) == (R - FEE - FINE, -FEE, R - FINE)
@@ -184,11 +184,11 @@ def test_moves_without_reputation_are_told_to_those_who_were_there() -> None:
     episode.act({0: 3})
     episode.act({0: episode.parse(0, "defect"), 3: episode.parse(3, "cooperate")})
     onlooker = int(episode.state.onlooker)
-    for player in range(5):
-        told = any("defects" in event.text for event in episode.transcript(player))
-        assert told == (player in (0, 3, onlooker))
-        assert ("defected: player_0" in episode.describe(player)) == told
-        assert (episode.observation(player)[26] == -1) == told
+    for seat in range(5):
+        told = any("defects" in event.text for event in episode.transcript(seat))
+        assert told == (seat in (0, 3, onlooker))
+        assert ("defected: player_0" in episode.describe(seat)) == told
+        assert (episode.observation(seat)[26] == -1) == told
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -196,10 +196,10 @@ def test_what_was_not_seen_can_be_drawn_anew(seed: int) -> None:
     game, rng = Sanctions(reputation=False, rounds=3), Rng(seed)
     episode = Episode(game, seed, compiled=False)
     while not episode.over:
-        for player in range(5):
-            twin = game.determinize(episode.state, player, rng)
-            assert game.observe(twin, player).tolist() == episode.observation(player).tolist()
-            assert game.describe(twin, player) == episode.describe(player)
+        for seat in range(5):
+            twin = game.determinize(episode.state, seat, rng)
+            assert game.observe(twin, seat).tolist() == episode.observation(seat).tolist()
+            assert game.describe(twin, seat) == episode.describe(seat)
         episode.act({p: game.sample(episode.state, p, rng) for p in episode.to_act})
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra.registry import registry
+from palestra.kernel.registry import registry
 from palestra_games.games.simulation_game import SimulationGame
 from palestra_games.games.simulation_players import (
     Equilibrium,
@@ -57,8 +57,8 @@ def nash_conv(game: SimulationGame, found: Equilibrium) -> float:
     theirs = pyspiel.create_matrix_game(cells[:, :, 0].tolist(), cells[:, :, 1].tolist())
     theirs = pyspiel.convert_to_turn_based(theirs)
     tabular = policy.TabularPolicy(theirs)
-    for player, mix in enumerate((found.plans, found.commitments)):
-        (row,) = (tabular.policy_for_key(key) for key in tabular.states_per_player[player])
+    for seat, mix in enumerate((found.plans, found.commitments)):
+        (row,) = (tabular.policy_for_key(key) for key in tabular.states_per_player[seat])
         row[:] = 0
         row[: len(mix)] = mix
     return float(exploitability.nash_conv(theirs, tabular))

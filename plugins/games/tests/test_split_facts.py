@@ -42,14 +42,14 @@ def test_the_answer_is_at_the_end_of_the_chain_and_nobody_knows_it_alone(seed: i
     assert all((a in world.dealt[0]) != (b in world.dealt[0]) for a, b in pairwise(needed))
 
 
-def worlds(game: SplitFacts, world: World, player: int) -> Counter[tuple[Any, Any]]:
+def worlds(game: SplitFacts, world: World, seat: int) -> Counter[tuple[Any, Any]]:
     """All friends and towns that fit what a player was dealt, by listing them."""
     fits: Counter[tuple[Any, Any]] = Counter()
     for order in permutations(range(1, game.people)):
         circle = [0, *order]
         follow = dict(zip(circle, [*order, 0], strict=True))
         friends = tuple(follow[p] for p in range(game.people))
-        if any(friends[p] != world.friends[p] for k, p in world.dealt[player] if k == FRIEND):
+        if any(friends[p] != world.friends[p] for k, p in world.dealt[seat] if k == FRIEND):
             continue
         needed, person = [], world.first
         for link in range(game.links + 1):
@@ -60,7 +60,7 @@ def worlds(game: SplitFacts, world: World, player: int) -> Counter[tuple[Any, An
         ):
             continue
         for towns in permutations(world.choices):
-            if all(towns[p] == world.towns[p] for k, p in world.dealt[player] if k == TOWN):
+            if all(towns[p] == world.towns[p] for k, p in world.dealt[seat] if k == TOWN):
                 fits[friends, towns] = 1
     return fits
 

@@ -21,16 +21,16 @@ def start(game: Division) -> Episode:
 def play(game: Division, *moves: str) -> Episode:
     episode = start(game)
     for move in moves:
-        player = episode.to_act[0]
-        episode.act({player: episode.parse(player, move)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.parse(seat, move)})
     return episode
 
 
 def bargain(game: Division, first: Agent, second: Agent) -> tuple[float, ...]:
     episode, agents = start(game), (first, second)
     while not episode.over:
-        player = episode.to_act[0]
-        episode.act({player: agents[player].act([Turn(episode, player)])[0].action})
+        seat = episode.to_act[0]
+        episode.act({seat: agents[seat].act([Turn(episode, seat)])[0].action})
     return tuple(episode.returns)
 
 
@@ -89,17 +89,17 @@ def plans(episode: Episode) -> list[tuple[tuple[str, ...], tuple[float, ...]]]:
     """
     if episode.over:
         return [((), tuple(episode.returns))]
-    player = episode.to_act[0]
+    seat = episode.to_act[0]
     branches = []
-    for action in episode.legal_actions(player):
+    for action in episode.legal_actions(seat):
         child = episode.fork()
-        child.act({player: action})
-        text = episode.game.action_text(episode.state, player, action)
+        child.act({seat: action})
+        text = episode.game.action_text(episode.state, seat, action)
         branches.append([((text, *path), paid) for path, paid in plans(child)])
     found = set()
     for chosen in product(*branches):
-        most = max(paid[player] for _, paid in chosen)
-        found |= {(path, paid) for path, paid in chosen if paid[player] == most}
+        most = max(paid[seat] for _, paid in chosen)
+        found |= {(path, paid) for path, paid in chosen if paid[seat] == most}
     return sorted(found)
 
 
@@ -184,8 +184,8 @@ def test_offers_and_answers_are_read_from_sentences() -> None:
 
 
 def test_rules_state_the_size_of_the_pie() -> None:
-    assert "The pie has 20 units." in Ultimatum(pie=20).rules(0)
-    assert "player_0 has 1 unit. What he sends is multiplied by 2." in Trust(1, 2).rules(1)
+    assert "The pie has 20 units." in Ultimatum(pie=20).rules_for(0)
+    assert "player_0 has 1 unit. What he sends is multiplied by 2." in Trust(1, 2).rules_for(1)
 
 
 @pytest.mark.parametrize("game", [Ultimatum(), Dictator(), Trust()])

@@ -350,10 +350,10 @@ def fits(state: Any, player: int, roles: tuple[int, ...]) -> bool:
 def test_redrawn_roles_are_all_that_fit_and_no_others(seed: int) -> None:
     game = Werewolf(7, 1)
     state = positions(seed, game)[-1]
-    for player in range(7):
-        possible = {d for d in set(permutations(state.roles)) if fits(state, player, d)}
+    for seat in range(7):
+        possible = {d for d in set(permutations(state.roles)) if fits(state, seat, d)}
         drawn = Counter(
-            tuple(game.determinize(state, player, Rng(n)).roles) for n in range(25 * len(possible))
+            tuple(game.determinize(state, seat, Rng(n)).roles) for n in range(25 * len(possible))
         )
         assert set(drawn) == possible
         assert 5 < min(drawn.values()) <= max(drawn.values()) < 60  # 25 each on average
@@ -363,10 +363,10 @@ def test_redrawn_roles_are_all_that_fit_and_no_others(seed: int) -> None:
 def test_a_redrawn_game_looks_the_same_and_can_have_been_played(seed: int) -> None:
     game = Werewolf(9, 3)
     for state in positions(seed, game)[::4]:
-        for player in range(9):
-            twin = game.determinize(state, player, Rng(seed))
-            assert game.describe(twin, player) == game.describe(state, player)
-            assert np.array_equal(game.observe(twin, player), game.observe(state, player))
+        for seat in range(9):
+            twin = game.determinize(state, seat, Rng(seed))
+            assert game.describe(twin, seat) == game.describe(state, seat)
+            assert np.array_equal(game.observe(twin, seat), game.observe(state, seat))
             assert Counter(twin.roles) == Counter(state.roles)
             _can_have_been_played(twin)
 

@@ -33,9 +33,9 @@ def test_a_deal_pays_shares_discounted_by_the_rounds_it_took() -> None:
 @pytest.mark.parametrize("unbounded", [False, True])
 def test_no_deal_pays_nobody(unbounded: bool) -> None:
     episode = talks(rounds=2, unbounded=unbounded)
-    for player in (0, 1):
-        episode.act({player: Propose(100)})
-        episode.act({1 - player: Reject()})
+    for seat in (0, 1):
+        episode.act({seat: Propose(100)})
+        episode.act({1 - seat: Reject()})
     assert episode.over
     assert episode.truncated == unbounded
     assert list(episode.returns) == [0, 0]
@@ -65,7 +65,7 @@ def test_words_are_refused_where_there_are_none() -> None:
 def test_an_unknown_discount_and_an_unknown_end_are_not_told() -> None:
     episode = talks(complete=False, unbounded=True, rounds=77)
     assert "0.5" not in episode.prompt(0)
-    assert "77" not in episode.prompt(0) + episode.game.rules(0)
+    assert "77" not in episode.prompt(0) + episode.game.rules_for(0)
     assert episode.observation(0)[[2, 4]].tolist() == [0, 0]
 
 

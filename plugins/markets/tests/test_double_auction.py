@@ -24,13 +24,13 @@ def market(**options: Any) -> Episode:
     return Episode(DoubleAuction(**{**TWO, **options}), seed=0, compiled=False)
 
 
-def call(episode: Episode, player: int, text: str) -> None:
+def call(episode: Episode, seat: int, text: str) -> None:
     """Let a trader act, whoever was drawn."""
     state = episode.state
     state.acting[:] = 0
-    state.acting[player] = 1
+    state.acting[seat] = 1
     episode.load(state)
-    episode.act({player: episode.parse(player, text)})
+    episode.act({seat: episode.parse(seat, text)})
 
 
 def worths(episode: Episode) -> list[list[int]]:
@@ -108,12 +108,12 @@ def test_quotes_must_improve_where_that_is_the_rule() -> None:
     assert "ask 1 at 1..89" in episode_legal(episode, 3)
 
 
-def episode_legal(episode: Episode, player: int) -> str:
+def episode_legal(episode: Episode, seat: int) -> str:
     state = episode.state
     state.acting[:] = 0
-    state.acting[player] = 1
+    state.acting[seat] = 1
     episode.load(state)
-    return episode.legal_text(player)
+    return episode.legal_text(seat)
 
 
 def test_a_period_ends_when_a_side_has_traded_all_and_the_next_starts_afresh() -> None:
@@ -147,8 +147,8 @@ def test_no_money_and_no_unit_is_made_or_lost(seed: int) -> None:
     for _ in range(60):
         if episode.over:
             break
-        player = episode.to_act[0]
-        episode.act({player: episode.game.sample(episode.state, player, rng)})
+        seat = episode.to_act[0]
+        episode.act({seat: episode.game.sample(episode.state, seat, rng)})
         state = episode.state
         gains = [
             (1 if episode.game.side(p) == BID else -1) * sum(state.worth[p, : state.traded[p]])
@@ -163,12 +163,12 @@ def test_no_money_and_no_unit_is_made_or_lost(seed: int) -> None:
 def test_moves_are_written_as_they_are_read() -> None:
     game = DoubleAuction(max_price=30, lot=2)
     state = game.initial_state(1)
-    player = game.to_act(state)[0]
-    for action in np.flatnonzero(game.legal(state, player)).tolist():
-        assert game.parse(state, player, game.action_text(state, player, action)) == action
-    assert not game.legal(state, player)[WITHDRAW]
+    seat = game.to_act(state)[0]
+    for action in np.flatnonzero(game.legal(state, seat)).tolist():
+        assert game.parse(state, seat, game.action_text(state, seat, action)) == action
+    assert not game.legal(state, seat)[WITHDRAW]
     with pytest.raises(InvalidAction, match=r"bid 1\.\.2 at 1\.\.30|ask 1\.\.2 at 1\.\.30"):
-        game.parse(state, player, "bid -5")
+        game.parse(state, seat, "bid -5")
 
 
 @pytest.mark.parametrize(
@@ -243,8 +243,8 @@ def traded_through(game: DoubleAuction) -> float:
     """The efficiency of random legal prices, interpreted."""
     state, rng = game.initial_state(0), Rng(0)
     while game.to_act(state):
-        player = game.to_act(state)[0]
-        game.step(state, {player: 2 + rng.below(game.max_price)})
+        seat = game.to_act(state)[0]
+        game.step(state, {seat: 2 + rng.below(game.max_price)})
     return float(state.earned.sum()) / game.optimum(state).surplus
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from palestra import InvalidOption, Rng, UnknownName
-from palestra.array_game import record_dtype
+from palestra.kernel.array_game import record_dtype
 from palestra_markets.trading.order_book import (
     CANCEL,
     FILL,

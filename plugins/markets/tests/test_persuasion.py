@@ -189,7 +189,7 @@ def test_an_honest_seller_and_a_trusting_buyer_are_efficient_and_fair() -> None:
 @pytest.mark.parametrize("myopic", [False, True])
 def test_a_buyer_who_learns_stops_believing_a_seller_who_always_recommends(myopic: bool) -> None:
     (record,) = play("always", "shopper", episodes=1, seed=1, rounds=40, myopic=myopic)
-    assert {turn.text for turn in record.turns[-40:] if turn.player == 1} == {"Pass()"}
+    assert {turn.text for turn in record.turns[-40:] if turn.seat == 1} == {"Pass()"}
 
 
 def test_wrong_policies_and_beliefs_are_named() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra.rng import threefry
+from palestra.kernel.rng import threefry
 from palestra_markets.draws import below, normals, threefry_many, uniforms, words
 from palestra_markets.population.contacts import pairs_of
 from palestra_markets.population.epidemic import INFECTIOUS, SUSCEPTIBLE, force_of

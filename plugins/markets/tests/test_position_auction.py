@@ -75,12 +75,12 @@ def test_vcg_payments_are_the_loss_of_the_others_by_an_assignment_solver() -> No
             tuple(map(int, bids)), values=(1,) * 4, click_rates=tuple(rates), mechanism="vcg"
         )
         worths = np.outer(bids, rates)
-        for player in range(4):
-            others = np.delete(worths, player, axis=0)
+        for seat in range(4):
+            others = np.delete(worths, seat, axis=0)
             best = others[linear_sum_assignment(others, maximize=True)].sum()
-            rows = [p for p in range(4) if p != player and positions[p]]
+            rows = [p for p in range(4) if p != seat and positions[p]]
             got = sum(worths[p, positions[p] - 1] for p in rows)
-            assert paid[player] == pytest.approx(best - got)
+            assert paid[seat] == pytest.approx(best - got)
 
 
 def envy_free(bids: tuple[int, ...]) -> bool:
@@ -88,13 +88,13 @@ def envy_free(bids: tuple[int, ...]) -> bool:
     earned, paid, positions = page(bids)
     if min(earned) < 0:
         return False
-    holder = {position: player for player, position in enumerate(positions) if position}
+    holder = {position: seat for seat, position in enumerate(positions) if position}
     values, rates = EXAMPLE["values"], EXAMPLE["click_rates"]
-    for player, position in enumerate(positions):
+    for seat, position in enumerate(positions):
         for place in (position - 1, position + 1) if position else (len(rates),):
             if place in holder:
-                swapped = values[player] * rates[place - 1] - paid[holder[place]]  # type: ignore[index]
-                if swapped > earned[player]:
+                swapped = values[seat] * rates[place - 1] - paid[holder[place]]  # type: ignore[index]
+                if swapped > earned[seat]:
                     return False
     return True
 

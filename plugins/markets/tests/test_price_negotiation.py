@@ -63,7 +63,7 @@ def test_time_that_runs_out_pays_nobody(unbounded: bool) -> None:
 def test_a_hidden_value_and_an_unknown_end_are_not_told() -> None:
     episode = talks(complete=False, unbounded=True, buyer_value=123, rounds=77)
     assert "123" not in episode.prompt(0)
-    assert "77" not in episode.prompt(0) + episode.game.rules(0)
+    assert "77" not in episode.prompt(0) + episode.game.rules_for(0)
     assert episode.observation(0)[[2, 4]].tolist() == [0, -1]
 
 

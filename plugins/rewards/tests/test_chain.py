@@ -3,7 +3,7 @@ import json
 import numpy as np
 import palestra
 import pytest
-from palestra.registry import registry
+from palestra.kernel.registry import registry
 from palestra_rewards import Group, entries, entry, estimate, estimator
 from reward_rollouts import drawn, outcomes
 
@@ -68,7 +68,7 @@ def test_a_stateful_link_goes_on_from_saved_state() -> None:
 
 
 def test_every_entry_is_registered_and_loads() -> None:
-    from palestra.specs import load_entry_point
+    from palestra.kernel.specs import load_entry_point
 
     for one in entries():
         assert registry().rewards[one.name] == one.spec

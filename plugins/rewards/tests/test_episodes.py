@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import EpisodeRecord
-from palestra.budget import Usage
-from palestra.record import OutcomeRecord, StepRecord, TurnRecord
+from palestra.agents.budget import Usage
+from palestra.records.record import OutcomeRecord, StepRecord, TurnRecord
 from palestra_rewards import Group, Lacking, estimate, shape
 from palestra_rewards.episodes.attempts import corrections
 from palestra_rewards.episodes.bounded import clipped, differences
@@ -389,7 +389,7 @@ def test_turn_rewards_reach_the_turn_that_came_before_them() -> None:
         paid = turn_rewards(record)
         for seat in (0, 1):
             own = [
-                value for value, turn in zip(paid, record.turns, strict=True) if turn.player == seat
+                value for value, turn in zip(paid, record.turns, strict=True) if turn.seat == seat
             ]
             assert sum(own) == record.returns[seat]
 

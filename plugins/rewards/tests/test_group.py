@@ -70,13 +70,13 @@ def test_records_become_columns() -> None:
     group = Group.of(records)
     turns = [turn for record in records for turn in record.turns]
     assert group.size == len(turns)
-    assert group.seat.tolist() == [turn.player for turn in turns]
+    assert group.seat.tolist() == [turn.seat for turn in turns]
     assert group.returns.tolist() == [value for record in records for value in record.returns]
     paid = np.bincount(group.line, group.rewards)
     assert paid.tolist() == group.returns.tolist()  # the last mover's payment reaches both
     assert group.state is not None
     for i, j in [(0, 1), (2, 5), (1, 3)]:
-        same = turns[i].state_key == turns[j].state_key and turns[i].player == turns[j].player
+        same = turns[i].state_key == turns[j].state_key and turns[i].seat == turns[j].seat
         assert (group.state[i] == group.state[j]) == same
     assert group.success is not None
     assert group.success.tolist() == [

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import EpisodeRecord
-from palestra.budget import Usage
-from palestra.models import Model, Reply, Request
+from palestra.agents.budget import Usage
+from palestra.agents.models import Model, Reply, Request
 from palestra_rewards import Group, Lacking, estimate, shape
 from palestra_rewards.episodes.checklist import Item
 from palestra_rewards.episodes.judged import compare_lines
@@ -392,7 +392,7 @@ def test_errors_are_inherited_until_they_are_repaired() -> None:
 def test_faults_put_in_on_purpose_are_labelled(at: tuple[int, ...]) -> None:
     """AgentProcessBench without people: right where the clean agent's move was played, else bad."""
     record = play_with_faults("games/TicTacToe-v0", ["first", "random"], at=at, seed=3)
-    own = [place for place, turn in enumerate(record.turns) if turn.player == 0]
+    own = [place for place, turn in enumerate(record.turns) if turn.seat == 0]
     clean = [record.turns[p].action == record.turns[p].legal[0] for p in own]
     labels = [record.tags["labels"][place] for place in own]
     assert labels == [1 if right else -1 for right in clean]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import palestra
 import pytest
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_rewards import Group, shape
 from palestra_rewards.episodes.programs import (
     LatentReward,
@@ -45,7 +45,7 @@ def test_facts_add_up_to_what_was_paid() -> None:
     np.testing.assert_allclose(shape("code", records, program=program, own=False), group.rewards)
     for record in records:
         facts = facts_of(record)
-        assert [f["seat"] for f in facts] == [turn.player for turn in record.turns]
+        assert [f["seat"] for f in facts] == [turn.seat for turn in record.turns]
         assert sum(f["last"] for f in facts) == 2
 
 

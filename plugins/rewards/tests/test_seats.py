@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Rng
-from palestra.record import record_episode
+from palestra.records.record import record_episode
 from palestra_rewards import Group, Lacking, estimate
 from palestra_rewards.estimators.nested import roots
 from palestra_rewards.estimators.team import (

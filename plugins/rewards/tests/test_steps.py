@@ -56,7 +56,7 @@ def shaped_by(shaper: Any) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(20))
 def test_potential_shaping_leaves_the_optimal_policy_unchanged(seed: int) -> None:
     moves, rewards, potential = random_mdp(seed)
-    shaper = PotentialShaper(of=lambda game, state, player: potential[state])
+    shaper = PotentialShaper(of=lambda game, state, seat: potential[state])
     values, worth = solve(moves, rewards)
     shaped_values, shaped_worth = solve(moves, rewards + shaped_by(shaper))
     assert (worth.argmax(axis=1) == shaped_worth.argmax(axis=1)).all()
@@ -79,7 +79,7 @@ def test_discounted_potential_terms_sum_to_minus_the_first_potential(dynamic: bo
     rng, drift = np.random.default_rng(0), [0.0]
     values = rng.normal(size=STATES)
 
-    def potential(game: Any, state: int, player: int) -> float:
+    def potential(game: Any, state: int, seat: int) -> float:
         drift[0] += 0.5 * dynamic
         return float(values[state]) + drift[0]
 

@@ -68,7 +68,7 @@ def test_tables_are_read_from_records_and_paid_while_playing(tmp_path: Path) -> 
         sum(mdp.rewards[s, a] * n for a, n in enumerate(row)) for s, row in enumerate(mdp.counts)
     ]
     assert sum(paid) == pytest.approx(sum(record.returns[0] for record in records))
-    assert mdp.counts.sum() == sum(t.player == 0 for record in records for t in record.turns)
+    assert mdp.counts.sum() == sum(t.seat == 0 for record in records for t in record.turns)
     assert (mdp.moves.sum(axis=2) <= 1 + 1e-12).all()
     path = tmp_path / "table.json"
     table = mdp.table(mdp.rewards)
@@ -82,8 +82,8 @@ def test_tables_are_read_from_records_and_paid_while_playing(tmp_path: Path) -> 
     for record in shaped:
         for step in record.steps:
             for turn in step.turns:
-                expected = 2 * table[f"{turn.state_key} {turn.action}"] if turn.player == 0 else 0.0
-                if turn.player == 0:
+                expected = 2 * table[f"{turn.state_key} {turn.action}"] if turn.seat == 0 else 0.0
+                if turn.seat == 0:
                     assert step.rewards[0]["table"] == pytest.approx(expected)
     with pytest.raises(palestra.InvalidOption, match="no turns of seat 5"):
         Mdp.seen(records, seat=5)

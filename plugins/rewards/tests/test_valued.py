@@ -8,7 +8,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import EpisodeRecord
-from palestra.models import Request
+from palestra.agents.models import Request
 from palestra_rewards import Group, estimate, shape
 from palestra_rewards.episodes.objects import likeness
 from palestra_rewards.episodes.valued import Likeness, ValueModel, best_of

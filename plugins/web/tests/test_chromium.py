@@ -13,7 +13,7 @@ import gymnasium as gym
 import palestra
 import pytest
 from palestra import Divergence, InvalidOption
-from palestra.registry import registry
+from palestra.kernel.registry import registry
 from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, browser_path
 from palestra_web.html import to_html
 from palestra_web.in_browser import InBrowser

@@ -11,7 +11,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import InvalidOption, Rng, TextAction
-from palestra.agents import Turn
+from palestra.agents.agent import Turn
 from palestra_web.actions import Stop
 from palestra_web.chromium import Chromium, browser_path
 from palestra_web.desktop.clerk import Clerk, Hand, Look, work

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palestra import Episode, EpisodeRecord, Scene, retrace
-from palestra.record import StepRecord
+from palestra.records.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
 from palestra_renderers.plain import clean, ending, shown_return, widget_line
@@ -68,14 +68,14 @@ def turn_data(
     step = record.steps[number]
     rows = []
     for turn in step.turns:
-        own = viewer in (None, turn.player)
+        own = viewer in (None, turn.seat)
         shown = own or episode.game.perfect_information  # else the events tell what he may know
         rows.append(
             {
-                "player": turn.player,
+                "player": turn.seat,
                 "text": clean(turn.text, TEXT_LIMIT) if shown else "(not shown to this seat)",
                 "status": turn.status,
-                "rewards": step.rewards.get(turn.player, {}) if own else {},
+                "rewards": step.rewards.get(turn.seat, {}) if own else {},
                 "tokens": turn.usage.tokens if own else 0,
                 "cost": turn.usage.cost if own else 0,
             }
@@ -85,7 +85,7 @@ def turn_data(
 
 def paid_without_acting(step: StepRecord, viewer: int | None) -> list[dict[str, Any]]:
     """Rewards of seats that made no decision in a step, in the form of decisions."""
-    acting = {turn.player for turn in step.turns}
+    acting = {turn.seat for turn in step.turns}
     nothing = {"text": "", "status": "", "tokens": 0, "cost": 0}
     return [
         {**nothing, "player": seat, "rewards": terms}

@@ -75,12 +75,12 @@ class Terminal:
 
     def ask(self, turn: Turn) -> str:
         self._show(turn)
-        player = turn.game.players[turn.player]
-        self._say(f"{player}, you may play: {legal_line(turn)}")
+        seat = turn.game.players[turn.seat]
+        self._say(f"{seat}, you may play: {legal_line(turn)}")
         if turn.error:
             self._say(f"Not accepted: {turn.error}", "yellow")
         while True:
-            typed = self._read(f"{player}> ")
+            typed = self._read(f"{seat}> ")
             if typed.lower() in HELP:
                 for line in help_lines(turn):
                     self._say(line, "dim")
@@ -110,7 +110,7 @@ class Terminal:
 
     def _show(self, turn: Turn) -> None:
         """What is new to this seat, and the position."""
-        key = (turn.episode_key, turn.player)
+        key = (turn.episode_key, turn.seat)
         told = turn.transcript
         self._console.print(Rule(f"{turn.env}, turn {turn.turn}", style="dim"))
         for event in told[self._told.get(key, 0) :]:

@@ -109,7 +109,7 @@ def ending(episode: Episode) -> str:
     if outcome is None:
         return ""
     pairs = zip(episode.players, outcome.results, strict=True)
-    results = ", ".join(f"{player} {result}" for player, result in pairs)
+    results = ", ".join(f"{seat} {result}" for seat, result in pairs)
     return f"{results}{f' ({clean(outcome.reason)})' if outcome.reason else ''}"
 
 

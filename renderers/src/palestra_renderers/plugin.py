@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, RendererSpec
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.specs import AgentSpec, RendererSpec
 
 
 @hookimpl

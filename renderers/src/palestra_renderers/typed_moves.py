@@ -33,7 +33,7 @@ def read_move(turn: Turn, typed: str) -> str:
 
 def help_lines(turn: Turn) -> list[str]:
     """Rules, the position in words, what is legal now, and how to type it."""
-    position, told = turn.position, turn.game.rules(turn.player).splitlines()
+    position, told = turn.position, turn.game.rules_for(turn.seat).splitlines()
     if len(position) > SHOWN_LEGAL * 2:
         position = f"{position[: SHOWN_LEGAL * 2]} …"
     return ["Rules", *told, "", "Position", *position.splitlines(), "", HOW]

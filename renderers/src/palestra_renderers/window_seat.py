@@ -143,11 +143,9 @@ class WindowSeat:
         self.screen.flip()
 
     def _facts(self, turn: Turn, waiting: bool) -> Facts:
-        player = turn.game.players[turn.player]
+        seat = turn.game.players[turn.seat]
         seats = tuple(
-            SeatFacts(
-                f"{name} (you): {turn.returns:.4g}" if name == player else name, name == player
-            )
+            SeatFacts(f"{name} (you): {turn.returns:.4g}" if name == seat else name, name == seat)
             for name in turn.game.players
         )
         moves = () if waiting else tuple(moves_with(turn.legal_texts, self.typed))

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, ModelError, Turn, UnknownName, open_model
+from palestra.agents.models import Ability, Model, Reply, Request
+from palestra.kernel.rng import Rng
 from palestra.llm.conversation import ANSWER, STYLES, Conversation, Example
 from palestra.llm.legal import hold, listable
 from palestra.llm.prices import price_of
-from palestra.models import Ability, Model, Reply, Request
-from palestra.rng import Rng
 
 from palestra_agents.llm.examples import demonstrate
 
@@ -117,10 +117,10 @@ class LLMAgent(Agent):
 
     def _talk(self, turn: Turn) -> Conversation:
         talks = self._talks.setdefault(turn.episode_key, {})
-        if turn.player not in talks:
+        if turn.seat not in talks:
             examples = self._demonstrations(turn) if self._count else []
-            talks[turn.player] = Conversation(self._style, turn.game.rules(turn.player), examples)
-        return talks[turn.player]
+            talks[turn.seat] = Conversation(self._style, turn.game.rules_for(turn.seat), examples)
+        return talks[turn.seat]
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
         kind = repr(turn.game)

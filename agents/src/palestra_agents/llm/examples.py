@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palestra import Agent, Decision, InvalidOption, Turn, make_agent
-from palestra.game import Game
+from palestra.kernel.game import Game
 from palestra.llm.conversation import Example
-from palestra.runner import Runner
+from palestra.runner.runner import Runner
 
 FAR = 1 << 30  # demonstrations start from seeds that no run of ordinary size reaches
 EPISODES = 200

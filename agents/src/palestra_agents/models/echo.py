@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from palestra.budget import Usage
-from palestra.models import Ability, Model, Reply, Request, Score
+from palestra.agents.budget import Usage
+from palestra.agents.models import Ability, Model, Reply, Request, Score
 
 
 class EchoModel(Model):

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 from palestra import InvalidOption, MissingExtra, ModelError, UnknownName
-from palestra.budget import Usage
-from palestra.models import Ability, Model, Reply, Request
+from palestra.agents.budget import Usage
+from palestra.agents.models import Ability, Model, Reply, Request
 
 try:
     import openai

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palestra import InvalidOption
-from palestra.models import Request
+from palestra.agents.models import Request
 
 
 def read_prompt(tokenizer: Any, request: Request, name: str) -> list[int]:

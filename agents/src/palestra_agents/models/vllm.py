@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from palestra import InvalidOption, MissingExtra, ModelError
-from palestra.budget import Usage
-from palestra.models import Ability, Model, Reply, Request, Score, Tokens
+from palestra.agents.budget import Usage
+from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
 
 from palestra_agents.models.template import read_prompt, token_ids
 

@@ -36,7 +36,7 @@ class PPOAgent(Agent):
     @torch.no_grad()
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         for turn in turns:
-            given = turn.game.observation_space(turn.player).shape
+            given = turn.game.observation_space(turn.seat).shape
             if given != self._space.shape:
                 raise InvalidOption(
                     f"this policy was trained on {self._env} and sees arrays of shape "

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 from palestra import ArrayGame, InvalidOption, game, make
-from palestra.batch import Batch
-from palestra.record import versions_for
+from palestra.engine.batch import Batch
+from palestra.records.record import versions_for
 from torch import Tensor, nn
 
 from palestra_agents.ppo.network import PolicyValue
@@ -134,7 +134,7 @@ class Trainer:
     def _deal(self, rows: np.ndarray) -> None:
         """Deal these rows (N,) anew, from the tasks that were kept if there is a filter."""
         if self.kept is None:
-            self.batch.reset(rows=rows)
+            self.batch.reset(lanes=rows)
             return
         seeds, learn = self.kept
         drawn = torch.randint(len(seeds), rows.shape)
@@ -273,7 +273,7 @@ class Trainer:
         kept = read_checkpoint(folder)
         tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
         trainer = cls(kept["env"], kept["options"], Settings(**kept["settings"]), tasks)
-        rows = kept["rows"].numpy().view(trainer.batch.rows.dtype)
+        rows = kept["rows"].numpy().view(trainer.batch.lanes.dtype)
         if len(rows) != trainer.batch.num_envs:
             raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
         trainer.batch.load(rows.reshape(-1))

@@ -8,8 +8,8 @@ import sys
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; an expected error is one sentence on stderr and exit code 2."""
     from palestra.cli.app import app, console_error
-    from palestra.errors import PalestraError
-    from palestra.registry import registry
+    from palestra.kernel.errors import PalestraError
+    from palestra.kernel.registry import registry
 
     registry().plugins.call_each("palestra_commands", app=app)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from palestra.cli import checking, listing, making, pages, playing
+from palestra.cli import cataloguing, checking, listing, making, pages, playing
 from palestra.version import __version__
 
 app = typer.Typer(
@@ -43,5 +43,6 @@ app.command("pages")(pages.pages_command)
 app.command("plugins")(listing.list_plugins)
 app.command("play")(playing.play_command)
 app.command("replay")(playing.replay_command)
+app.command("catalogue")(cataloguing.catalogue_command)
 app.command("check")(checking.check_command)
 app.add_typer(making.new, name="new", help="Start something of your own.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from palestra.agents import parse_agent
-from palestra.errors import InvalidOption
-from palestra.registry import registry
+from palestra.kernel.errors import InvalidOption
+from palestra.kernel.naming import parse_agent
+from palestra.kernel.registry import registry
 
 _CONTINUES = re.compile(r"^[a-z_]+=")
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from palestra.cli.arguments import read_options
 from palestra.cli.listing import EnvId, table
-from palestra.registry import registry
+from palestra.kernel.registry import registry
 
 COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 

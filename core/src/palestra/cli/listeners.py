@@ -11,13 +11,13 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from palestra.agents import Decision, Turn
-from palestra.budget import Usage
-from palestra.episode import Episode
-from palestra.errors import PalestraError
-from palestra.hooks import hookimpl
-from palestra.metrics import measure, metrics_for
-from palestra.record import EpisodeRecord
+from palestra.agents.agent import Decision, Turn
+from palestra.agents.budget import Usage
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import PalestraError
+from palestra.kernel.hooks import hookimpl
+from palestra.records.metrics import measure, metrics_for
+from palestra.records.record import EpisodeRecord
 
 
 class Watcher:
@@ -127,7 +127,7 @@ class Tally:
             if record.outcome:
                 self.results[seat][record.outcome.results[seat]] += 1
         for turn in record.turns:
-            self.used[turn.player] += turn.usage
+            self.used[turn.seat] += turn.usage
         self._metrics.update(measure(record))
 
     def metrics(self) -> list[tuple[str, str, float]]:
@@ -144,7 +144,7 @@ class Narrator:
 
     @hookimpl
     def palestra_turn_ready(self, turn: Turn) -> None:
-        title = f"-- {turn.env}, turn {turn.turn}, {turn.game.players[turn.player]}"
+        title = f"-- {turn.env}, turn {turn.turn}, {turn.game.players[turn.seat]}"
         self._say(f"{title}{f': again, because {turn.error}' if turn.error else ''}")
 
     @hookimpl

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import asdict, fields
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -12,9 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from palestra.cli.arguments import complete_id
-from palestra.metrics import metrics_for
-from palestra.registry import load_game, registry, specs
-from palestra.specs import AgentSpec, EnvSpec
+from palestra.kernel.options import described
+from palestra.kernel.registry import load_game, registry, specs
+from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
+from palestra.records.metrics import metrics_for
 
 EnvId = Annotated[
     str, typer.Argument(help="An id such as games/TicTacToe-v0.", autocompletion=complete_id)
@@ -79,7 +81,9 @@ def list_agents() -> None:
 
 def options_of(spec: AgentSpec) -> str:
     """An agent's options and their defaults."""
-    from palestra.specs import load_entry_point
+    if spec.options:
+        return ", ".join(f"{o.name}={o.default}" if o.default else o.name for o in spec.options)
+    from palestra.kernel.specs import load_entry_point
 
     try:
         parameters = inspect.signature(load_entry_point(spec.entry_point)).parameters
@@ -100,14 +104,26 @@ def info(env: EnvId) -> None:
         rows.add_row(name, value)
     console = Console()
     console.print(f"{spec.id}\n", style="bold", markup=False)
-    console.print(game.rules(0), markup=False)
+    console.print(game.rules_for(0), markup=False)
     console.print()
     console.print(rows)
+    if options := described(type(game)):
+        console.print()
+        console.print(options_table(options))
+
+
+def options_table(options: Sequence[OptionSpec]) -> Table:
+    """Every option with its default, what it accepts and what it means."""
+    made = table("option", "default", "accepts", "meaning")
+    for option in options:
+        meaning = option.description or "-"
+        unit = f" [{option.unit}]" if option.unit else ""
+        made.add_row(option.name, _clip(option.default), _clip(option.accepts), meaning + unit)
+    return made
 
 
 def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
     """What is declared about an environment, as (name, value)."""
-    options = ", ".join(f"{f.name}={getattr(game, f.name)!r}" for f in fields(game))
     agents = [a for a in registry().agents.values() if a.can_play(spec.id)]
     facts = [
         ("players", f"{seats_text(spec)} ({game.num_players} by default)"),
@@ -116,7 +132,6 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         ("information", "perfect" if game.perfect_information else "hidden"),
         ("family", spec.family),
         ("tags", ", ".join(spec.tags)),
-        ("options", options or "none"),
         ("paper", spec.paper),
         ("splits", splits_text(spec)),
         ("agents", ", ".join(sorted(a.name for a in agents if "*" not in a.plays))),
@@ -140,7 +155,10 @@ def splits_text(spec: EnvSpec) -> str:
 
 def _short(value: object) -> str:
     """A value as it is written, the beginning of a long one."""
-    written = repr(value)
+    return _clip(repr(value))
+
+
+def _clip(written: str) -> str:
     return written if len(written) <= LONGEST_VALUE else f"{written[:LONGEST_VALUE]}…"
 
 

@@ -21,7 +21,7 @@ def new_plugin(
     folder: Annotated[Path, typer.Option(help="Where to put it.")] = Path(),
 ) -> None:
     """Write a complete plugin: one working game, its tests, a README and CI."""
-    from palestra.scaffold import create_plugin
+    from palestra.cli.scaffold import create_plugin
 
     path = create_plugin(name, folder)
     typer.echo(f"wrote {path}\nNext:\n  cd {path}\n  pip install -e '.[dev]'\n  pytest")

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from palestra.array_game import ArrayGame
 from palestra.cli.listing import facts_of, seats_text
-from palestra.episode import Episode
-from palestra.registry import load_game, registry
-from palestra.rng import Rng
-from palestra.specs import EnvSpec, load_entry_point
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.episode import Episode
+from palestra.kernel.registry import load_game, registry
+from palestra.kernel.rng import Rng
+from palestra.kernel.specs import EnvSpec, load_entry_point
 
 TURNS = 6  # of the conversation that is shown
 LONGEST = 3_000  # characters of it
@@ -70,7 +70,7 @@ def page(spec: EnvSpec) -> str:
             "",
             "## What a player is told",
             "",
-            *[f"> {line}".rstrip() for line in game.rules(0).splitlines()],
+            *[f"> {line}".rstrip() for line in game.rules_for(0).splitlines()],
             "",
             "## Facts",
             "",

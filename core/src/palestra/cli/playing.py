@@ -11,16 +11,16 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from palestra.agents import parse_agent
 from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
 from palestra.cli.listing import EnvId, table
-from palestra.errors import InvalidOption, PalestraError, RecordError
-from palestra.game import Game
-from palestra.record import EpisodeRecord, iter_records, replay, retrace
-from palestra.registry import load_game, registry, renderer
-from palestra.runner import stream
-from palestra.specs import EnvSpec
+from palestra.kernel.errors import InvalidOption, PalestraError, RecordError
+from palestra.kernel.game import Game
+from palestra.kernel.naming import parse_agent
+from palestra.kernel.registry import load_game, registry, renderer
+from palestra.kernel.specs import EnvSpec
+from palestra.records.record import EpisodeRecord, iter_records, replay, retrace
+from palestra.runner.runner import stream
 
 MODES = {"pygame": "human"}  # what is typed for a mode of another name
 

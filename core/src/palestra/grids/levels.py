@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 
 MAX_SIDE = 60  # rows and columns: a row of a mask is one integer, a bit a cell
 

@@ -1,6 +1,6 @@
 """Steps that everybody takes at once, random obstacles, and how far away places are: grid rules.
 
-Plain functions that compile, see `palestra.array_game`. Cells are counted row by row. State records
+Plain functions that compile, see `palestra.kernel.array_game`. Cells are counted row by row. State records
 have `cell` (where each seat stands), `target` (where he would like to stand) and `blocked`, by
 seat; for obstacles and distances also `walls` and `queue` by cell and `far`, distances in layers.
 `config` has `rows`, `columns` and `num_players`.
@@ -33,9 +33,9 @@ def neighbour(config: Any, cell: int, action: int) -> int:
 def holder(config: Any, state: Any, cell: int) -> int:
     """Who stands on a cell; -1 if nobody."""
     cells, found = state.cell, -1
-    for player in range(config.num_players):
-        if cells[player] == cell:
-            found = player
+    for seat in range(config.num_players):
+        if cells[seat] == cell:
+            found = seat
     return found
 
 
@@ -47,33 +47,33 @@ def resolve(config: Any, state: Any, following: bool) -> None:
     Which seats the players have does not matter.
     """
     cell, target, blocked = state.cell, state.target, state.blocked
-    for player in range(config.num_players):
-        blocked[player] = 0
-        if target[player] != cell[player]:
+    for seat in range(config.num_players):
+        blocked[seat] = 0
+        if target[seat] != cell[seat]:
             for other in range(config.num_players):
-                rival = target[other] == target[player] and target[other] != cell[other]
-                if other != player and (rival or (not following and cell[other] == target[player])):
-                    blocked[player] = 1
+                rival = target[other] == target[seat] and target[other] != cell[other]
+                if other != seat and (rival or (not following and cell[other] == target[seat])):
+                    blocked[seat] = 1
     changed = True
     while changed:
         changed = False
-        for player in range(config.num_players):
-            if target[player] != cell[player]:
-                if blocked[player] == 0 and is_held(config, state, player):
-                    blocked[player] = 1
-                if blocked[player] == 1:
-                    target[player] = cell[player]
+        for seat in range(config.num_players):
+            if target[seat] != cell[seat]:
+                if blocked[seat] == 0 and is_held(config, state, seat):
+                    blocked[seat] = 1
+                if blocked[seat] == 1:
+                    target[seat] = cell[seat]
                     changed = True
-    for player in range(config.num_players):
-        cell[player] = target[player]
+    for seat in range(config.num_players):
+        cell[seat] = target[seat]
 
 
-def is_held(config: Any, state: Any, player: int) -> bool:
+def is_held(config: Any, state: Any, seat: int) -> bool:
     """Whether the holder of a player's target stays there or heads for the player's own cell."""
     cell, target, blocked = state.cell, state.target, state.blocked
     for other in range(config.num_players):
-        stays = blocked[other] == 1 or target[other] in (cell[other], cell[player])
-        if other != player and stays and cell[other] == target[player]:
+        stays = blocked[other] == 1 or target[other] in (cell[other], cell[seat])
+        if other != seat and stays and cell[other] == target[seat]:
             return True
     return False
 

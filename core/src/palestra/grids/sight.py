@@ -1,6 +1,6 @@
 """Who sees what from where he stands: words for grid rules.
 
-Plain functions that compile, see `palestra.array_game`. Cells are counted row by row. State records
+Plain functions that compile, see `palestra.kernel.array_game`. Cells are counted row by row. State records
 have `cell` by seat and `walls` by cell; `config` has `columns` and `sight`.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def sees(config: Any, state: Any, player: int, cell: int) -> bool:
+def sees(config: Any, state: Any, seat: int, cell: int) -> bool:
     """Whether a player's window, `config.sight` cells in every direction, covers a cell."""
-    own = state.cell[player]
+    own = state.cell[seat]
     down = abs(cell // config.columns - own // config.columns)
     seen: bool = max(down, abs(cell % config.columns - own % config.columns)) <= config.sight
     return seen

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.array_game import ArrayGame
+from palestra.kernel.array_game import ArrayGame
 
 NORTH, EAST, SOUTH, WEST = range(4)
 DOWN = (-1, 0, 1, 0)  # rows, by facing
@@ -39,14 +39,14 @@ def right_of(facing: int, down: int, across: int) -> int:
     return ahead_of((facing + 1) % 4, down, across)
 
 
-def window_row(state: Any, player: int, facing: int, ahead: int, right: int) -> int:
+def window_row(state: Any, seat: int, facing: int, ahead: int, right: int) -> int:
     """The row of a cell of a player's window."""
-    row: int = state.row[player] + ahead * DOWN[facing] + right * DOWN[(facing + 1) % 4]
+    row: int = state.row[seat] + ahead * DOWN[facing] + right * DOWN[(facing + 1) % 4]
     return row
 
 
-def window_column(state: Any, player: int, facing: int, ahead: int, right: int) -> int:
-    column: int = state.column[player] + ahead * ACROSS[facing] + right * ACROSS[(facing + 1) % 4]
+def window_column(state: Any, seat: int, facing: int, ahead: int, right: int) -> int:
+    column: int = state.column[seat] + ahead * ACROSS[facing] + right * ACROSS[(facing + 1) % 4]
     return column
 
 
@@ -55,9 +55,9 @@ def on_map(config: Any, row: int, column: int) -> bool:
     return inside
 
 
-def in_sight(config: Any, state: Any, player: int, row: int, column: int) -> bool:
+def in_sight(config: Any, state: Any, seat: int, row: int, column: int) -> bool:
     """Whether a player's window covers a cell."""
-    far = max(abs(row - state.row[player]), abs(column - state.column[player]))
+    far = max(abs(row - state.row[seat]), abs(column - state.column[seat]))
     seen: bool = far <= config.sight
     return seen
 
@@ -107,9 +107,9 @@ def covered(rows: int, columns: int, place: tuple[int, int], sight: int) -> NDAr
     return seen
 
 
-def unseen(game: ArrayGame, state: Any, player: int) -> NDArray[np.bool_]:
+def unseen(game: ArrayGame, state: Any, seat: int) -> NDArray[np.bool_]:
     """Which cells of the map lie outside a player's window."""
-    config, place = game.config, (int(state.row[player]), int(state.column[player]))
+    config, place = game.config, (int(state.row[seat]), int(state.column[seat]))
     return ~covered(config.rows, config.columns, place, config.sight)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from palestra.models import Message
+from palestra.agents.models import Message
 
 ANSWER = "Answer with your move only."
 
@@ -27,7 +27,7 @@ class Chat:
     raw = False
     stop: tuple[str, ...] = ()
 
-    def rules(self, text: str, answer: str = ANSWER) -> Message:
+    def rules_message(self, text: str, answer: str = ANSWER) -> Message:
         """The first message; `answer` says what replies are to look like."""
         return Message("system", f"{text}\n{answer}")
 
@@ -48,7 +48,7 @@ class Raw(Chat):
     raw = True
     stop = ("\n",)
 
-    def rules(self, text: str, answer: str = "") -> Message:
+    def rules_message(self, text: str, answer: str = "") -> Message:
         return Message("system", f"{text}\n{answer}\n" if answer else f"{text}\n\n")
 
     def question(self, text: str) -> Message:
@@ -71,7 +71,7 @@ class Conversation:
         self, style: Chat, rules: str, examples: Sequence[Example] = (), **answer: str
     ) -> None:
         self._style = style
-        self.messages = [style.rules(rules, **answer)]
+        self.messages = [style.rules_message(rules, **answer)]
         for question, move in examples:
             self.messages += style.question(question), style.move(move)
         self._fixed = len(self.messages)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from palestra.actions import Grammar, Text
-from palestra.agents import Turn
+from palestra.agents.agent import Turn
+from palestra.agents.models import Model
+from palestra.kernel.actions import Grammar, Text
 from palestra.llm.conversation import Chat
-from palestra.models import Model
 
 SLACK = 8  # tokens beyond the moves themselves that a held reply may take
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from platformdirs import user_config_path
 
 from palestra import InvalidOption
-from palestra.budget import Usage
+from palestra.agents.budget import Usage
 
 MILLION = 1_000_000
 

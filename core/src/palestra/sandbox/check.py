@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from palestra.errors import InvalidAction
+from palestra.kernel.errors import InvalidAction
 
 MODULES = (
     "bisect",

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from palestra.errors import InvalidOption, PalestraError
+from palestra.kernel.errors import InvalidOption, PalestraError
 from palestra.sandbox.check import check_program, imported
 
 CHILD = Path(__file__).with_name("child.py")

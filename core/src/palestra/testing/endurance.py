@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 from palestra.testing.subject import Subject, random_actions, require
 from palestra.views.gym import GymView
 

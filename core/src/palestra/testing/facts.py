@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields
 from typing import Any
 
-from palestra.errors import PalestraError
-from palestra.game import Game
-from palestra.registry import load_game
-from palestra.rng import Rng
+from palestra.kernel.catalogue import stale_environment
+from palestra.kernel.declare import declared_ids
+from palestra.kernel.errors import PalestraError
+from palestra.kernel.game import Game
+from palestra.kernel.options import described
+from palestra.kernel.registry import load_game
+from palestra.kernel.rng import Rng
 from palestra.testing.subject import Skipped, Subject, play_on, require
 
 FIRST_STEPS = 4  # of a split that are played
@@ -22,12 +26,33 @@ def facts_are_true(subject: Subject) -> None:
     low, high = spec.players
     require(low <= game.num_players <= high, f"{game.num_players} seats, declared {low} to {high}")
     require(len(game.players) == len(game.seats) == game.num_players, "not one seat a player")
-    require(bool(game.rules(0).strip()), "rules() is empty: write a class docstring")
+    require(bool(game.rules_text.strip()), "rules_text is empty: write what a player must know")
     parameters = getattr(game, "__dataclass_params__", None)
     frozen = parameters is not None and parameters.frozen
     require(frozen, "the game is not a frozen dataclass, so it is no value")
     require(load_game(spec, subject.options) == game, "two games with the same options differ")
     _every_declared_size(subject, game)
+
+
+def options_are_described(subject: Subject) -> None:
+    """Every option has a description in its annotation; those that have none are warned of."""
+    bare = [o.name for o in described(type(subject.game)) if not o.description]
+    if bare:
+        warnings.warn(
+            f"{subject.spec.id}: no description of {', '.join(bare)}; write "
+            f"{bare[0]}: Annotated[int, Meta(ge=1, description='what it means')]",
+            stacklevel=2,
+        )
+
+
+def catalogue_is_current(subject: Subject) -> None:
+    """The plugin's catalogue.json says what the class declares."""
+    kind, id = type(subject.game), subject.spec.id
+    if id not in declared_ids(kind):
+        raise Skipped("the environment is not declared with @environment")
+    package = kind.__module__.split(".")[0]
+    problem = stale_environment(package, id)
+    require(not problem, problem)
 
 
 def splits_play(subject: Subject) -> None:
@@ -37,13 +62,13 @@ def splits_play(subject: Subject) -> None:
     for split in subject.spec.splits:
         played = Subject(subject.spec, {"split": split})
         game, episode = played.game, played.episode()
-        require(bool(game.rules(0).strip()), f"split {split}: rules() is empty")
+        require(bool(game.rules_for(0).strip()), f"split {split}: rules_for() is empty")
         for number, _ in play_on(episode, Rng(0), FIRST_STEPS):
-            for player in episode.to_act:
-                require(bool(episode.describe(player)), f"split {split}: nothing is described")
+            for seat in episode.to_act:
+                require(bool(episode.describe(seat)), f"split {split}: nothing is described")
                 if played.has_array_view:
-                    seen, space = episode.observation(player), game.observation_space(player)
-                    where = f"split {split}, step {number}, player {player}"
+                    seen, space = episode.observation(seat), game.observation_space(seat)
+                    where = f"split {split}, step {number}, player {seat}"
                     require(seen in space, f"{where}: {seen!r} is not in {space}")
 
 

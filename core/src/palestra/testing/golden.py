@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from palestra.episode import Episode
-from palestra.rng import Rng
+from palestra.kernel.episode import Episode
+from palestra.kernel.rng import Rng
 from palestra.testing.subject import Skipped, Subject, random_actions, require
 
 MAX_TURNS = 30
@@ -20,17 +20,18 @@ def play_through(subject: Subject, seed: int = 0) -> str:
     episode, rng = subject.episode(seed), Rng(seed)
     game = subject.game
     lines = [f"{subject.spec.id}, seed {seed}, options {options_text(subject)}", ""]
+    lines += _rules(subject)
     for event in episode.log[0]:
         lines.append(_event(episode, event))
     while not episode.over and episode.turn < MAX_TURNS:
         lines += ["", f"== turn {episode.turn}"]
-        for player in range(game.num_players):
-            lines += _seat(subject, episode, player)
+        for seat in range(game.num_players):
+            lines += _seat(subject, episode, seat)
         actions = random_actions(episode, rng)
         state = episode.state
-        for player, action in actions.items():
-            written = game.action_text(state, player, action)
-            lines.append(f"> {episode.players[player]}: {written}")
+        for seat, action in actions.items():
+            written = game.action_text(state, seat, action)
+            lines.append(f"> {episode.players[seat]}: {written}")
         episode.act(actions)
         lines += [_event(episode, event) for event in episode.log[-1]]
         paid = {p: dict(terms) for p, terms in episode.step.rewards.items() if terms}
@@ -38,6 +39,18 @@ def play_through(subject: Subject, seed: int = 0) -> str:
             lines.append(f"rewards {_round(paid)}")
     lines += ["", _end(episode)]
     return "\n".join(lines) + "\n"
+
+
+def _rules(subject: Subject) -> list[str]:
+    """What every seat reads before the first move; seats that read the same are named together."""
+    game, readers = subject.game, dict[str, list[str]]()
+    for seat, player in enumerate(game.players):
+        readers.setdefault(game.rules_for(seat), []).append(player)
+    lines = []
+    for text, players in readers.items():
+        named = "everybody" if len(players) == game.num_players else ", ".join(players)
+        lines += [f"rules for {named}:", *(f"  | {line}" for line in text.splitlines()), ""]
+    return lines
 
 
 def options_text(subject: Subject) -> str:
@@ -49,13 +62,13 @@ def _event(episode: Episode, event: Any) -> str:
     return f"* {event.kind}{to}: {event.text}"
 
 
-def _seat(subject: Subject, episode: Episode, player: int) -> list[str]:
-    lines = [f"{episode.players[player]}:"]
-    lines += [f"  | {line}" for line in episode.describe(player).splitlines()]
+def _seat(subject: Subject, episode: Episode, seat: int) -> list[str]:
+    lines = [f"{episode.players[seat]}:"]
+    lines += [f"  | {line}" for line in episode.describe(seat).splitlines()]
     if subject.has_array_view:
-        lines.append(f"  array {_array(episode.observation(player))}")
-    if player in episode.to_act:
-        lines.append(f"  legal {_clip(episode.legal_text(player))}")
+        lines.append(f"  array {_array(episode.observation(seat))}")
+    if seat in episode.to_act:
+        lines.append(f"  legal {_clip(episode.legal_text(seat))}")
     return lines
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
-from palestra.errors import PluginError, UnknownName
-from palestra.registry import registry
-from palestra.specs import EnvSpec
+from palestra.kernel.errors import PluginError, UnknownName
+from palestra.kernel.registry import registry
+from palestra.kernel.specs import EnvSpec
 from palestra.testing import (
     endurance,
     facts,
@@ -31,6 +31,8 @@ CHECKS: dict[str, Check] = {
     check.__name__: check
     for check in (
         facts.facts_are_true,
+        facts.options_are_described,
+        facts.catalogue_is_current,
         facts.splits_play,
         standards.found_by_id,
         standards.gymnasium_checker,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from palestra.array_game import ArrayGame
-from palestra.episode import Episode
-from palestra.errors import InvalidAction
-from palestra.rng import Rng
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidAction
+from palestra.kernel.rng import Rng
 from palestra.testing.subject import Subject, play_on, require, same
 
 NONSENSE = ("", "\0", "I have no idea.", "(((((", "Propose(", "🤷" * 50, "x" * 20_000, "-1", "None")
@@ -21,30 +21,28 @@ def masks_agree(subject: Subject) -> None:
     for seed in range(3):
         episode, rng = subject.episode(seed), Rng(seed)
         for number, _ in play_on(episode, rng, 12):
-            for player in episode.to_act:
-                _agree(
-                    subject, episode, player, rng, f"seed {seed}, step {number}, player {player}"
-                )
+            for seat in episode.to_act:
+                _agree(subject, episode, seat, rng, f"seed {seed}, step {number}, player {seat}")
 
 
-def _agree(subject: Subject, episode: Episode, player: int, rng: Rng, where: str) -> None:
+def _agree(subject: Subject, episode: Episode, seat: int, rng: Rng, where: str) -> None:
     game, state = subject.game, episode.state
     if subject.has_array_view:
-        mask = game.action_mask(state, player)
+        mask = game.action_mask(state, seat)
         require(mask.dtype == np.int8, f"{where}: the mask is {mask.dtype}, not int8")
-        require(len(mask) == game.action_space(player).n, f"{where}: the mask has a wrong length")
+        require(len(mask) == game.action_space(seat).n, f"{where}: the mask has a wrong length")
         require(bool(mask.any()), f"{where}: is to act and has no legal move")
-        require(same(mask, episode.action_mask(player)), f"{where}: the episode's mask differs")
+        require(same(mask, episode.action_mask(seat)), f"{where}: the episode's mask differs")
         for index in _some(len(mask), rng):
             allowed = mask[index]
             action = game.action_of(index)
-            require(_legal(subject, state, player, action) == bool(allowed), _odd(where, action))
+            require(_legal(subject, state, seat, action) == bool(allowed), _odd(where, action))
             if allowed:
                 require(game.index_of(action) == index, f"{where}: index_of({action!r}) ≠ {index}")
-                _round_trip(subject, state, player, action, where)
-    for action in (game.sample(state, player, Rng(n)) for n in range(5)):
-        require(_legal(subject, state, player, action), f"{where}: sampled illegal {action!r}")
-        _round_trip(subject, state, player, action, where)
+                _round_trip(subject, state, seat, action, where)
+    for action in (game.sample(state, seat, Rng(n)) for n in range(5)):
+        require(_legal(subject, state, seat, action), f"{where}: sampled illegal {action!r}")
+        _round_trip(subject, state, seat, action, where)
 
 
 def _some(count: int, rng: Rng) -> list[int]:
@@ -58,23 +56,23 @@ def _odd(where: str, action: object) -> str:
     return f"{where}: mask and check disagree about {action!r}"
 
 
-def _legal(subject: Subject, state: Any, player: int, action: Any) -> bool:
+def _legal(subject: Subject, state: Any, seat: int, action: Any) -> bool:
     try:
-        subject.game.check(state, player, action)
+        subject.game.check(state, seat, action)
     except InvalidAction:
         return False
     return True
 
 
-def _round_trip(subject: Subject, state: Any, player: int, action: Any, where: str) -> None:
-    text = subject.game.action_text(state, player, action)
+def _round_trip(subject: Subject, state: Any, seat: int, action: Any, where: str) -> None:
+    text = subject.game.action_text(state, seat, action)
     try:
-        read = subject.game.parse(state, player, text)
+        read = subject.game.parse(state, seat, text)
     except InvalidAction as error:
         read = error
     require(read == action, f"{where}: {action!r} is written {text!r} and read back as {read!r}")
     require(
-        subject.game.action_text(state, player, read) == text,
+        subject.game.action_text(state, seat, read) == text,
         f"{where}: {text!r} is read and written differently",
     )
 
@@ -82,11 +80,11 @@ def _round_trip(subject: Subject, state: Any, player: int, action: Any, where: s
 def nonsense_is_refused(subject: Subject) -> None:
     """Unreadable text raises `InvalidAction` naming what is legal, and changes nothing."""
     episode = subject.episode(0)
-    player = episode.to_act[0]
+    seat = episode.to_act[0]
     before = subject.game.state_key(episode.state)
     for text in NONSENSE:
         try:
-            episode.parse(player, text)
+            episode.parse(seat, text)
         except InvalidAction as error:
             require(bool(error.legal), f"the error for {text[:20]!r} does not say what is legal")
         else:
@@ -98,17 +96,17 @@ def illegal_moves_never_pay(subject: Subject) -> None:
     """Under every policy an illegal move is counted; a forfeit never pays the one who forfeits."""
     for policy in ("random", "forfeit"):
         episode = subject.episode(1, invalid=policy)
-        player = episode.to_act[0]
+        seat = episode.to_act[0]
         actions = {p: subject.game.sample(episode.state, p, Rng(1)) for p in episode.to_act}
-        actions[player] = Illegal()
+        actions[seat] = Illegal()
         episode.act(actions)
-        require(episode.mistakes[player] == 1, f"policy {policy!r} does not count the mistake")
+        require(episode.mistakes[seat] == 1, f"policy {policy!r} does not count the mistake")
         if policy == "forfeit":
             require(episode.over, "a forfeit does not end the episode")
-            require(episode.rewards[player] <= 0, "a forfeit pays the one who forfeits")
+            require(episode.rewards[seat] <= 0, "a forfeit pays the one who forfeits")
             outcome = episode.outcome
             require(
-                outcome is not None and outcome.results[player] == "forfeit",
+                outcome is not None and outcome.results[seat] == "forfeit",
                 "a forfeit is not in the outcome",
             )
 
@@ -156,12 +154,12 @@ def numbers_stay_in_space(subject: Subject) -> None:
     for seed in range(3):
         episode = subject.episode(seed)
         for number, _ in play_on(episode, Rng(seed), 60):
-            for player in range(subject.game.num_players):
-                seen, space = episode.observation(player), subject.game.observation_space(player)
+            for seat in range(subject.game.num_players):
+                seen, space = episode.observation(seat), subject.game.observation_space(seat)
                 require(
                     seen in space,
                     f"seed {seed}, step {number}: {seen!r} is not in {space}",
                 )
                 if is_array_game:
-                    direct = subject.game.observe(episode.state, player)
+                    direct = subject.game.observe(episode.state, seat)
                     require(same(seen, direct), f"step {number}: observe() and the episode differ")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from palestra.array_game import ArrayGame
-from palestra.batch import Array, Batch
+from palestra.engine.batch import Array, Batch
+from palestra.kernel.array_game import ArrayGame
 
 
 def perft(game: ArrayGame, depth: int) -> list[int]:
@@ -22,11 +22,11 @@ def perft(game: ArrayGame, depth: int) -> list[int]:
         level = np.concatenate([children(game, level[masks[:, a] == 1], a) for a in moves])
 
 
-def children(game: ArrayGame, rows: Array, action: int) -> Array:
-    """The rows after `action` in every one of them."""
-    if not len(rows):
-        return rows
-    batch = Batch(game, len(rows), autoreset="disabled")
-    batch.load(rows)
-    batch.step(np.full((len(rows), game.num_players), action))
+def children(game: ArrayGame, lanes: Array, action: int) -> Array:
+    """The lanes after `action` in every one of them."""
+    if not len(lanes):
+        return lanes
+    batch = Batch(game, len(lanes), autoreset="disabled")
+    batch.load(lanes)
+    batch.step(np.full((len(lanes), game.num_players), action))
     return batch.save()

@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 
-from palestra.errors import MissingExtra, UnknownName
-from palestra.registry import renderer
-from palestra.rng import Rng
+from palestra.kernel.errors import MissingExtra, UnknownName
+from palestra.kernel.registry import renderer
+from palestra.kernel.rng import Rng
 from palestra.testing.subject import Skipped, Subject, play_on, require
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.episode import Episode
-from palestra.rng import Rng
+from palestra.kernel.episode import Episode
+from palestra.kernel.rng import Rng
 from palestra.testing.subject import (
     Skipped,
     Subject,
@@ -30,26 +30,26 @@ def secrets_stay_hidden(subject: Subject) -> None:
         for number, _ in play_on(episode, Rng(seed), 12):
             if episode.over:
                 break
-            for player in range(game.num_players):
-                changed |= _redrawn_looks_the_same(subject, episode, player, (seed, number))
+            for seat in range(game.num_players):
+                changed |= _redrawn_looks_the_same(subject, episode, seat, (seed, number))
     require(changed, "determinize() never changed anything in 12 games; is nothing hidden?")
 
 
 def _redrawn_looks_the_same(
-    subject: Subject, episode: Episode, player: int, where: tuple[int, int]
+    subject: Subject, episode: Episode, seat: int, where: tuple[int, int]
 ) -> bool:
     """Compare one seat's sight of a state and of the same state with the secrets redrawn."""
     game, changed = subject.game, False
     base, key = episode.fork(), game.state_key(episode.state)
     base.load(episode.state)
-    one = sight(base, player, array=subject.has_array_view)
+    one = sight(base, seat, array=subject.has_array_view)
     for draw in range(3):
-        state = game.determinize(episode.state, player, Rng(draw + 17))
+        state = game.determinize(episode.state, seat, Rng(draw + 17))
         other = episode.fork()
         other.load(state)
-        two = sight(other, player, array=subject.has_array_view)
+        two = sight(other, seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
-        require(not leaks, f"{where}: {leaks} of player {player} betray a secret")
+        require(not leaks, f"{where}: {leaks} of player {seat} betray a secret")
         changed |= game.state_key(state) != key
     return changed
 
@@ -63,21 +63,21 @@ def transcripts_keep_secrets(subject: Subject) -> None:
     if game.perfect_information:
         raise Skipped("perfect information: nothing is hidden")
     for seed in range(6):
-        for player in range(min(game.num_players, 4)):
+        for seat in range(min(game.num_players, 4)):
             one = subject.episode(seed)
             other = subject.episode(seed)
-            other.load(game.determinize(one.state, player, Rng(seed + 5)))
+            other.load(game.determinize(one.state, seat, Rng(seed + 5)))
             rng = Rng(seed)
-            private = _private_events(one, player), _private_events(other, player)
-            require(private[0] == private[1], f"the opening betrays a secret to player {player}")
-            _follow(one, other, player, rng, subject.has_array_view)
+            private = _private_events(one, seat), _private_events(other, seat)
+            require(private[0] == private[1], f"the opening betrays a secret to player {seat}")
+            _follow(one, other, seat, rng, subject.has_array_view)
 
 
-def _private_events(episode: Episode, player: int) -> list[tuple[str, str, Any]]:
-    return [(e.kind, e.text, dict(e.data)) for e in episode.transcript(player)]
+def _private_events(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
+    return [(e.kind, e.text, dict(e.data)) for e in episode.transcript(seat)]
 
 
-def _follow(one: Episode, other: Episode, player: int, rng: Rng, array: bool) -> None:
+def _follow(one: Episode, other: Episode, seat: int, rng: Rng, array: bool) -> None:
     for _ in range(30):
         if one.over or one.to_act != other.to_act:
             return
@@ -88,11 +88,11 @@ def _follow(one: Episode, other: Episode, player: int, rng: Rng, array: bool) ->
             return  # the other's move was not legal in the other world
         one.act(actions)
         told = [e for step in (one.log[-1], other.log[-1]) for e in step]
-        if any(e.kind == REVEALS and e.visible_to(player) for e in told) or one.over or other.over:
+        if any(e.kind == REVEALS and e.visible_to(seat) for e in told) or one.over or other.over:
             return
-        seen, imagined = sight(one, player, array=array), sight(other, player, array=array)
+        seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
-        require(not leaks, f"turn {one.turn}: {leaks} of player {player} betray a secret")
+        require(not leaks, f"turn {one.turn}: {leaks} of player {seat} betray a secret")
 
 
 def private_events_stay_private(subject: Subject) -> None:
@@ -103,16 +103,16 @@ def private_events_stay_private(subject: Subject) -> None:
         for number, _ in play_on(episode, Rng(seed), 60):
             told = [event for step in episode.log for event in step if event.audience is not None]
             private += len(told)
-            for player in range(subject.game.num_players):
-                seen = episode.transcript(player)
-                read = episode.prompt(player) + episode.describe(player)
+            for seat in range(subject.game.num_players):
+                seen = episode.transcript(seat)
+                read = episode.prompt(seat) + episode.describe(seat)
                 known = "\n".join(event.text for event in seen)  # the same may be told to both
                 for event in told:
-                    if event.visible_to(player):
-                        require(event in seen, f"turn {number}: player {player} misses {event}")
+                    if event.visible_to(seat):
+                        require(event in seen, f"turn {number}: player {seat} misses {event}")
                         continue
                     leaked = event in seen or (event.text in read and event.text not in known)
-                    require(not leaked, f"turn {number}: player {player} reads {event.text!r}")
+                    require(not leaked, f"turn {number}: player {seat} reads {event.text!r}")
     if not private:
         raise Skipped("no event was private in 6 games")
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from palestra.array_game import ArrayGame
+from palestra.kernel.array_game import ArrayGame
 from palestra.testing.subject import Failed, Skipped, Subject
 
 # Advice that is about other kinds of environment, not about a fault.

@@ -7,11 +7,11 @@ import random
 
 import numpy as np
 
-from palestra.array_game import ArrayGame
-from palestra.compiled import numba_installed
-from palestra.errors import Divergence
-from palestra.record import record_episode, replay
-from palestra.rng import Rng
+from palestra.engine.compiled import numba_installed
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.errors import Divergence
+from palestra.kernel.rng import Rng
+from palestra.records.record import record_episode, replay
 from palestra.testing.subject import (
     Failed,
     Skipped,
@@ -73,10 +73,10 @@ def snapshot_gives_same_future(subject: Subject) -> None:
         elsewhere.restore(kept)
         for actions in moves:
             elsewhere.act(actions)
-        for player in range(subject.game.num_players):
+        for seat in range(subject.game.num_players):
             require(
-                same(sight(elsewhere, player, array=False), sight(episode, player, array=False)),
-                f"seed {seed}: player {player} sees something else after a restore",
+                same(sight(elsewhere, seat, array=False), sight(episode, seat, array=False)),
+                f"seed {seed}: player {seat} sees something else after a restore",
             )
         require(elsewhere.returns == episode.returns, "returns differ after a restore")
 
@@ -146,8 +146,8 @@ def compiled_equals_interpreted(subject: Subject) -> None:
         slow, quick = subject.episode(seed), subject.episode(seed, compiled=True)
         rng = Rng(seed)
         for number in range(60):
-            for player in range(subject.game.num_players):
-                one, other = sight(slow, player, array=True), sight(quick, player, array=True)
+            for seat in range(subject.game.num_players):
+                one, other = sight(slow, seat, array=True), sight(quick, seat, array=True)
                 different = [name for name in one if not same(one[name], other[name])]
                 require(not different, f"seed {seed}, step {number}: {different} differ compiled")
             require(list(slow.returns) == list(quick.returns), "returns differ compiled")

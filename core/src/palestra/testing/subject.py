@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from palestra.array_game import ArrayGame
-from palestra.episode import Episode
-from palestra.game import Game
-from palestra.registry import load_game
-from palestra.rng import Rng
-from palestra.specs import EnvSpec
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.episode import Episode
+from palestra.kernel.game import Game
+from palestra.kernel.registry import load_game
+from palestra.kernel.rng import Rng
+from palestra.kernel.specs import EnvSpec
 
 MAX_STEPS = 150  # of an episode that a check looks at
 
@@ -53,7 +53,7 @@ class Subject:
 def random_actions(episode: Episode, rng: Rng) -> dict[int, Any]:
     """A random legal action for everybody who is to act."""
     state = episode.state
-    return {player: episode.game.sample(state, player, rng) for player in episode.to_act}
+    return {seat: episode.game.sample(state, seat, rng) for seat in episode.to_act}
 
 
 def play_on(
@@ -85,16 +85,16 @@ def require(condition: bool, message: str) -> None:
         raise Failed(message)
 
 
-def sight(episode: Episode, player: int, *, array: bool) -> dict[str, Any]:
+def sight(episode: Episode, seat: int, *, array: bool) -> dict[str, Any]:
     """Everything one seat can learn through any view, to compare."""
     seen: dict[str, Any] = {
-        "describe": episode.describe(player),
-        "prompt": episode.prompt(player),
-        "events": [(e.kind, e.text, dict(e.data)) for e in episode.transcript(player)],
-        "key": episode.game.state_key(episode.state, player),
+        "describe": episode.describe(seat),
+        "prompt": episode.prompt(seat),
+        "events": [(e.kind, e.text, dict(e.data)) for e in episode.transcript(seat)],
+        "key": episode.game.state_key(episode.state, seat),
         "to_act": episode.to_act,
     }
     if array:
-        seen["observation"] = episode.observation(player)
-        seen["mask"] = episode.action_mask(player).copy()
+        seen["observation"] = episode.observation(seat)
+        seen["mask"] = episode.action_mask(seat).copy()
     return seen

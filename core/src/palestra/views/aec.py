@@ -7,7 +7,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from palestra.errors import InvalidAction, OutOfTurn
+from palestra.kernel.errors import InvalidAction, OutOfTurn
 from palestra.views.table import TableView
 
 
@@ -41,9 +41,9 @@ class AecView(TableView, AECEnv[str, Any, Any]):
                     self.agent_selection = agent
                     return
             self._dying = False
-        for player in self._episode.to_act:
-            if player not in self._sealed:
-                self.agent_selection = self.possible_agents[player]
+        for seat in self._episode.to_act:
+            if seat not in self._sealed:
+                self.agent_selection = self.possible_agents[seat]
                 return
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palestra.array_game import ArrayGame
-from palestra.batch import Batch
-from palestra.cuda_batch import CudaBatch
-from palestra.errors import InvalidOption, UnknownName
-from palestra.game import Game
-from palestra.registry import open_game
-from palestra.specs import EnvSpec
-from palestra.text_batch import TextBatch
+from palestra.engine.batch import Batch
+from palestra.engine.cuda_batch import CudaBatch
+from palestra.engine.text_batch import TextBatch
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.kernel.game import Game
+from palestra.kernel.registry import open_game
+from palestra.kernel.specs import EnvSpec
 
 DEVICES = ("cpu", "cuda")
 
@@ -33,7 +33,7 @@ def make(
     """Open the batch view; `options` go to the game.
 
     An ArrayGame runs in compiled loops over `threads` threads or, with device="cuda", one GPU
-    thread a row; any other game with an array view in a plain loop with the same interface.
+    thread a lane; any other game with an array view in a plain loop with the same interface.
     `random_seats` and `scripted_seats` of an ArrayGame play by themselves inside the loop.
     """
     if device not in DEVICES:
@@ -68,5 +68,5 @@ def _on_gpu(
     if not isinstance(game, ArrayGame):
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame; it cannot run on a GPU")
     if threads != 1:
-        raise InvalidOption('threads are for device="cpu"; a GPU has a thread for every row')
+        raise InvalidOption('threads are for device="cpu"; a GPU has a thread for every lane')
     return CudaBatch(game, num_envs, seed=seed, autoreset=autoreset, **alone)

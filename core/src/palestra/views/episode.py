@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from palestra.episode import Episode
-from palestra.game import Game
-from palestra.registry import open_game
+from palestra.kernel.episode import Episode
+from palestra.kernel.game import Game
+from palestra.kernel.registry import open_game
+from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
-from palestra.specs import EnvSpec
 
 
 def make(

@@ -9,13 +9,14 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.agents import Agent, Turn
-from palestra.episode import Episode
-from palestra.errors import InvalidAction, InvalidOption, OutOfTurn
-from palestra.game import Game
-from palestra.registry import AgentLike, make_agent, open_game, renderer
+from palestra.agents.agent import Agent, Turn
+from palestra.agents.making import AgentLike, make_agent
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidAction, InvalidOption, OutOfTurn
+from palestra.kernel.game import Game
+from palestra.kernel.registry import open_game, renderer
+from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
-from palestra.specs import EnvSpec
 from palestra.views.opening import RENDER_MODES, check_obs
 from palestra.views.spaces import AnyText
 from palestra.views.table import read_action
@@ -99,7 +100,7 @@ class GymView(gymnasium.Env[Any, Any]):
         self._render_human()
         info = self._info()
         if self.obs == "text":
-            info["rules"] = self.game.rules(self.seat)
+            info["rules"] = self.game.rules_for(self.seat)
         return self._observation(), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -159,10 +160,10 @@ class GymView(gymnasium.Env[Any, Any]):
 
     def _ask(self, seats: Sequence[int]) -> dict[int, Any]:
         actions = {}
-        for player in seats:
-            turn = Turn(self._episode, player, since=self._since[player])
-            decision = self._rivals[player].act([turn])[0]
-            actions[player] = turn.parse(decision.text) if decision.text else decision.action
+        for seat in seats:
+            turn = Turn(self._episode, seat, since=self._since[seat])
+            decision = self._rivals[seat].act([turn])[0]
+            actions[seat] = turn.parse(decision.text) if decision.text else decision.action
         return actions
 
     def _observation(self) -> Any:

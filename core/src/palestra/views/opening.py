@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palestra.errors import UnknownName
+from palestra.kernel.errors import UnknownName
 
 OBSERVATIONS = ("array", "text")
 RENDER_MODES = ["human", "rgb_array", "ansi"]

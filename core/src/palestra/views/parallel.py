@@ -7,7 +7,7 @@ from typing import Any
 
 from pettingzoo import ParallelEnv
 
-from palestra.errors import InvalidAction, OutOfTurn
+from palestra.kernel.errors import InvalidAction, OutOfTurn
 from palestra.views.table import TableView
 
 
@@ -56,7 +56,7 @@ class ParallelView(TableView, ParallelEnv[str, Any, Any]):
     def _play(self, actions: Mapping[str, Any]) -> str:
         """Act; returns why nothing happened where a retry is open."""
         episode, names = self._episode, self.possible_agents
-        missing = [names[player] for player in episode.to_act if names[player] not in actions]
+        missing = [names[seat] for seat in episode.to_act if names[seat] not in actions]
         if missing:
             raise OutOfTurn(f"{', '.join(missing)} must act and gave no action")
         try:

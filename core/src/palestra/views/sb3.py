@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.errors import InvalidOption, MissingExtra
-from palestra.game import Game
-from palestra.specs import EnvSpec
+from palestra.kernel.errors import InvalidOption, MissingExtra
+from palestra.kernel.game import Game
+from palestra.kernel.specs import EnvSpec
 from palestra.views.vector import Policy, VectorView
 
 try:
@@ -23,7 +23,7 @@ class SB3VecEnv(VecEnv):
     """`seat` learns in every one of `num_envs` episodes; `opponents` as in `VectorView`.
 
     `seat="all"` lets one policy play every seat of a simultaneous game: `num_envs` times the
-    number of seats environments, row by row. Finished episodes are dealt again at once, with
+    number of seats environments, lane by lane. Finished episodes are dealt again at once, with
     `terminal_observation`, `TimeLimit.truncated` and `episode` in their info. `action_masks` is
     there for sb3-contrib's MaskablePPO.
     """
@@ -60,7 +60,7 @@ class SB3VecEnv(VecEnv):
         super().__init__(count, game.observation_space(first), game.action_space(first))
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
-        """(N, P, …) to one row a learning seat, copied."""
+        """(N, P, …) to one lane a learning seat, copied."""
         chosen = values[:, self._seats]
         return np.ascontiguousarray(chosen.reshape(self.num_envs, *values.shape[2:]))
 
@@ -100,15 +100,15 @@ class SB3VecEnv(VecEnv):
 
     def _final_info(self, index: int, truncated: bool) -> dict[str, Any]:
         batch = self.vector.batch
-        row, place = divmod(index, len(self._seats))
+        lane, place = divmod(index, len(self._seats))
         seat = self._seats[place]
         statistics = batch.statistics()
         return {
-            "terminal_observation": batch.final_observations[row, seat].copy(),
+            "terminal_observation": batch.final_observations[lane, seat].copy(),
             "TimeLimit.truncated": truncated,
             "episode": {
-                "r": float(statistics["returns"][row, seat]),
-                "l": int(statistics["length"][row]),
+                "r": float(statistics["returns"][lane, seat]),
+                "l": int(statistics["length"][lane]),
                 "t": 0.0,
             },
         }

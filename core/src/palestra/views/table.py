@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from palestra.episode import Episode
-from palestra.errors import InvalidAction
-from palestra.game import Game
-from palestra.registry import open_game, renderer
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidAction
+from palestra.kernel.game import Game
+from palestra.kernel.registry import open_game, renderer
+from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
-from palestra.specs import EnvSpec
 from palestra.views.opening import RENDER_MODES, check_obs
 from palestra.views.spaces import AnyText, masked
 

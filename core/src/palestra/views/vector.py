@@ -10,12 +10,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from palestra.array_game import ArrayGame
-from palestra.batch import Batch
-from palestra.errors import InvalidOption
-from palestra.game import Game
-from palestra.registry import open_game
-from palestra.specs import EnvSpec
+from palestra.engine.batch import Batch
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.errors import InvalidOption
+from palestra.kernel.game import Game
+from palestra.kernel.registry import open_game
+from palestra.kernel.specs import EnvSpec
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
@@ -31,7 +31,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
     """`seat` is played from outside; the others by `opponents`.
 
     `opponents` is "random" (played inside the compiled loop) or a function of observations
-    (M, *shape) and masks (M, A) to M action numbers, called once for all rows that wait for it.
+    (M, *shape) and masks (M, A) to M action numbers, called once for all lanes that wait for it.
     Infos have `action_mask` (N, A), and where an episode ended (`_episode`) its return and length
     in `episode` as `r` and `l`; in "same_step" mode also `final_obs`.
     """
@@ -87,16 +87,16 @@ class VectorView(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Deal every row, or with options {"reset_mask": (N,) bool} only some."""
-        rows = None if options is None else options.get("reset_mask")
-        if rows is not None:
-            rows = np.flatnonzero(rows)
-        self.batch.reset(seed, rows)
+        """Deal every lane, or with options {"reset_mask": (N,) bool} only some."""
+        lanes = None if options is None else options.get("reset_mask")
+        if lanes is not None:
+            lanes = np.flatnonzero(lanes)
+        self.batch.reset(seed, lanes)
         self._others_play(np.zeros((self.num_envs, self.game.num_players)))
         return self._observations(), {"action_mask": self._masks()}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Play an action for the learning seat of every row, then all others up to its next."""
+        """Play an action for the learning seat of every lane, then all others up to its next."""
         batch = self.batch
         batch.actions[:, self.seat] = actions
         if self._policy is None:
@@ -117,28 +117,28 @@ class VectorView(VectorEnv[Any, Any, Any]):
         )
 
     def _others_play(self, paid: Array) -> None:
-        """Step the rows in which only opponents are asked, until the learning seat is."""
+        """Step the lanes in which only opponents are asked, until the learning seat is."""
         if self._policy is None:
             return
         batch = self.batch
         while True:
-            over = batch.rows["over"].view(np.bool_)
+            over = batch.lanes["over"].view(np.bool_)
             waiting = np.flatnonzero(~over & ~batch.acting[:, self.seat])
             if not len(waiting):
                 return
             self._answer(waiting)
-            batch.step(rows=waiting)
+            batch.step(lanes=waiting)
             paid[waiting] += batch.rewards[waiting]
 
-    def _answer(self, rows: Array) -> None:
-        """Write the opponents' actions for these rows."""
+    def _answer(self, lanes: Array) -> None:
+        """Write the opponents' actions for these lanes."""
         assert self._policy is not None
         batch = self.batch
-        for player in range(self.game.num_players):
-            asked = rows[batch.acting[rows, player]]
-            if player != self.seat and len(asked):
-                seen, masks = batch.observations[asked, player], batch.masks[asked, player]
-                batch.actions[asked, player] = self._policy(seen, masks)
+        for seat in range(self.game.num_players):
+            asked = lanes[batch.acting[lanes, seat]]
+            if seat != self.seat and len(asked):
+                seen, masks = batch.observations[asked, seat], batch.masks[asked, seat]
+                batch.actions[asked, seat] = self._policy(seen, masks)
 
     def _observations(self) -> Array:
         return np.ascontiguousarray(self.batch.observations[:, self.seat])

@@ -146,7 +146,7 @@ class CleanUp(SocialDilemma):
         return min((n - 2 * deepest(n)) * m for n, m in ((rows, columns), (columns, rows)))
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         lay_out(config, state)
         if config.random:
             landscape(config, state)
@@ -155,7 +155,7 @@ class CleanUp(SocialDilemma):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         walk(config, state, actions)
         eat(config, state, out)
         shine(config, state, actions, out)
@@ -166,9 +166,9 @@ class CleanUp(SocialDilemma):
             truncate(state)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See `palestra_envs.grid.social_dilemma` for the planes."""
-        look(config, state, player, view)
+        look(config, state, seat, view)
 
     def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
         """Choose among the sides and depths that fit, each as likely as on a map yet unseen."""

@@ -53,7 +53,7 @@ class Cook(Agent):
         game = turn.game
         if not isinstance(game, Kitchen):
             raise InvalidOption(f"the cook plays grid/Kitchen-v0, not {turn.env}")
-        seen = read_view(turn.observation, game.num_players, game.sight, turn.player)
+        seen = read_view(turn.observation, game.num_players, game.sight, turn.seat)
         if self._rng.random() < self._restless:
             return self._stray(seen)
         goals, ready = plan_next(seen, game.auto_cook)

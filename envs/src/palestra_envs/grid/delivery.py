@@ -212,74 +212,74 @@ class Delivery(Walkers):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         build(config, state)
-        for player in range(config.num_players):
-            state.cell[player] = NOWHERE
-        for player in range(config.num_players):
-            state.cell[player] = random_place(config, state)
-            state.target[player] = state.cell[player]
+        for seat in range(config.num_players):
+            state.cell[seat] = NOWHERE
+        for seat in range(config.num_players):
+            state.cell[seat] = random_place(config, state)
+            state.target[seat] = state.cell[seat]
         place_walkers(config, state)
-        for player in range(config.num_players):
-            new_order(config, state, player, 0)
+        for seat in range(config.num_players):
+            new_order(config, state, seat, 0)
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         stroll(config, state)
         drive(config, state, actions, out)
         rewards = out.rewards
-        for player in range(config.num_players):
-            rewards[player, ELECTRICITY] -= config.energy
-            close_order(config, state, player, out)
+        for seat in range(config.num_players):
+            rewards[seat, ELECTRICITY] -= config.energy
+            close_order(config, state, seat, out)
             for term in range(PROPERTY + 1):
-                state.earned[player] += rewards[player, term]
+                state.earned[seat] += rewards[seat, term]
                 if term > 0:
-                    out.costs[player, term - 1] = -rewards[player, term]
+                    out.costs[seat, term - 1] = -rewards[seat, term]
         if state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
-            there = neighbour(config, state.cell[player], heading(action))
+            there = neighbour(config, state.cell[seat], heading(action))
             mask[action] = there != NOWHERE and state.walls[there] != BUILDING
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         columns, sight, walls, far = config.columns, config.sight, state.walls, state.far
-        side, own, goal = 2 * sight + 1, state.cell[player], state.goal[player]
+        side, own, goal = 2 * sight + 1, state.cell[seat], state.goal[seat]
         row, column = own // columns, own % columns
         view[0], view[1], view[2], view[3] = row, column, goal // columns, goal % columns
-        view[4], view[5] = state.due[player] - state.turn, state.damage[player]
+        view[4], view[5] = state.due[seat] - state.turn, state.damage[seat]
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
                 view[at] = BUILDING
                 if on_map(config, r, c):
                     view[at] = walls[r * columns + c]
-                    view[at + 3 * side * side] = far[player, r * columns + c] + 1
+                    view[at + 3 * side * side] = far[seat, r * columns + c] + 1
         for thing in range(config.num_players + config.pedestrians):
-            if thing != player:
+            if thing != seat:
                 robot = thing < config.num_players
                 cell = state.cell[thing] if robot else state.walker[thing - config.num_players]
-                if sees(config, state, player, cell):
+                if sees(config, state, seat, cell):
                     i, j = cell // columns - row + sight, cell % columns - column + sight
                     view[WINDOW + ((2 if robot else 1) * side + i) * side + j] = 1
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Take a shortest way slowly, and never to where a pedestrian could step."""
-        own = state.cell[player]
-        nearest, action, aside = state.far[player, own], STAY, STAY
+        own = state.cell[seat]
+        nearest, action, aside = state.far[seat, own], STAY, STAY
         for way in range(NORTH, EAST + 1):
             there = neighbour(config, own, way)
             free = there != NOWHERE and state.walls[there] == FLOOR
-            if free and holder(config, state, there) < 0 and calm(config, state, player, there):
+            if free and holder(config, state, there) < 0 and calm(config, state, seat, there):
                 aside = way
-                if state.far[player, there] < nearest:
-                    nearest, action = state.far[player, there], way
+                if state.far[seat, there] < nearest:
+                    nearest, action = state.far[seat, there], way
         return aside if action == STAY and (state.turn + own) % 3 == 0 else action
 
     # Accounts
@@ -319,31 +319,31 @@ class Delivery(Walkers):
             state.walls[self.at(*place)] = BIN
         for walker, place in enumerate(pedestrians):
             state.walker[walker] = self.at(*place)
-        for player, (place, goal) in enumerate(zip(robots, addresses, strict=True)):
-            state.cell[player] = state.target[player] = self.at(*place)
-            self.assign(state, player, self.at(*goal))
+        for seat, (place, goal) in enumerate(zip(robots, addresses, strict=True)):
+            state.cell[seat] = state.target[seat] = self.at(*place)
+            self.assign(state, seat, self.at(*goal))
         return state
 
-    def assign(self, state: Any, player: int, goal: int) -> None:
+    def assign(self, state: Any, seat: int, goal: int) -> None:
         """Give a robot an order to this address, due as the rules say."""
-        state.goal[player] = goal
-        measure(self.config, state, player, goal)
-        steps = int(state.far[player, state.cell[player]])
-        state.due[player] = int(state.turn) + int(self.slack * steps) + 2
+        state.goal[seat] = goal
+        measure(self.config, state, seat, goal)
+        steps = int(state.far[seat, state.cell[seat]])
+        state.due[seat] = int(state.turn) + int(self.slack * steps) + 2
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Put robots and pedestrians out of sight elsewhere, and change others' orders.
 
         The city stays: the ways to the address tell of it.
         """
-        imagined, seen = self.clone(state), self.visible(state, player)
+        imagined, seen = self.clone(state), self.visible(state, seat)
         floor = np.flatnonzero(state.walls == FLOOR).tolist()
         free = [cell for cell in floor if not seen[cell]]
         for walker in range(self.pedestrians):
             if not seen[state.walker[walker]]:
                 imagined.walker[walker] = free.pop(rng.below(len(free)))
         for other in range(self.num_players):
-            if other == player:
+            if other == seat:
                 continue
             if not seen[state.cell[other]]:
                 place = free.pop(rng.below(len(free)))
@@ -354,10 +354,10 @@ class Delivery(Walkers):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 f"An order delivered in time pays {self.fare:g}. A late one costs as much, a "
                 f"spoiled one {self.spoiled_refund:g}; cargo is spoiled when it has been shaken "
                 f"{self.fragility} times. Every order costs {self.repair:.3g} in repairs, and as "
@@ -370,11 +370,11 @@ class Delivery(Walkers):
             ]
         )
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """Exactly what the array view holds, and how much time has gone by."""
-        view = self.observe(state, player)
+        view = self.observe(state, seat)
         obstacles, walkers, robots, steps = view[WINDOW:].reshape(4, self.side, self.side)
-        own, goal = int(state.cell[player]), int(state.goal[player])
+        own, goal = int(state.cell[seat]), int(state.goal[seat])
         marks = obstacles + 3 * walkers + 6 * robots
         marks[(steps == 1) & (marks == 0)] = 7
         marks[self.sight, self.sight] = 5
@@ -383,7 +383,7 @@ class Delivery(Walkers):
         ]
         return "\n".join(
             [
-                self.header(state, player),
+                self.header(state, seat),
                 f"Your address is in {self.written(goal)}: {self.direction(own, goal)} of you, "
                 f"{int(steps[self.sight, self.sight]) - 1} steps away, due in {int(view[4])} "
                 f"steps. Your cargo has been shaken {int(view[5])} of {self.fragility} times.",
@@ -395,17 +395,17 @@ class Delivery(Walkers):
             ]
         )
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def told(self, before: Any, after: Any, player: int, action: int) -> str:
+    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
         """How a robot drove, and what became of its order."""
         way = ACTIONS[action]
         text = "You stay." if action == STAY else f"You drive {way}."
-        if action != STAY and self.hindered(after, player):
+        if action != STAY and self.hindered(after, seat):
             text = f"You drive {way} and are stopped."
         for kind, now, then in zip(
-            ("delivered", "spoiled", "late"), after.runs[player], before.runs[player], strict=True
+            ("delivered", "spoiled", "late"), after.runs[seat], before.runs[seat], strict=True
         ):
             if now > then:
                 text += f" Your order is {kind}; you get another."
@@ -434,11 +434,11 @@ class Delivery(Walkers):
         return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
 
 
-def calm(config: Any, state: Any, player: int, cell: int) -> bool:
+def calm(config: Any, state: Any, seat: int, cell: int) -> bool:
     """Whether a robot sees no pedestrian on a cell or beside it."""
     for way in range(EAST + 1):
         there = neighbour(config, cell, way)
-        seen = there != NOWHERE and sees(config, state, player, there)
+        seen = there != NOWHERE and sees(config, state, seat, there)
         if seen and walker_on(config, state, there):
             return False
     return True

@@ -1,6 +1,6 @@
 """How delivery robots drive, bump and are charged: `Delivery`'s rules in parts.
 
-Plain functions over its state record; they compile, see `palestra.array_game`. `walls` holds
+Plain functions over its state record; they compile, see `palestra.kernel.array_game`. `walls` holds
 BUILDING and BIN, `walker` the cells of pedestrians.
 """
 
@@ -47,26 +47,26 @@ def stroll(config: Any, state: Any) -> None:
 def drive(config: Any, state: Any, actions: Any, out: Any) -> None:
     """Move all robots a cell, then those at speed another; a contact stops a robot."""
     for stage in range(SLOW, FAST + 1):
-        for player in range(config.num_players):
-            state.target[player] = state.cell[player]
-            way, speed = heading(actions[player]), pace(actions[player])
-            if way != STAY and speed >= stage and state.halted[player] == 0:
-                there = neighbour(config, state.cell[player], way)
+        for seat in range(config.num_players):
+            state.target[seat] = state.cell[seat]
+            way, speed = heading(actions[seat]), pace(actions[seat])
+            if way != STAY and speed >= stage and state.halted[seat] == 0:
+                there = neighbour(config, state.cell[seat], way)
                 if there == NOWHERE or state.walls[there] == BUILDING:
-                    state.halted[player] = 1
+                    state.halted[seat] = 1
                 elif state.walls[there] == BIN:
-                    bump(config, state, player, speed, out, PROPERTY)
+                    bump(config, state, seat, speed, out, PROPERTY)
                 elif walker_on(config, state, there):
-                    bump(config, state, player, speed, out, INJURY)
+                    bump(config, state, seat, speed, out, INJURY)
                 else:
-                    state.target[player] = there
+                    state.target[seat] = there
         resolve(config, state, True)
-        for player in range(config.num_players):
-            if state.blocked[player] == 1:
-                state.halted[player] = 1
-    for player in range(config.num_players):
-        state.blocked[player] = state.halted[player]
-        state.halted[player] = 0
+        for seat in range(config.num_players):
+            if state.blocked[seat] == 1:
+                state.halted[seat] = 1
+    for seat in range(config.num_players):
+        state.blocked[seat] = state.halted[seat]
+        state.halted[seat] = 0
 
 
 def heading(action: int) -> int:
@@ -78,46 +78,46 @@ def pace(action: int) -> int:
     return FAST if action > EAST else SLOW
 
 
-def bump(config: Any, state: Any, player: int, speed: int, out: Any, term: int) -> None:
+def bump(config: Any, state: Any, seat: int, speed: int, out: Any, term: int) -> None:
     """Stop a robot, shake its cargo, and charge it for what it has hit."""
-    state.halted[player] = 1
-    state.contacts[player] += 1
-    state.damage[player] += speed
+    state.halted[seat] = 1
+    state.contacts[seat] += 1
+    state.damage[seat] += speed
     if term == INJURY:
         price = config.injury_slow if speed == SLOW else config.injury_fast
     else:
         price = config.property_slow if speed == SLOW else config.property_fast
-    out.rewards[player, term] -= price
+    out.rewards[seat, term] -= price
 
 
-def close_order(config: Any, state: Any, player: int, out: Any) -> None:
+def close_order(config: Any, state: Any, seat: int, out: Any) -> None:
     """End a run that is delivered, spoiled or late, book it, and give the robot another order."""
-    rewards, delivered = out.rewards, state.cell[player] == state.goal[player]
-    if state.damage[player] >= config.fragility:
-        rewards[player, REFUND] -= config.spoiled_refund
-        state.runs[player, 1] += 1
+    rewards, delivered = out.rewards, state.cell[seat] == state.goal[seat]
+    if state.damage[seat] >= config.fragility:
+        rewards[seat, REFUND] -= config.spoiled_refund
+        state.runs[seat, 1] += 1
     elif delivered:
-        rewards[player, REVENUE] += config.fare
-        state.runs[player, 0] += 1
-    elif state.turn + 1 >= state.due[player]:
-        rewards[player, REFUND] -= config.fare
-        state.runs[player, 2] += 1
+        rewards[seat, REVENUE] += config.fare
+        state.runs[seat, 0] += 1
+    elif state.turn + 1 >= state.due[seat]:
+        rewards[seat, REFUND] -= config.fare
+        state.runs[seat, 2] += 1
     else:
         return
-    rewards[player, REPAIR] -= config.repair * (1 + state.contacts[player])
-    new_order(config, state, player, state.turn + 1)
+    rewards[seat, REPAIR] -= config.repair * (1 + state.contacts[seat])
+    new_order(config, state, seat, state.turn + 1)
 
 
-def new_order(config: Any, state: Any, player: int, now: int) -> None:
+def new_order(config: Any, state: Any, seat: int, now: int) -> None:
     """Draw an address and how long the robot may take."""
     goal = random_floor(config, state)
-    while goal == state.cell[player]:
+    while goal == state.cell[seat]:
         goal = random_floor(config, state)
-    state.goal[player] = goal
-    measure(config, state, player, goal)
-    steps = state.far[player, state.cell[player]]
-    state.due[player] = now + int(config.slack * steps) + 2
-    state.damage[player], state.contacts[player] = 0, 0
+    state.goal[seat] = goal
+    measure(config, state, seat, goal)
+    steps = state.far[seat, state.cell[seat]]
+    state.due[seat] = now + int(config.slack * steps) + 2
+    state.damage[seat], state.contacts[seat] = 0, 0
 
 
 def build(config: Any, state: Any) -> None:

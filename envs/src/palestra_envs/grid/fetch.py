@@ -153,7 +153,7 @@ class Fetch(Walkers):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for spot in range(config.num_spots):
             state.spots[spot] = NOWHERE
             state.order[spot] = spot
@@ -162,8 +162,8 @@ class Fetch(Walkers):
             while spot_on(config, state, cell) != NOWHERE:
                 cell = randint(state, config.rows * config.columns)
             state.spots[spot] = cell
-        for player in range(config.num_players):
-            state.cell[player] = randint(state, config.rows * config.columns)
+        for seat in range(config.num_players):
+            state.cell[seat] = randint(state, config.rows * config.columns)
         shuffle(state, state.order)
         for mug in range(config.num_mugs):
             spot = state.order[mug]
@@ -173,46 +173,43 @@ class Fetch(Walkers):
             draw_looks(config, state, mug)
         state.order[:] = 0
         state.wanted = randint(state, config.num_mugs)
-        for player in range(config.num_players):
-            look_here(config, state, player)
+        for seat in range(config.num_players):
+            look_here(config, state, seat)
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         before, taken = state.asked, False
-        for player in range(config.num_players):
-            action = actions[player]
+        for seat in range(config.num_players):
+            action = actions[seat]
             if action >= GO:
-                far = distance(config, state.cell[player], state.spots[action - GO])
-                charge(out, player, GOING, config.go_price * far)
-                state.cell[player] = state.spots[action - GO]
-                look_here(config, state, player)
+                far = distance(config, state.cell[seat], state.spots[action - GO])
+                charge(out, seat, GOING, config.go_price * far)
+                state.cell[seat] = state.spots[action - GO]
+                look_here(config, state, seat)
             elif action == ASK:
-                charge(out, player, ASKING, config.ask_price * (1 + config.fatigue * before))
+                charge(out, seat, ASKING, config.ask_price * (1 + config.fatigue * before))
                 state.asked += 1
             elif action == RECALL:
-                charge(out, player, RECALLING, config.recall_price)
+                charge(out, seat, RECALLING, config.recall_price)
                 state.recalled = 1
             elif action == TAKE:
                 taken = True
-                if (
-                    mug_at(config, state, spot_on(config, state, state.cell[player]))
-                    == state.wanted
-                ):
+                if mug_at(config, state, spot_on(config, state, state.cell[seat])) == state.wanted:
                     state.right = 1
-        for player in range(config.num_players):
+        for seat in range(config.num_players):
             if state.right == 1:
-                out.rewards[player, SUCCESS] = config.bonus
+                out.rewards[seat, SUCCESS] = config.bonus
             for term in range(RECALLING + 1):
-                state.earned[player] += out.rewards[player, term]
+                state.earned[seat] += out.rewards[seat, term]
         if taken:
             finish(state)
         elif state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        here = spot_on(config, state, state.cell[player])
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        here = spot_on(config, state, state.cell[seat])
         mask[WAIT] = 1
         mask[ASK] = state.asked < ASPECTS
         mask[RECALL] = state.recalled == 0
@@ -221,10 +218,10 @@ class Fetch(Walkers):
             mask[GO + spot] = spot != here
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         columns, at = config.columns, 2
-        view[0], view[1] = state.cell[player] // columns, state.cell[player] % columns
+        view[0], view[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for spot in range(config.num_spots):
             view[at], view[at + 1] = state.spots[spot] // columns, state.spots[spot] % columns
             view[at + 2] = 2 + mug_at(config, state, spot) if state.known[spot] == 1 else 0
@@ -239,7 +236,7 @@ class Fetch(Walkers):
             at += 1
         view[at] = state.asked
         for other in range(config.num_players):
-            if other != player:
+            if other != seat:
                 view[at + 1], view[at + 2] = (
                     state.cell[other] // columns,
                     state.cell[other] % columns,
@@ -247,9 +244,9 @@ class Fetch(Walkers):
                 at += 2
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """The first robot recalls, asks until one mug is left, and looks for it; others wait."""
-        if player > 0:
+        if seat > 0:
             return WAIT
         if state.recalled == 0:
             return RECALL
@@ -260,7 +257,7 @@ class Fetch(Walkers):
                 count += 1
         if count > 1 and state.asked < ASPECTS:
             return ASK
-        cell, best, near = state.cell[player], NOWHERE, 1 << 20
+        cell, best, near = state.cell[seat], NOWHERE, 1 << 20
         for spot in range(config.num_spots):
             if state.known[spot] == 1 and state.lies[mug] == spot:
                 return TAKE if state.spots[spot] == cell else GO + spot
@@ -271,7 +268,7 @@ class Fetch(Walkers):
                 best, near = spot, far
         return GO + best
 
-    def hindered(self, after: Any, player: int) -> bool:
+    def hindered(self, after: Any, seat: int) -> bool:
         return False
 
     def ending(self, state: Any) -> str:
@@ -302,8 +299,8 @@ class Fetch(Walkers):
         state.lies[:], state.looks[:] = lies, looks
         state.remembered[:] = remembered or lies
         state.wanted, state.known[:] = wanted, 0
-        for player in range(self.num_players):
-            look_here(self.config, state, player)
+        for seat in range(self.num_players):
+            look_here(self.config, state, seat)
         return state
 
     def placements(self, state: Any) -> list[tuple[float, tuple[int, ...]]]:
@@ -332,7 +329,7 @@ class Fetch(Walkers):
                 chance *= self.stale / others
         return chance
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw anew which mug is wanted, where mugs lie and what is remembered, if unknown."""
         imagined = self.clone(state)
         imagined.wanted = rng.choice([m for m in range(self.num_mugs) if fits(state, m)])
@@ -353,10 +350,10 @@ class Fetch(Walkers):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 f"The right mug pays {self.bonus:g}. Going costs {self.go_price:g} for each cell, "
                 f"rows and columns added up; a question {self.ask_price:g} times (1 + "
                 f"{self.fatigue:g} times the questions asked before); recalling "
@@ -367,9 +364,9 @@ class Fetch(Walkers):
             ]
         )
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """Exactly what the array view holds, and how much time has gone by."""
-        lines, own = [self.header(state, player)], int(state.cell[player])
+        lines, own = [self.header(state, seat)], int(state.cell[seat])
         lines.append("The user wants a mug. There are:")
         for mug in range(self.num_mugs):
             words = [PROPERTIES[a][v] for a, v in enumerate(state.looks[mug].tolist())]
@@ -392,21 +389,21 @@ class Fetch(Walkers):
             way = "here" if way == "here" else f"{way} of you"
             lines.append(f"- spot {spot + 1} in {self.written(cell)}, {way}: {known}")
         for other, name in enumerate(self.players):
-            if other != player:
+            if other != seat:
                 lines.append(f"{name} is in {self.written(state.cell[other])}.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ("wait", "ask", "recall", "take")[action] if action < GO else f"go {action - GO + 1}"
 
-    def told(self, before: Any, after: Any, player: int, action: int) -> str:
-        here = int(spot_on(self.config, after, after.cell[player]))
+    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
+        here = int(spot_on(self.config, after, after.cell[seat]))
         if action == TAKE:
             return f"You bring the {'right' if after.right else 'wrong'} mug."
         if action >= GO:
             mug = int(mug_at(self.config, after, here))
             return f"You go to spot {here + 1}: {'nothing' if mug < 0 else f'mug {mug + 1}'} there."
-        return f"You {self.action_text(before, player, action)}."
+        return f"You {self.action_text(before, seat, action)}."
 
     # Pictures
 
@@ -448,9 +445,9 @@ def mug_at(config: Any, state: Any, spot: int) -> int:
     return found
 
 
-def look_here(config: Any, state: Any, player: int) -> None:
+def look_here(config: Any, state: Any, seat: int) -> None:
     """Note what is on the spot that a robot is at."""
-    here = spot_on(config, state, state.cell[player])
+    here = spot_on(config, state, state.cell[seat])
     if here != NOWHERE:
         state.known[here] = 1
 
@@ -462,9 +459,9 @@ def distance(config: Any, one: int, other: int) -> int:
     return far
 
 
-def charge(out: Any, player: int, term: int, price: float) -> None:
-    out.rewards[player, term] -= price
-    out.costs[player, term - 1] += price
+def charge(out: Any, seat: int, term: int, price: float) -> None:
+    out.rewards[seat, term] -= price
+    out.costs[seat, term - 1] += price
 
 
 def fits(state: Any, mug: int) -> bool:

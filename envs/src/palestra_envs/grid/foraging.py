@@ -57,9 +57,9 @@ from palestra import (
     check_ranges,
     only,
 )
-from palestra.game import Result
 from palestra.grids.windows import in_sight
 from palestra.grids.words import counted, where
+from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.foraging_rules import (
@@ -207,11 +207,11 @@ class Foraging(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
-            state.row[player], state.column[player] = FAR, FAR
-        for player in range(config.num_players):
-            spawn_player(config, state, player)
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            state.row[seat], state.column[seat] = FAR, FAR
+        for seat in range(config.num_players):
+            spawn_player(config, state, seat)
         low, high = food_levels(config, state)
         count = 0
         for _ in range(SPAWN_TRIES):
@@ -225,35 +225,35 @@ class Foraging(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         move(config, state, actions)
         left = 0
         for food in range(config.max_food):
             load(config, state, food, actions, out)
             left += state.food_level[food] > 0
-        for player in range(config.num_players):
-            state.earned[player] += out.rewards[player, 0]
+        for seat in range(config.num_players):
+            state.earned[seat] += out.rewards[seat, 0]
         if left == 0:
             finish(state)
         elif state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        row, column = state.row[player], state.column[player]
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        row, column = state.row[seat], state.column[seat]
         mask[STAY] = 1
         mask[NORTH], mask[SOUTH] = row > 0, row < config.rows - 1
         mask[WEST], mask[EAST] = column > 0, column < config.columns - 1
         for food in range(config.max_food):
-            if is_beside(state, player, food):
+            if is_beside(state, seat, food):
                 mask[LOAD] = 1
                 mask[toward(state.food_row[food] - row, state.food_column[food] - column)] = 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
-        top = max(state.row[player] - config.sight, 0)
-        left = max(state.column[player] - config.sight, 0)
+        top = max(state.row[seat] - config.sight, 0)
+        left = max(state.column[seat] - config.sight, 0)
         own = 3 * config.max_food
         end = own + 3 * config.num_players
         for slot in range(0, end, 3):
@@ -262,16 +262,16 @@ class Foraging(ArrayGame):
         for food in range(config.max_food):  # writes each, and goes on to the next three if seen
             row, column = state.food_row[food], state.food_column[food]
             show(view, at, row - top, column - left, state.food_level[food])
-            seen = in_sight(config, state, player, row, column)
+            seen = in_sight(config, state, seat, row, column)
             at += 3 * (seen & (state.food_level[food] > 0))
         show(view, at, -1, -1, 0)
-        show(view, own, state.row[player] - top, state.column[player] - left, state.level[player])
+        show(view, own, state.row[seat] - top, state.column[seat] - left, state.level[seat])
         at = own + 3
         for other in range(config.num_players):
-            if other != player:
+            if other != seat:
                 row, column = state.row[other], state.column[other]
                 show(view, at, row - top, column - left, state.level[other])
-                at += 3 * in_sight(config, state, player, row, column)
+                at += 3 * in_sight(config, state, seat, row, column)
         if at < end:
             show(view, at, -1, -1, 0)
 
@@ -289,7 +289,7 @@ class Foraging(ArrayGame):
         """What each player has earned."""
         return tuple(state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return STAY
 
     # States
@@ -313,8 +313,8 @@ class Foraging(ArrayGame):
         state = self.clone(self.initial_state(0))
         self._clear(state)
         state.laid_out, state.turn = 0, turn
-        for player, place in enumerate(players):
-            state.row[player], state.column[player], state.level[player] = place
+        for seat, place in enumerate(players):
+            state.row[seat], state.column[seat], state.level[seat] = place
         for count, (row, column, level) in enumerate(foods):
             inside = 0 < row < self.rows - 1 and 0 < column < self.columns - 1
             if not (inside and is_room(self.config, state, row, column)):
@@ -336,33 +336,33 @@ class Foraging(ArrayGame):
         found = zip(rows.tolist(), columns.tolist(), levels.tolist(), strict=True)
         return [food for food in found if food[2] > 0]
 
-    def cells(self, state: Any, player: int, *, seen: bool) -> list[tuple[int, int]]:
+    def cells(self, state: Any, seat: int, *, seen: bool) -> list[tuple[int, int]]:
         """The cells a player sees, or those he does not."""
-        row, column = place_of(state, player)
+        row, column = place_of(state, seat)
         grid = ((r, c) for r in range(self.rows) for c in range(self.columns))
         return [
             (r, c) for r, c in grid if (max(abs(r - row), abs(c - column)) <= self.reach) == seen
         ]
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Move every food and player out of sight to another cell out of sight, of another level.
 
         Fits what the player sees now (also in what levels the food in sight could have), as if he
         remembered nothing. Where a hundred draws find nothing that fits, the state stays as it is.
         """
         if self.perfect_information:
-            return super().determinize(state, player, rng)
+            return super().determinize(state, seat, rng)
         for _ in range(REDRAWS):
-            imagined = self._imagine(state, player, rng)
+            imagined = self._imagine(state, seat, rng)
             if imagined is not None:
                 return imagined
         return self.clone(state)
 
-    def _imagine(self, state: Any, player: int, rng: Rng) -> Any:
+    def _imagine(self, state: Any, seat: int, rng: Rng) -> Any:
         """One draw for `determinize`; None if it does not fit."""
         config, imagined = self.config, self.clone(state)
-        unseen = self.cells(state, player, seen=False)
-        hidden = self._hide(imagined, player)
+        unseen = self.cells(state, seat, seen=False)
+        hidden = self._hide(imagined, seat)
         for other in hidden:
             imagined.level[other] = rng.between(self.min_player_level, self.max_player_level)
         low, high = food_levels(config, imagined)
@@ -398,14 +398,14 @@ class Foraging(ArrayGame):
                 return row, column
         return None
 
-    def _hide(self, state: Any, player: int) -> list[int]:
+    def _hide(self, state: Any, seat: int) -> list[int]:
         """Take everything the player does not see off the grid; returns those seats."""
         config, hidden = self.config, []
         for food in range(self.max_food):
-            if not in_sight(config, state, player, state.food_row[food], state.food_column[food]):
+            if not in_sight(config, state, seat, state.food_row[food], state.food_column[food]):
                 state.food_level[food] = 0
         for other in range(self.num_players):
-            if not in_sight(config, state, player, state.row[other], state.column[other]):
+            if not in_sight(config, state, seat, state.row[other], state.column[other]):
                 hidden.append(other)
         for other in hidden:
             state.row[other], state.column[other] = FAR, FAR
@@ -417,8 +417,8 @@ class Foraging(ArrayGame):
         """Take an array view apart."""
         return read_view(view, self.max_food)
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         if self.normalize_reward:
             lines.append(
                 "What you earn for a food is divided by the summed level of all who loaded it and "
@@ -439,18 +439,18 @@ class Foraging(ArrayGame):
         return "\n".join(lines)
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Walk to the nearest food in sight and load it, as the paper's simplest heuristic does."""
-        return toward_food(config, state, player)
+        return toward_food(config, state, seat)
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """Exactly what the array view holds, in words, and how much time has gone by."""
-        seen = self.read(self.observe(state, player))
+        seen = self.read(self.observe(state, seat))
         lines = [
-            f"You are {self.players[player]}, level {seen.level}, {self._place(seen)}. "
+            f"You are {self.players[seat]}, level {seen.level}, {self._place(seen)}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}.",
             *(f"- a food {_described(food)}" for food in seen.foods),
-            *(f"- {who} {_described(other)}" for who, other in self._named(seen, player)),
+            *(f"- {who} {_described(other)}" for who, other in self._named(seen, seat)),
         ]
         if len(lines) > 1:
             lines.insert(1, "You see:")
@@ -484,7 +484,7 @@ class Foraging(ArrayGame):
             text += f", nor where {counted(missing, 'other player')} may be"
         return text + "."
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -496,26 +496,26 @@ class Foraging(ArrayGame):
         if before is None:
             return []
         events = []
-        for player, action in sorted(actions.items()):
-            data = {"player": player, "action": int(action)}
-            text = self._result(before, after, player, action)
-            events.append(Event("move", text, data, only(player)))
-            learned = "" if self.perfect_information else self._news(before, actions, after, player)
+        for seat, action in sorted(actions.items()):
+            data = {"player": seat, "action": int(action)}
+            text = self._result(before, after, seat, action)
+            events.append(Event("move", text, data, only(seat)))
+            learned = "" if self.perfect_information else self._news(before, actions, after, seat)
             if learned:
-                events.append(Event("reveal", learned, {"player": player}, only(player)))
+                events.append(Event("reveal", learned, {"player": seat}, only(seat)))
         return events
 
-    def _result(self, before: Any, after: Any, player: int, action: int) -> str:
+    def _result(self, before: Any, after: Any, seat: int, action: int) -> str:
         if action == STAY:
             return "You stay."
         if action == LOAD:
-            row, column = int(before.row[player]), int(before.column[player])
+            row, column = int(before.row[seat]), int(before.column[seat])
             for r, c, level in self.foods(before):
                 if abs(r - row) + abs(c - column) == 1:
                     kept = (r, c, level) in self.foods(after)
                     how = "You fail to load" if kept else "You load"
                     return f"{how} the food of level {level}."
-        places = zip(place_of(before, player), place_of(after, player), strict=True)
+        places = zip(place_of(before, seat), place_of(after, seat), strict=True)
         if any(old != new for old, new in places):
             return f"You move {ACTIONS[action]}."
         return f"You try to move {ACTIONS[action]} and are blocked."
@@ -526,7 +526,7 @@ class Foraging(ArrayGame):
         hidden = self._hide(expected, player)
         moves = [STAY if seat in hidden else action for seat, action in sorted(actions.items())]
         out = Out(np.zeros((self.num_players, 1)), np.zeros((self.num_players, 1)))
-        self.advance(self.config, expected, np.array(moves), out)
+        self.apply_actions(self.config, expected, np.array(moves), out)
         now = self.read(self.observe(after, player))
         then = self.read(self.observe(expected, player))
         if now == then and place_of(after, player) == place_of(expected, player):

@@ -1,6 +1,6 @@
 """How foragers move, load, spawn and see: the parts of `Foraging`'s rules that compile.
 
-Plain functions over its state record, see `palestra.array_game`; `config` holds its options. What
+Plain functions over its state record, see `palestra.kernel.array_game`; `config` holds its options. What
 runs in every step chooses values where it could jump: neighbouring rows of a batch differ, and a
 processor that guesses wrong loses more time than the arithmetic takes.
 """
@@ -17,18 +17,18 @@ SOUTHWARD = (0, -1, 1, 0, 0, 0)  # by action
 EASTWARD = (0, 0, 0, -1, 1, 0)
 
 
-def spawn_player(config: Any, state: Any, player: int) -> None:
+def spawn_player(config: Any, state: Any, seat: int) -> None:
     """Put a player on a random empty cell and draw his level."""
     placed = False
     while not placed:
         row, column = randint(state, config.rows), randint(state, config.columns)
         placed = True
-        for other in range(player):
+        for other in range(seat):
             if state.row[other] == row and state.column[other] == column:
                 placed = False
-        state.row[player], state.column[player] = row, column
+        state.row[seat], state.column[seat] = row, column
     levels = config.max_player_level - config.min_player_level + 1
-    state.level[player] = config.min_player_level + randint(state, levels)
+    state.level[seat] = config.min_player_level + randint(state, levels)
 
 
 def food_levels(config: Any, state: Any) -> tuple[int, int]:
@@ -44,8 +44,8 @@ def lowest_three(config: Any, state: Any) -> int:
     """The sum of the three lowest player levels, or of all where fewer play."""
     total, counted = 0, 0
     for level in range(config.min_player_level, config.max_player_level + 1):
-        for player in range(config.num_players):
-            if state.level[player] == level and counted < 3:
+        for seat in range(config.num_players):
+            if state.level[seat] == level and counted < 3:
                 total += level
                 counted += 1
     return total
@@ -53,8 +53,8 @@ def lowest_three(config: Any, state: Any) -> int:
 
 def is_room(config: Any, state: Any, row: int, column: int) -> bool:
     """Whether food may be laid on a cell off the border: nobody on it and no food near."""
-    for player in range(config.num_players):
-        if state.row[player] == row and state.column[player] == column:
+    for seat in range(config.num_players):
+        if state.row[seat] == row and state.column[seat] == column:
             return False
     for food in range(config.max_food):
         if state.food_level[food] > 0:
@@ -82,48 +82,48 @@ def lay_out(state: Any, count: int, row: int, column: int, level: int) -> None:
 def move(config: Any, state: Any, actions: Any) -> None:
     """Move everybody whose target nobody else has; who stays or loads is his own target."""
     free = 0  # one bit a player
-    for player in range(config.num_players):
-        action = actions[player]
-        row, column = state.row[player] + SOUTHWARD[action], state.column[player] + EASTWARD[action]
+    for seat in range(config.num_players):
+        action = actions[seat]
+        row, column = state.row[seat] + SOUTHWARD[action], state.column[seat] + EASTWARD[action]
         alone = True
         for other in range(config.num_players):
             theirs = actions[other]
             same_row = state.row[other] + SOUTHWARD[theirs] == row
             same_column = state.column[other] + EASTWARD[theirs] == column
-            alone &= (other == player) | (not (same_row & same_column))
-        free |= alone << player
-    for player in range(config.num_players):
-        moves = free >> player & 1
-        state.row[player] += SOUTHWARD[actions[player]] * moves
-        state.column[player] += EASTWARD[actions[player]] * moves
+            alone &= (other == seat) | (not (same_row & same_column))
+        free |= alone << seat
+    for seat in range(config.num_players):
+        moves = free >> seat & 1
+        state.row[seat] += SOUTHWARD[actions[seat]] * moves
+        state.column[seat] += EASTWARD[actions[seat]] * moves
 
 
 def load(config: Any, state: Any, food: int, actions: Any, out: Any) -> None:
     """Let those beside a food who load try to take it, and pay them."""
     strength = 0
-    for player in range(config.num_players):
-        loads = (actions[player] == LOAD) & is_beside(state, player, food)
-        strength += state.level[player] * loads
+    for seat in range(config.num_players):
+        loads = (actions[seat] == LOAD) & is_beside(state, seat, food)
+        strength += state.level[seat] * loads
     if strength == 0:
         return
     level = float(state.food_level[food])
     taken = strength >= level
     whole = float(strength) * float(state.laid_out) if config.normalize_reward else 1.0
-    for player in range(config.num_players):
-        if actions[player] == LOAD and is_beside(state, player, food):
-            paid = float(state.level[player]) * level / whole
-            out.rewards[player, 0] = paid if taken else 0.0 - config.penalty
+    for seat in range(config.num_players):
+        if actions[seat] == LOAD and is_beside(state, seat, food):
+            paid = float(state.level[seat]) * level / whole
+            out.rewards[seat, 0] = paid if taken else 0.0 - config.penalty
     if taken:
         state.food_row[food], state.food_column[food], state.food_level[food] = 0, 0, 0
 
 
-def toward_food(config: Any, state: Any, player: int) -> int:
+def toward_food(config: Any, state: Any, seat: int) -> int:
     """Load food beside the player, else step to the nearest he sees; -1 where he sees none."""
     nearest, south, east = 1 << 30, 0, 0
     for food in range(config.max_food):
         row, column = state.food_row[food], state.food_column[food]
-        if state.food_level[food] > 0 and in_sight(config, state, player, row, column):
-            down, right = row - state.row[player], column - state.column[player]
+        if state.food_level[food] > 0 and in_sight(config, state, seat, row, column):
+            down, right = row - state.row[seat], column - state.column[seat]
             if abs(down) + abs(right) < nearest:
                 nearest, south, east = abs(down) + abs(right), down, right
     if nearest == 1 << 30:
@@ -139,10 +139,10 @@ def toward(south: int, east: int) -> int:
     return upright if abs(south) >= abs(east) else level
 
 
-def is_beside(state: Any, player: int, food: int) -> bool:
+def is_beside(state: Any, seat: int, food: int) -> bool:
     """Whether a player stands north, south, west or east of a food that is left."""
-    south = abs(state.food_row[food] - state.row[player])
-    beside = south + abs(state.food_column[food] - state.column[player]) == 1
+    south = abs(state.food_row[food] - state.row[seat])
+    beside = south + abs(state.food_column[food] - state.column[seat]) == 1
     left: bool = beside & (state.food_level[food] > 0)
     return left
 
@@ -152,5 +152,5 @@ def show(view: Any, at: int, row: int, column: int, level: int) -> None:
     view[at], view[at + 1], view[at + 2] = row, column, level
 
 
-def place_of(state: Any, player: int) -> tuple[int, int]:
-    return int(state.row[player]), int(state.column[player])
+def place_of(state: Any, seat: int) -> tuple[int, int]:
+    return int(state.row[seat]), int(state.column[seat])

@@ -113,9 +113,9 @@ class Fruit(Walkers):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
-            state.cell[player] = NOWHERE
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            state.cell[seat] = NOWHERE
         for fruit in range(config.num_fruits):
             state.fruit[fruit] = NOWHERE
         for thing in range(config.num_players + config.num_fruits):
@@ -129,20 +129,20 @@ class Fruit(Walkers):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            there = neighbour(config, state.cell[player], actions[player])
-            state.target[player] = state.cell[player] if there == NOWHERE else there
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            there = neighbour(config, state.cell[seat], actions[seat])
+            state.target[seat] = state.cell[seat] if there == NOWHERE else there
         resolve(config, state, True)
         left = 0
-        for player in range(config.num_players):
-            out.rewards[player, config.num_fruits] = -config.step_cost
-            state.earned[player] -= config.step_cost
-            eaten = lying(config, state, state.cell[player])
+        for seat in range(config.num_players):
+            out.rewards[seat, config.num_fruits] = -config.step_cost
+            state.earned[seat] -= config.step_cost
+            eaten = lying(config, state, state.cell[seat])
             if eaten >= 0:
                 state.fruit[eaten] = NOWHERE
-                out.rewards[player, eaten] = 1.0
-                state.earned[player] += 1.0
+                out.rewards[seat, eaten] = 1.0
+                state.earned[seat] += 1.0
         for fruit in range(config.num_fruits):
             left += state.fruit[fruit] != NOWHERE
         if left == 0:
@@ -151,36 +151,36 @@ class Fruit(Walkers):
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
-            mask[action] = neighbour(config, state.cell[player], action) != NOWHERE
+            mask[action] = neighbour(config, state.cell[seat], action) != NOWHERE
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         columns, at = config.columns, 2
-        view[0], view[1] = state.cell[player] // columns, state.cell[player] % columns
+        view[0], view[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for fruit in range(config.num_fruits):
             cell = state.fruit[fruit]
-            seen = cell != NOWHERE and sees(config, state, player, cell)
+            seen = cell != NOWHERE and sees(config, state, seat, cell)
             view[at] = cell // columns if seen else -1
             view[at + 1] = cell % columns if seen else -1
             at += 2
         for other in range(config.num_players):
-            if other != player:
+            if other != seat:
                 cell = state.cell[other]
-                seen = sees(config, state, player, cell)
+                seen = sees(config, state, seat, cell)
                 view[at] = cell // columns if seen else -1
                 view[at + 1] = cell % columns if seen else -1
                 at += 2
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Walk to the nearest fruit in sight; anywhere if none is."""
-        columns, own, nearest, down, right = config.columns, state.cell[player], 1 << 20, 0, 0
+        columns, own, nearest, down, right = config.columns, state.cell[seat], 1 << 20, 0, 0
         for fruit in range(config.num_fruits):
             cell = state.fruit[fruit]
-            if cell != NOWHERE and sees(config, state, player, cell):
+            if cell != NOWHERE and sees(config, state, seat, cell):
                 south, east = cell // columns - own // columns, cell % columns - own % columns
                 if abs(south) + abs(east) < nearest:
                     nearest, down, right = abs(south) + abs(east), south, east
@@ -204,15 +204,15 @@ class Fruit(Walkers):
             )
         state = self.clone(self.initial_state(0))
         state.fruit[:] = NOWHERE
-        for player, place in enumerate(players):
-            state.cell[player] = state.target[player] = self.at(*place)
+        for seat, place in enumerate(players):
+            state.cell[seat] = state.target[seat] = self.at(*place)
         for fruit, place in enumerate(fruits):
             state.fruit[fruit] = self.at(*place)
         return state
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Put fruit and players whom the player does not see elsewhere out of sight."""
-        imagined, seen = self.clone(state), self.visible(state, player)
+        imagined, seen = self.clone(state), self.visible(state, seat)
         free = np.flatnonzero(~seen).tolist()
         for other in range(self.num_players):
             if not seen[state.cell[other]]:
@@ -225,9 +225,9 @@ class Fruit(Walkers):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         lines = [
-            super().rules(player),
+            super().rules_for(seat),
             f"The grid has {self.rows} rows, row 1 the northernmost, and {self.columns} columns, "
             f"column 1 the westernmost. There are {self.num_fruits} fruits at the start and "
             f"{self.num_players} players. {self.sight_text()} "

@@ -63,9 +63,9 @@ def denial(term: Term) -> Term:
 class Beliefs:
     """What a player knows of his world: all that he sees, and what he saw last elsewhere."""
 
-    def __init__(self, game: XLand, player: int) -> None:
+    def __init__(self, game: XLand, seat: int) -> None:
         cells = game.rows * game.columns
-        self.game, self.player, self.now = game, player, 0
+        self.game, self.seat, self.now = game, seat, 0
         self.cell, self.held, self.met = 0, EMPTY, False
         self.options: list[Option] = []
         self.walls = [0] * cells  # also where it is not known
@@ -97,7 +97,7 @@ class Beliefs:
         self.people = {p: place for p, place in self.people.items() if place[0] not in seen}
         for cell, at in seen.items():
             self.looked[cell] = now
-            if players[at] and players[at] - 1 != self.player:
+            if players[at] and players[at] - 1 != self.seat:
                 self.people[players[at] - 1] = cell, now
             for item in range(game.num_objects):
                 if objects[at] >> item & 1:
@@ -113,7 +113,7 @@ class Beliefs:
     def where(self, thing: int, place: Place) -> int:
         """The cell of a thing; UNKNOWN if it was not seen, or has gone since."""
         cell, held, lies = place
-        if thing == self.player:
+        if thing == self.seat:
             return cell
         if thing < self.game.num_players:
             return self.people.get(thing, (UNKNOWN, 0))[0]
@@ -128,7 +128,7 @@ class Beliefs:
         Of what is not known no relation is true.
         """
         kind, one, other, denied = term
-        if kind == HOLD and one == self.player:
+        if kind == HOLD and one == self.seat:
             true = place[1] == other - self.game.num_players
         else:
             here = self.where(one, place)
@@ -160,8 +160,8 @@ class Beliefs:
     def fixed(self, term: Term) -> bool:
         """Whether only others could make a term true or false."""
         if term[0] == HOLD:
-            return term[1] != self.player
-        return all(t < self.game.num_players and t != self.player for t in self.things(term))
+            return term[1] != self.seat
+        return all(t < self.game.num_players and t != self.seat for t in self.things(term))
 
     def missing(self, option: Option) -> bool:
         """Whether an option is about something not seen yet, or not found where it was."""
@@ -274,7 +274,7 @@ def worth_dropping(
     """Whether an object might be left where it would lie now."""
     thing = beliefs.game.num_players + item
     about = [term for term in option if thing in beliefs.things(term)]
-    leave = any(term[3] and beliefs.player in beliefs.things(term) for term in about)
+    leave = any(term[3] and beliefs.seat in beliefs.things(term) for term in about)
     if leave or any(beliefs.fits(term, then) for term in about):
         return True
     cell, _, lies = then
@@ -315,11 +315,11 @@ class GoalSeeker(Agent):
         return [Decision(self._choose(turn)) for turn in turns]
 
     def _choose(self, turn: Turn) -> int:
-        game, key = turn.game, (turn.episode_key, turn.player)
+        game, key = turn.game, (turn.episode_key, turn.seat)
         if not isinstance(game, XLand):
             raise InvalidOption(f"the goal seeker plays grid/XLand-v0, not {turn.env}")
         if turn.turn == 0 or key not in self._beliefs:
-            self._beliefs[key] = Beliefs(game, turn.player)
+            self._beliefs[key] = Beliefs(game, turn.seat)
         beliefs = self._beliefs[key]
         beliefs.take_in(turn.observation, turn.turn)
         action = guard(beliefs) if beliefs.met else seek(beliefs)
@@ -379,8 +379,8 @@ def own_part(beliefs: Beliefs) -> int:
 def brought(beliefs: Beliefs, term: Term) -> Option:
     """What a player can do about a term: lay what another should hold beside him."""
     kind, one, other, denied = term
-    if kind == HOLD and not denied and one != beliefs.player:
-        return (NEAR, one, other, 0), (HOLD, beliefs.player, other, 1)
+    if kind == HOLD and not denied and one != beliefs.seat:
+        return (NEAR, one, other, 0), (HOLD, beliefs.seat, other, 1)
     return (term,)
 
 
@@ -389,7 +389,7 @@ def brought(beliefs: Beliefs, term: Term) -> Option:
 
 def guard(beliefs: Beliefs) -> int:
     """The next action of who is paid: none, unless others could end it."""
-    here, me = beliefs.here(), beliefs.player
+    here, me = beliefs.here(), beliefs.seat
     for option in beliefs.options:
         if not all(beliefs.fits(term, here) for term in option):
             continue
@@ -410,7 +410,7 @@ def guard(beliefs: Beliefs) -> int:
 
 def dangers(beliefs: Beliefs, option: Option) -> dict[Term, int]:
     """Terms that a player seen of late would make false by coming near, or seeing one; and who."""
-    game, own, found = beliefs.game, {beliefs.player}, {}
+    game, own, found = beliefs.game, {beliefs.seat}, {}
     if beliefs.held != EMPTY:
         own.add(game.num_players + beliefs.held)
     for term in option:
@@ -431,9 +431,9 @@ def follow(beliefs: Beliefs, option: Option) -> int | None:
     """
     _, held, lies = beliefs.here()
     for kind, one, other, denied in option:
-        rival = other if one == beliefs.player else one
+        rival = other if one == beliefs.seat else one
         cell, when = beliefs.people.get(rival, (UNKNOWN, UNKNOWN))
-        about = kind in (NEAR, SEE) and not denied and beliefs.player in (one, other)
+        about = kind in (NEAR, SEE) and not denied and beliefs.seat in (one, other)
         if about and when == beliefs.now:
             away = beliefs.distances(cell)
             steps = [

@@ -138,7 +138,7 @@ class Harvest(SocialDilemma):
         return [*super().fields(), ("middle", np.int32, self.patches if self.random else 1)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         lay_out(config, state)
         if config.random:
             plant(config, state)
@@ -146,7 +146,7 @@ class Harvest(SocialDilemma):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         walk(config, state, actions)
         eat(config, state, out)
         shine(config, state, actions, out)
@@ -157,9 +157,9 @@ class Harvest(SocialDilemma):
             truncate(state)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See `palestra_envs.grid.social_dilemma` for the planes."""
-        look(config, state, player, view)
+        look(config, state, seat, view)
 
     def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
         """Move patches about, like `plant`, so that each still has those of its apples in sight.

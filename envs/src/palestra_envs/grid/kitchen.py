@@ -270,7 +270,7 @@ class Kitchen(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         if config.drawn:
             draw_kitchen(config, state)
         else:
@@ -279,43 +279,43 @@ class Kitchen(ArrayGame):
                 for column in range(config.columns):
                     tile = packed >> (TILE_BITS * column) & TILE_MASK
                     state.tiles[row * config.columns + column] = tile
-            for player in range(config.num_players):
-                state.cell[player] = config.starts[player]
-        for player in range(config.num_players):
-            state.facing[player] = NORTH
+            for seat in range(config.num_players):
+                state.cell[seat] = config.starts[seat]
+        for seat in range(config.num_players):
+            state.facing[seat] = NORTH
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         filled = count_filled(config, state)
-        for player in range(config.num_players):
-            interact(config, state, player, actions[player], filled, out)
+        for seat in range(config.num_players):
+            interact(config, state, seat, actions[seat], filled, out)
         move(config, state, actions)
         cook(config, state)
-        for player in range(1, config.num_players):
+        for seat in range(1, config.num_players):
             for term in range(out.rewards.shape[1]):
-                out.rewards[player, term] = out.rewards[0, term]
+                out.rewards[seat, term] = out.rewards[0, term]
         if state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(config.num_actions):
             mask[action] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the planes."""
         columns = config.columns
         if config.sight > 0:
-            see_around(config, state, player, view)
+            see_around(config, state, seat, view)
         else:
             for row in range(config.rows):
                 for column in range(columns):
                     see_cell(config, state, row * columns + column, view, row, column)
             for other in range(config.num_players):
                 row, column = state.cell[other] // columns, state.cell[other] % columns
-                see_player(config, state, player, other, view, row, column)
+                see_player(config, state, seat, other, view, row, column)
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)
@@ -327,26 +327,26 @@ class Kitchen(ArrayGame):
         """What the soups handed in have paid."""
         return (SOUP_PAYS * int(state["soups"]),) * self.num_players
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return STAY
 
     # What a player sees and what he does not
 
-    def look(self, state: Any, player: int | None = None) -> Look:
+    def look(self, state: Any, seat: int | None = None) -> Look:
         """What a player sees, or all there is; with `sight` cells are those of his window."""
-        if player is None or self.sight is None:
-            return read_state(state, self.sides[1], self.cook_time, player or 0)
-        return read_view(self.observe(state, player), self.num_players, self.sight, player)
+        if seat is None or self.sight is None:
+            return read_state(state, self.sides[1], self.cook_time, seat or 0)
+        return read_view(self.observe(state, seat), self.num_players, self.sight, seat)
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Deal what the player does not see anew; see `palestra_envs.grid.kitchen_beliefs`."""
         if self.perfect_information:
-            return super().determinize(state, player, rng)
-        return imagine(self, state, player, rng)
+            return super().determinize(state, seat, rng)
+        return imagine(self, state, seat, rng)
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         if self.auto_cook:
             start = "A soup starts cooking by itself when the third onion is in."
         else:
@@ -355,7 +355,7 @@ class Kitchen(ArrayGame):
                 "holds onions. A soup of fewer than three onions pays nothing."
             )
         lines = [
-            super().rules(player),
+            super().rules_for(seat),
             f"{start} It is ready {self.cook_time} steps later, that step included.",
         ]
         if self.shaped:
@@ -391,12 +391,12 @@ class Kitchen(ArrayGame):
             return "Row 1 is the northernmost, column 1 the westernmost."
         return "North is on top, and @ is you."
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """With `sight` exactly what the array view holds, and how much time has gone by."""
-        seen = self.look(state, player)
+        seen = self.look(state, seat)
         place = "" if self.sight else f"{self._where(seen, seen.hands[0].cell)}, "
         lines = [
-            f"You are {self.players[player]}, {place}{self._posture(seen, 0)}. "
+            f"You are {self.players[seat]}, {place}{self._posture(seen, 0)}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}.",
             *(self._other(seen, who) for who in range(1, len(seen.hands))),
             *(self._pot(seen, pot) for pot in seen.pots),
@@ -456,7 +456,7 @@ class Kitchen(ArrayGame):
         lines[own] = f"{lines[own][:own]}@{lines[own][own + 1 :]}"
         return lines
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> Sequence[Event]:
@@ -476,12 +476,12 @@ class Kitchen(ArrayGame):
             return events + [Event("delivery", text, {"soups": soups}) for text in delivered]
         events = []
         for text, data in told:
-            player, to = data["player"], only(data["player"])
+            seat, to = data["player"], only(data["player"])
             events.append(Event("move", text, data, to))
-            learned = self._learns(before, actions, after, player)
+            learned = self._learns(before, actions, after, seat)
             news = delivered or (["You see what you could not foresee."] if learned else [])
             kind = "reveal" if learned else "delivery"
-            events += [Event(kind, text, {"player": player, "soups": soups}, to) for text in news]
+            events += [Event(kind, text, {"player": seat, "soups": soups}, to) for text in news]
         return events
 
     def _told(
@@ -489,13 +489,13 @@ class Kitchen(ArrayGame):
     ) -> list[tuple[str, dict[str, int]]]:
         """A sentence on what each player did, and the numbers in it."""
         told, played = [], self.clone(before)
-        for player, action in sorted(actions.items()):
+        for seat, action in sorted(actions.items()):
             if action == INTERACT:
-                text = self._use(played, player)
+                text = self._use(played, seat)
             else:
-                text = self._walk(before, after, player, action)
-            data = {"player": player, "action": int(action)}
-            told.append((f"{self.players[player]} {text}.", data))
+                text = self._walk(before, after, seat, action)
+            data = {"player": seat, "action": int(action)}
+            told.append((f"{self.players[seat]} {text}.", data))
         return told
 
     def _learns(self, before: Any, actions: Mapping[int, int], after: Any, player: int) -> bool:
@@ -508,38 +508,38 @@ class Kitchen(ArrayGame):
     def _play(self, state: Any, actions: Mapping[int, int]) -> list[float]:
         """Play a step in `state`; returns what everybody is paid, by term."""
         out = Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
-        self.advance(self.config, state, [actions[seat] for seat in sorted(actions)], out)
+        self.apply_actions(self.config, state, [actions[seat] for seat in sorted(actions)], out)
         state.turn += 1
         paid: list[float] = out.rewards[0].tolist()
         return paid
 
-    def _walk(self, before: Any, after: Any, player: int, action: int) -> str:
+    def _walk(self, before: Any, after: Any, seat: int, action: int) -> str:
         if action == STAY:
             return "stays"
-        if before.cell[player] != after.cell[player]:
+        if before.cell[seat] != after.cell[seat]:
             return f"moves {ACTIONS[action]}"
-        tile = before.tiles[ahead(self.config, int(before.cell[player]), action)]
+        tile = before.tiles[ahead(self.config, int(before.cell[seat]), action)]
         if tile == FLOOR:
             return f"turns {ACTIONS[action]} and is held up"
         return f"turns {ACTIONS[action]} to the {TILE_NAMES[tile]}"
 
-    def _use(self, state: Any, player: int) -> str:
+    def _use(self, state: Any, seat: int) -> str:
         """Let a player interact in `state`, and say what came of it."""
-        front = ahead(self.config, int(state.cell[player]), int(state.facing[player]))
+        front = ahead(self.config, int(state.cell[seat]), int(state.facing[seat]))
         then, tile = self.clone(state), int(state.tiles[front])
-        interact(self.config, state, player, INTERACT, 0, self._unpaid)
+        interact(self.config, state, seat, INTERACT, 0, self._unpaid)
         station = f"the {TILE_NAMES[tile]}"
         if self.sight is None:
             row, column = divmod(front, self.sides[1])
             station += f" in row {row + 1}, column {column + 1}"
-        held, got = thing(then.hand[player]), thing(state.hand[player])
+        held, got = thing(then.hand[seat]), thing(state.hand[seat])
         if then.clock[front] < state.clock[front] and then.there[front] == state.there[front]:
             return f"starts {station}"
-        if then.hand[player] == state.hand[player]:
+        if then.hand[seat] == state.hand[seat]:
             return f"interacts with {station} to no effect"
         if tile == SERVING:
             return f"hands in {held}"
-        if state.hand[player] == NOTHING:
+        if state.hand[seat] == NOTHING:
             return f"puts {held} {'into' if tile == POT else 'on'} {station}"
         return f"takes {got} from {station}"
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 REDRAWS = 100
 
 
-def visible(game: Kitchen, state: Any, player: int) -> NDArray[np.bool_]:
+def visible(game: Kitchen, state: Any, seat: int) -> NDArray[np.bool_]:
     """Which cells a player sees, by cell."""
     (rows, columns), sight = game.sides, game.config.sight
-    return covered(rows, columns, divmod(int(state.cell[player]), columns), sight).ravel()
+    return covered(rows, columns, divmod(int(state.cell[seat]), columns), sight).ravel()
 
 
 def without_unseen(game: Kitchen, state: Any, player: int) -> tuple[Any, list[int]]:

@@ -46,8 +46,8 @@ def draw_kitchen(config: Any, state: Any) -> None:
     for tile in STATIONS:
         for _ in range(1 + randint(state, MOST[tile])):
             state.tiles[random_site(config, state)] = tile
-    for player in range(config.num_players):
-        state.cell[player] = random_start(config, state)
+    for seat in range(config.num_players):
+        state.cell[seat] = random_start(config, state)
 
 
 def draw_ring(config: Any, state: Any) -> None:

@@ -1,6 +1,6 @@
 """How cooks walk and handle things: the parts of `Kitchen`'s rules that compile.
 
-Plain functions over its state record, see `palestra.array_game`; `config` holds its options. Cells
+Plain functions over its state record, see `palestra.kernel.array_game`; `config` holds its options. Cells
 are numbered row by row. Conditions are joined by `&` and made into numbers, not jumped on: a
 processor that steps thousands of kitchens cannot guess what each cook is about to do.
 """
@@ -30,9 +30,9 @@ def ahead(config: Any, cell: int, direction: int) -> int:
     return goal
 
 
-def target(config: Any, state: Any, player: int, action: int) -> int:
+def target(config: Any, state: Any, seat: int, action: int) -> int:
     """Where a player would stand if nobody else were there."""
-    cell = state.cell[player]
+    cell = state.cell[seat]
     goal = ahead(config, cell, action)
     return goal if state.tiles[goal] == FLOOR else cell
 
@@ -52,18 +52,18 @@ def is_collision(config: Any, state: Any, actions: Any) -> bool:
 def move(config: Any, state: Any, actions: Any) -> None:
     """Turn everybody, and move everybody unless there is a collision."""
     clash = is_collision(config, state, actions)
-    for player in range(config.num_players):
-        action = actions[player]
-        goal = target(config, state, player, action)
-        state.cell[player] = state.cell[player] if clash else goal
-        state.facing[player] = action if action < STAY else state.facing[player]
+    for seat in range(config.num_players):
+        action = actions[seat]
+        goal = target(config, state, seat, action)
+        state.cell[seat] = state.cell[seat] if clash else goal
+        state.facing[seat] = action if action < STAY else state.facing[seat]
 
 
-def interact(config: Any, state: Any, player: int, action: int, filled: int, out: Any) -> None:
+def interact(config: Any, state: Any, seat: int, action: int, filled: int, out: Any) -> None:
     """Let a player use what is in front of him, if that is his action; pays the first seat."""
-    front = ahead(config, state.cell[player], state.facing[player])
+    front = ahead(config, state.cell[seat], state.facing[seat])
     tile = state.tiles[front] if action == INTERACT else FLOOR
-    hand, there, clock = state.hand[player], state.there[front], state.clock[front]
+    hand, there, clock = state.hand[seat], state.there[front], state.clock[front]
     empty, idle = hand == NOTHING, clock == 0
     lay = (tile == COUNTER) & (hand != NOTHING) & (there == NOTHING)
     lift = (tile == COUNTER) & empty & (there != NOTHING)
@@ -81,9 +81,9 @@ def interact(config: Any, state: Any, player: int, action: int, filled: int, out
     hand = DISH if dish else hand
     hand = there if lift else hand
     hand = DISH + there if plate else hand
-    laid = state.hand[player] if lay else there + add
-    full = state.hand[player] == SOUP
-    state.hand[player] = hand
+    laid = state.hand[seat] if lay else there + add
+    full = state.hand[seat] == SOUP
+    state.hand[seat] = hand
     state.there[front] = NOTHING if lift | plate else laid
     state.clock[front] = 1 if begin else (0 if plate else clock)
     state.soups += serve & full
@@ -99,8 +99,8 @@ def is_dish_useful(config: Any, state: Any, filled: int) -> bool:
     """Whether taking a dish from the dispenser is paid for, with this many filled pots."""
     held, lying = 0, 0
     if config.shaped:
-        for player in range(config.num_players):
-            held += state.hand[player] == DISH
+        for seat in range(config.num_players):
+            held += state.hand[seat] == DISH
         for cell in range(config.rows * config.columns):
             lying += (state.tiles[cell] == COUNTER) & (state.there[cell] == DISH)
     return (lying == 0) & (held < filled)
@@ -145,11 +145,11 @@ def see_cell(config: Any, state: Any, cell: int, view: Any, row: int, column: in
 
 
 def see_player(
-    config: Any, state: Any, player: int, other: int, view: Any, row: int, column: int
+    config: Any, state: Any, seat: int, other: int, view: Any, row: int, column: int
 ) -> None:
     """Write somebody and what he holds into a row and column of a player's view."""
     seats, hand = config.num_players, state.hand[other]
-    place = 0 if other == player else other + (other < player)  # the own player comes first
+    place = 0 if other == seat else other + (other < seat)  # the own player comes first
     base = 5 * seats
     view[row, column, place] = 1
     view[row, column, seats + 4 * place + state.facing[other]] = 1
@@ -159,14 +159,14 @@ def see_player(
     view[row, column, base + 10] = hand == ONION
 
 
-def see_around(config: Any, state: Any, player: int, view: Any) -> None:
+def see_around(config: Any, state: Any, seat: int, view: Any) -> None:
     """Write what is at most `sight` cells away into a view with the player in the middle.
 
     What lies beyond the kitchen looks like counters.
     """
     sight, columns = config.sight, config.columns
-    top = state.cell[player] // columns - sight
-    left = state.cell[player] % columns - sight
+    top = state.cell[seat] // columns - sight
+    left = state.cell[seat] % columns - sight
     for i in range(2 * sight + 1):
         for j in range(2 * sight + 1):
             row, column = top + i, left + j
@@ -178,7 +178,7 @@ def see_around(config: Any, state: Any, player: int, view: Any) -> None:
     for other in range(config.num_players):
         i, j = state.cell[other] // columns - top, state.cell[other] % columns - left
         if 0 <= i < 2 * sight + 1 and 0 <= j < 2 * sight + 1:
-            see_player(config, state, player, other, view, i, j)
+            see_player(config, state, seat, other, view, i, j)
 
 
 def is_late(config: Any, state: Any) -> bool:

@@ -22,7 +22,7 @@ def utterances(record: EpisodeRecord, length: int) -> list[Pair]:
     said: dict[int, list[int]] = {}
     for step in record.steps:
         for turn in step.turns:
-            said.setdefault(turn.player, []).append(int(turn.action) // steps)
+            said.setdefault(turn.seat, []).append(int(turn.action) // steps)
     return [
         (tuple(event.data["foods"][0]), tuple(said.get(event.data["player"], [])[:length]))
         for event in record.events

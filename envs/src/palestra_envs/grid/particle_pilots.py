@@ -107,26 +107,26 @@ class ParticlePilot(Agent):
         return [Decision(self._choose(turn)) for turn in turns]
 
     def _choose(self, turn: Turn) -> int:
-        game, player, view = turn.game, turn.player, turn.observation
+        game, seat, view = turn.game, turn.seat, turn.observation
         if not isinstance(game, Particles):
             raise InvalidOption(f"the particle pilot plays grid/Particles-v0, not {turn.env}")
-        role = game.seats[player].role
+        role = game.seats[seat].role
         if role == "speaker":
             return int(view[:3].argmax())
-        key = (turn.episode_key, player)
+        key = (turn.episode_key, seat)
         if turn.turn == 0 or key not in self._memories:
             self._memories[key] = Memory(np.zeros(2), np.zeros(2), [None] * game.landmarks)
         memory = self._memories[key]
-        remember(game, memory, look(game, player, view), turn.turn)
+        remember(game, memory, look(game, seat, view), turn.turn)
         if role == "prey":
-            action = flee(game, player, memory, turn.turn)
+            action = flee(game, seat, memory, turn.turn)
         else:
-            goal = wanted(game, player, memory, turn.turn)
+            goal = wanted(game, seat, memory, turn.turn)
             if goal is None:
                 goal = explore(game, memory)
             stops = role != "predator"
-            action = halt(game, player, memory, goal) if stops else chase(game, memory, goal)
-        drift(game, player, memory, action)
+            action = halt(game, seat, memory, goal) if stops else chase(game, memory, goal)
+        drift(game, seat, memory, action)
         return action
 
 
@@ -153,24 +153,24 @@ def remember(game: Particles, memory: Memory, seen: Sight, now: int) -> None:
         memory.heard = seen.heard
 
 
-def drift(game: Particles, player: int, memory: Memory, action: int) -> None:
+def drift(game: Particles, seat: int, memory: Memory, action: int) -> None:
     """Where the pilot will be and how fast, if it touches nobody; a view that tells it is used."""
-    force = game.config.pulls[player] * PUSHES[action]
+    force = game.config.pulls[seat] * PUSHES[action]
     memory.place = memory.place + STEP * memory.velocity
     memory.velocity = (1 - DAMPING) * memory.velocity + STEP * force
 
 
-def halt(game: Particles, player: int, memory: Memory, goal: Vector) -> int:
+def halt(game: Particles, seat: int, memory: Memory, goal: Vector) -> int:
     """The push after which the pilot would come to rest nearest to a place."""
     rest = memory.place + COAST * memory.velocity
-    reach = COAST * STEP * game.config.pulls[player]
+    reach = COAST * STEP * game.config.pulls[seat]
     return int(np.hypot(*(rest + reach * PUSHES - goal).T).argmin())
 
 
 # Where to go
 
 
-def wanted(game: Particles, player: int, memory: Memory, now: int) -> Vector | None:
+def wanted(game: Particles, seat: int, memory: Memory, now: int) -> Vector | None:
     """Where a player should be; None if it has not seen enough to know."""
     known = [place for place in memory.landmarks if place is not None]
     if game.kind == SPEAKER:
@@ -179,9 +179,9 @@ def wanted(game: Particles, player: int, memory: Memory, now: int) -> Vector | N
         return np.mean(known, axis=0) if known else memory.place
     if game.kind == TAG:
         return ambush(game, memory, now)
-    if game.kind == ADVERSARY and player == 0:
+    if game.kind == ADVERSARY and seat == 0:
         return suspect(memory, known)
-    return share(game, player, memory, known)
+    return share(game, seat, memory, known)
 
 
 def share(game: Particles, player: int, memory: Memory, known: list[Vector]) -> Vector | None:
@@ -212,8 +212,8 @@ def assign(
         far = np.hypot(*(np.array(players)[:, None] - np.array(landmarks)[None]).transpose(2, 0, 1))
         if first is not None:
             far[:, first] -= 1e6
-        for player, landmark in zip(*linear_sum_assignment(far), strict=True):
-            found[int(player)] = int(landmark)
+        for seat, landmark in zip(*linear_sum_assignment(far), strict=True):
+            found[int(seat)] = int(landmark)
     return found
 
 

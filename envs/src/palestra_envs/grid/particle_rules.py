@@ -1,6 +1,6 @@
 """How particles move, touch and are paid: `Particles`' rules in parts.
 
-Plain functions over its state record; they compile, see `palestra.array_game`. Players come first
+Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Players come first
 among the things, then landmarks. Where numbers could differ in their last bit from one machine to
 another they are rounded to 2**-30, so that a CPU and a GPU play the same episode.
 """
@@ -29,13 +29,13 @@ def gap(state: Any, one: int, other: int) -> float:
     return rounded(math.sqrt(east * east + north * north))
 
 
-def in_sight(config: Any, state: Any, player: int, thing: int) -> bool:
+def in_sight(config: Any, state: Any, seat: int, thing: int) -> bool:
     """Whether a player sees where a thing is; who knows the goal sees it from anywhere."""
     if config.sight == 0:
         return True
-    if config.kind == ADVERSARY and player > 0 and thing == config.num_players + state.goal:
+    if config.kind == ADVERSARY and seat > 0 and thing == config.num_players + state.goal:
         return True
-    near: bool = gap(state, player, thing) <= config.sight
+    near: bool = gap(state, seat, thing) <= config.sight
     return near
 
 
@@ -52,40 +52,40 @@ def overlap(config: Any, state: Any, one: int, other: int) -> float:
     return float(max(0.0, depth * SOFTNESS))
 
 
-def push(config: Any, state: Any, actions: Any, player: int, axis: int) -> float:
+def push(config: Any, state: Any, actions: Any, seat: int, axis: int) -> float:
     """The force on a player along an axis: his own, and those of things he touches."""
-    action, force = actions[player], 0.0
-    if config.speakers <= player:
+    action, force = actions[seat], 0.0
+    if config.speakers <= seat:
         if action == WESTWARD + 2 * axis:
-            force = -config.pulls[player]
+            force = -config.pulls[seat]
         elif action == EASTWARDS + 2 * axis:
-            force = config.pulls[player]
+            force = config.pulls[seat]
     for other in range(config.solid):
-        far = gap(state, player, other)
-        if other != player and far > 0:
-            along = state.place[player, axis] - state.place[other, axis]
-            force += STIFFNESS * along / far * overlap(config, state, player, other)
+        far = gap(state, seat, other)
+        if other != seat and far > 0:
+            along = state.place[seat, axis] - state.place[other, axis]
+            force += STIFFNESS * along / far * overlap(config, state, seat, other)
     return force
 
 
 def drift(config: Any, state: Any, actions: Any) -> None:
     """Move everybody by his velocity, which then changes by damping and force."""
     speed, force = state.speed, state.force
-    for player in range(config.speakers, config.num_players):
+    for seat in range(config.speakers, config.num_players):
         for axis in range(2):
-            force[player, axis] = push(config, state, actions, player, axis)
-    for player in range(config.speakers, config.num_players):
+            force[seat, axis] = push(config, state, actions, seat, axis)
+    for seat in range(config.speakers, config.num_players):
         for axis in range(2):
-            moved = state.place[player, axis] + speed[player, axis] * STEP
-            state.place[player, axis] = rounded(moved)
-            slowed = speed[player, axis] * (1 - DAMPING) + force[player, axis] * STEP
-            speed[player, axis] = rounded(slowed)
-            force[player, axis] = 0.0
-        east, north, top = speed[player, 0], speed[player, 1], config.tops[player]
+            moved = state.place[seat, axis] + speed[seat, axis] * STEP
+            state.place[seat, axis] = rounded(moved)
+            slowed = speed[seat, axis] * (1 - DAMPING) + force[seat, axis] * STEP
+            speed[seat, axis] = rounded(slowed)
+            force[seat, axis] = 0.0
+        east, north, top = speed[seat, 0], speed[seat, 1], config.tops[seat]
         swift = math.sqrt(east * east + north * north)
         if top > 0 and swift > top:
-            speed[player, 0] = rounded(east / swift * top)
-            speed[player, 1] = rounded(north / swift * top)
+            speed[seat, 0] = rounded(east / swift * top)
+            speed[seat, 1] = rounded(north / swift * top)
 
 
 def pay(config: Any, state: Any, out: Any) -> None:
@@ -96,15 +96,15 @@ def pay(config: Any, state: Any, out: Any) -> None:
         pay_tag(config, state, out)
     elif config.kind == ADVERSARY:
         rival, nearest = gap(state, 0, config.num_players + state.goal), 1e9
-        for player in range(1, config.num_players):
-            nearest = min(nearest, gap(state, player, config.num_players + state.goal))
+        for seat in range(1, config.num_players):
+            nearest = min(nearest, gap(state, seat, config.num_players + state.goal))
         out.rewards[0, DISTANCE] = -rival
-        for player in range(1, config.num_players):
-            out.rewards[player, DISTANCE] = rival - nearest
+        for seat in range(1, config.num_players):
+            out.rewards[seat, DISTANCE] = rival - nearest
     else:
         far = gap(state, 1, config.num_players + state.goal)
-        for player in range(config.num_players):
-            out.rewards[player, DISTANCE] = -rounded(far * far)
+        for seat in range(config.num_players):
+            out.rewards[seat, DISTANCE] = -rounded(far * far)
 
 
 def pay_spread(config: Any, state: Any, out: Any) -> None:
@@ -112,14 +112,14 @@ def pay_spread(config: Any, state: Any, out: Any) -> None:
     uncovered = 0.0
     for landmark in range(config.num_players, config.things):
         nearest = 1e9
-        for player in range(config.num_players):
-            nearest = min(nearest, gap(state, player, landmark))
+        for seat in range(config.num_players):
+            nearest = min(nearest, gap(state, seat, landmark))
         uncovered += nearest
-    for player in range(config.num_players):
-        out.rewards[player, DISTANCE] = -rounded((1 - config.local_ratio) * uncovered)
+    for seat in range(config.num_players):
+        out.rewards[seat, DISTANCE] = -rounded((1 - config.local_ratio) * uncovered)
         for other in range(config.num_players):
-            if other != player and touch(config, state, player, other):
-                out.rewards[player, CONTACTS] -= config.local_ratio
+            if other != seat and touch(config, state, seat, other):
+                out.rewards[seat, CONTACTS] -= config.local_ratio
 
 
 def pay_tag(config: Any, state: Any, out: Any) -> None:
@@ -148,32 +148,32 @@ def steer(east: float, north: float) -> int:
     return NORTHWARD if north > 0 else SOUTHWARDS
 
 
-def approach(config: Any, state: Any, player: int, thing: int) -> int:
+def approach(config: Any, state: Any, seat: int, thing: int) -> int:
     """Towards a thing; who sees his velocity brakes in time. -1, any move, if it is not seen."""
-    if not in_sight(config, state, player, thing):
+    if not in_sight(config, state, seat, thing):
         return -1
     brake = 0.0 if config.kind == ADVERSARY else 0.4
-    east = state.place[thing, 0] - state.place[player, 0] - brake * state.speed[player, 0]
-    north = state.place[thing, 1] - state.place[player, 1] - brake * state.speed[player, 1]
+    east = state.place[thing, 0] - state.place[seat, 0] - brake * state.speed[seat, 0]
+    north = state.place[thing, 1] - state.place[seat, 1] - brake * state.speed[seat, 1]
     return steer(east, north)
 
 
-def nearest_of(config: Any, state: Any, player: int, first: int, last: int) -> int:
+def nearest_of(config: Any, state: Any, seat: int, first: int, last: int) -> int:
     """The nearest of a range of things."""
     best, near = first, 1e9
     for thing in range(first, last):
-        far = gap(state, player, thing)
+        far = gap(state, seat, thing)
         if far < near:
             best, near = thing, far
     return best
 
 
-def flee(config: Any, state: Any, player: int) -> int:
+def flee(config: Any, state: Any, seat: int) -> int:
     """Back to the middle from its edge, else away from the nearest predator."""
     place = state.place
-    if max(abs(place[player, 0]), abs(place[player, 1])) > 0.8:
-        return steer(-place[player, 0], -place[player, 1])
-    hunter = nearest_of(config, state, player, 0, config.num_players - config.num_prey)
-    if not in_sight(config, state, player, hunter):
+    if max(abs(place[seat, 0]), abs(place[seat, 1])) > 0.8:
+        return steer(-place[seat, 0], -place[seat, 1])
+    hunter = nearest_of(config, state, seat, 0, config.num_players - config.num_prey)
+    if not in_sight(config, state, seat, hunter):
         return STILL
-    return steer(place[player, 0] - place[hunter, 0], place[player, 1] - place[hunter, 1])
+    return steer(place[seat, 0] - place[hunter, 0], place[seat, 1] - place[hunter, 1])

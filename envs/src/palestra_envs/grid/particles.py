@@ -58,7 +58,7 @@ from palestra import (
     check_ranges,
     only,
 )
-from palestra.game import Seat
+from palestra.kernel.game import Seat
 from palestra.rules import all_act, randint, truncate, uniform
 
 from palestra_envs.grid.particle_rules import (
@@ -217,7 +217,7 @@ class Particles(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for thing in range(config.things):
             wide = 0.9 if config.kind == TAG and thing >= config.num_players else 1.0
             for axis in range(2):
@@ -226,50 +226,50 @@ class Particles(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         drift(config, state, actions)
         if config.kind == SPEAKER:
             state.said = 1 + actions[0]
         pay(config, state, out)
-        for player in range(config.num_players):
+        for seat in range(config.num_players):
             for term in range(BOUNDS + 1):
-                state.earned[player] += out.rewards[player, term]
+                state.earned[seat] += out.rewards[seat, term]
         if state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
-            mask[action] = player >= config.speakers or action < len(WORDS)
+            mask[action] = seat >= config.speakers or action < len(WORDS)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         place, speed, at = state.place, state.speed, 0
-        if player < config.speakers:
+        if seat < config.speakers:
             for landmark in range(config.landmarks):
                 view[landmark] = 0.65 if state.goal == landmark else 0.15
             return
         if config.kind != ADVERSARY:
-            view[0], view[1], at = speed[player, 0], speed[player, 1], 2
+            view[0], view[1], at = speed[seat, 0], speed[seat, 1], 2
         if config.kind in (SPREAD, TAG):
-            view[2], view[3], at = place[player, 0], place[player, 1], 4
-        if config.kind == ADVERSARY and player > 0:
+            view[2], view[3], at = place[seat, 0], place[seat, 1], 4
+        if config.kind == ADVERSARY and seat > 0:
             goal = config.num_players + state.goal
-            view[0], view[1] = place[goal, 0] - place[player, 0], place[goal, 1] - place[player, 1]
+            view[0], view[1] = place[goal, 0] - place[seat, 0], place[goal, 1] - place[seat, 1]
             at = 2
         for turn in range(config.things):
             thing = (turn + config.num_players) % config.things  # landmarks first
             shown = thing >= config.num_players or config.kind != SPEAKER
-            if thing != player and shown:
-                if in_sight(config, state, player, thing):
-                    view[at] = place[thing, 0] - place[player, 0]
-                    view[at + 1] = place[thing, 1] - place[player, 1]
+            if thing != seat and shown:
+                if in_sight(config, state, seat, thing):
+                    view[at] = place[thing, 0] - place[seat, 0]
+                    view[at + 1] = place[thing, 1] - place[seat, 1]
                 at += 2
         if config.kind == TAG:
             for prey in range(config.num_players - config.num_prey, config.num_players):
-                if prey != player:
-                    if in_sight(config, state, player, prey):
+                if prey != seat:
+                    if in_sight(config, state, seat, prey):
                         view[at], view[at + 1] = speed[prey, 0], speed[prey, 1]
                     at += 2
         if config.kind == SPEAKER:
@@ -280,33 +280,33 @@ class Particles(ArrayGame):
             for turn in range(config.things):
                 thing = (turn + config.num_players) % config.things
                 shown = thing >= config.num_players or config.kind != SPEAKER
-                if thing != player and shown:
-                    view[at] = in_sight(config, state, player, thing)
+                if thing != seat and shown:
+                    view[at] = in_sight(config, state, seat, thing)
                     at += 1
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """To a landmark of one's own; to the prey, or away; to the goal, or to all landmarks.
 
         Any move where it does not see what it would go to.
         """
         players = config.num_players
         if config.kind == SPREAD:
-            return approach(config, state, player, players + player % config.landmarks)
+            return approach(config, state, seat, players + seat % config.landmarks)
         if config.kind == TAG:
             predators = players - config.num_prey
-            if player >= predators:
-                return flee(config, state, player)
-            prey = nearest_of(config, state, player, predators, players)
-            return approach(config, state, player, prey)
+            if seat >= predators:
+                return flee(config, state, seat)
+            prey = nearest_of(config, state, seat, predators, players)
+            return approach(config, state, seat, prey)
         if config.kind == SPEAKER:
-            if player == 0:
+            if seat == 0:
                 word: int = state.goal
                 return word
             return approach(config, state, 1, players + state.said - 1) if state.said else STILL
-        if player > 0:
-            chosen = (state.goal + player - 1) % config.landmarks
-            return approach(config, state, player, players + chosen)
+        if seat > 0:
+            chosen = (state.goal + seat - 1) % config.landmarks
+            return approach(config, state, seat, players + chosen)
         best, near = players, 1e9
         for landmark in range(players, config.things):
             for other in range(1, players):
@@ -323,8 +323,8 @@ class Particles(ArrayGame):
         """What each player has earned."""
         return tuple(state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int | None:
-        return None if self.seats[player].role == "speaker" else STILL
+    def noop(self, state: Any, seat: int) -> int | None:
+        return None if self.seats[seat].role == "speaker" else STILL
 
     # States
 
@@ -336,11 +336,11 @@ class Particles(ArrayGame):
         state.speed[:], state.goal = 0, goal
         return state
 
-    def knows_goal(self, player: int) -> bool:
-        role = self.seats[player].role
+    def knows_goal(self, seat: int) -> bool:
+        role = self.seats[seat].role
         return role == "speaker" or (self.kind == ADVERSARY and role == "agent")
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw anew the goal, for who does not know it, and velocities that the player cannot see.
 
         For a speaker also where everything is; for others what is out of sight, in the square and
@@ -350,26 +350,26 @@ class Particles(ArrayGame):
         hidden = [
             thing
             for thing in range(len(state.place))
-            if thing != player and not in_sight(self.config, state, player, thing)
+            if thing != seat and not in_sight(self.config, state, seat, thing)
         ]
 
         def draw() -> float:
             return rounded(2 * rng.random() - 1)
 
-        if not self.knows_goal(player):
+        if not self.knows_goal(seat):
             imagined.goal = rng.below(self.landmarks)
         for other in range(self.num_players):
             seen = self.kind == TAG and self.seats[other].role == "prey" and other not in hidden
-            if other != player and not seen and self.seats[other].role != "speaker":
+            if other != seat and not seen and self.seats[other].role != "speaker":
                 imagined.speed[other] = draw(), draw()
-        if self.seats[player].role == "speaker":
+        if self.seats[seat].role == "speaker":
             for thing in range(len(imagined.place)):
                 imagined.place[thing] = draw(), draw()
             return imagined
         for thing in hidden:
             for _ in range(TRIES):
                 imagined.place[thing] = draw(), draw()
-                if not in_sight(self.config, imagined, player, thing):
+                if not in_sight(self.config, imagined, seat, thing):
                     break
             else:
                 imagined.place[thing] = state.place[thing]
@@ -377,8 +377,8 @@ class Particles(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
-        role = self.seats[player].role
+    def rules_for(self, seat: int) -> str:
+        role = self.seats[seat].role
         purpose = {
             "agent": "Cover all landmarks: everybody is paid minus the distances from each "
             "landmark to the player nearest to it, and minus 1 for every player who touches him."
@@ -398,7 +398,7 @@ class Particles(ArrayGame):
             "whom you hear a step later, knows which. You are both paid minus the square of your "
             "distance from it.",
         }[role]
-        told = super().rules(player)
+        told = super().rules_for(seat)
         if role == "speaker":
             told = 'You and a listener play together. Your actions are "say red", "say green" and '
             told += '"say blue"; all players choose at the same time.'
@@ -461,45 +461,45 @@ class Particles(ArrayGame):
             return f"the {COLOURS[number]} landmark"
         return f"landmark {number + 1}"
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
-        return (WORDS if self.seats[player].role == "speaker" else ACTIONS)[action]
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        return (WORDS if self.seats[seat].role == "speaker" else ACTIONS)[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         """To each player what he did and was paid; always a "reveal", for all keeps moving."""
         if before is None:
             return []
         events = []
-        for player, action in sorted(actions.items()):
-            paid = float(after.earned[player] - before.earned[player])
-            did = self.action_text(before, player, int(action))
-            if self.seats[player].role != "speaker" and action != STILL:
+        for seat, action in sorted(actions.items()):
+            paid = float(after.earned[seat] - before.earned[seat])
+            did = self.action_text(before, seat, int(action))
+            if self.seats[seat].role != "speaker" and action != STILL:
                 did = f"push {did}"
-            data = {"player": player, "action": int(action)}
+            data = {"player": seat, "action": int(action)}
             text = f"You {did}. You are paid {paid:.4g}."
-            events.append(Event("reveal", text, data, only(player)))
+            events.append(Event("reveal", text, data, only(seat)))
         return events
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         """The plane in squares; who is off it stands at its edge. A speaker sees none of it."""
-        blind = player is not None and self.seats[player].role == "speaker"
+        blind = seat is not None and self.seats[seat].role == "speaker"
         lines = []
-        if self.kind == SPEAKER and (blind or player is None):
+        if self.kind == SPEAKER and (blind or seat is None):
             lines.append(f"The goal is {COLOURS[int(state.goal)]}.")
         if self.kind == SPEAKER and state.said and not blind:
             lines.append(f"Heard: {COLOURS[int(state.said) - 1]}.")
         caption = f"{self.scenario}, step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, None if blind else self._plane(state, player), lines=tuple(lines))
+        return Scene(caption, None if blind else self._plane(state, seat), lines=tuple(lines))
 
-    def _plane(self, state: Any, player: int | None) -> Grid:
+    def _plane(self, state: Any, seat: int | None) -> Grid:
         """Landmarks, the goal where it is known, and players but for a speaker, seats on top."""
         cells: list[list[Piece | None]] = [[None] * TILES for _ in range(TILES)]
-        told = self.kind in (ADVERSARY, SPEAKER) and (player is None or self.knows_goal(player))
+        told = self.kind in (ADVERSARY, SPEAKER) and (seat is None or self.knows_goal(seat))
         for thing in reversed(range(len(state.place))):
             east, north = state.place[thing].tolist()
             number = thing - self.num_players
-            if player is not None and not in_sight(self.config, state, player, thing):
+            if seat is not None and not in_sight(self.config, state, seat, thing):
                 continue
             if number >= 0:
                 piece = Piece(str(number + 1), label=self.mark(number))

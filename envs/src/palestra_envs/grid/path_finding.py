@@ -198,7 +198,7 @@ class PathFinding(Walkers):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         if config.kind == RANDOM:
             scatter(config, state, config.num_players + 1)
         elif config.kind == MAZE:
@@ -207,77 +207,73 @@ class PathFinding(Walkers):
             for cell in range(config.rows * config.columns):
                 row, column = cell // config.columns, cell % config.columns
                 state.walls[cell] = has_bit(config.obstacles, row, column)
-        for player in range(config.num_players):
-            state.cell[player] = NOWHERE
-        for player in range(config.num_players):
-            state.cell[player] = random_place(config, state)
-            state.target[player] = state.cell[player]
-        for player in range(config.num_players):
-            next_goal(config, state, player)
+        for seat in range(config.num_players):
+            state.cell[seat] = NOWHERE
+        for seat in range(config.num_players):
+            state.cell[seat] = random_place(config, state)
+            state.target[seat] = state.cell[seat]
+        for seat in range(config.num_players):
+            next_goal(config, state, seat)
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            there = neighbour(config, state.cell[player], actions[player])
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            there = neighbour(config, state.cell[seat], actions[seat])
             shut = there == NOWHERE or state.walls[there] == 1
-            state.target[player] = state.cell[player] if shut else there
+            state.target[seat] = state.cell[seat] if shut else there
         resolve(config, state, config.following)
-        for player in range(config.num_players):
-            if state.cell[player] == state.goal[player]:
-                out.rewards[player, 0] = 1.0
-                state.earned[player] += 1.0
-                next_goal(config, state, player)
+        for seat in range(config.num_players):
+            if state.cell[seat] == state.goal[seat]:
+                out.rewards[seat, 0] = 1.0
+                state.earned[seat] += 1.0
+                next_goal(config, state, seat)
         if state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
-            there = neighbour(config, state.cell[player], action)
+            there = neighbour(config, state.cell[seat], action)
             mask[action] = there != NOWHERE and state.walls[there] == 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         columns, sight, walls, far = config.columns, config.sight, state.walls, state.far
         side = 2 * sight + 1
-        row, column = state.cell[player] // columns, state.cell[player] % columns
+        row, column = state.cell[seat] // columns, state.cell[seat] % columns
         view[OWN_ROW], view[OWN_COLUMN] = row, column
-        view[GOAL_ROW] = state.goal[player] // columns
-        view[GOAL_COLUMN] = state.goal[player] % columns
+        view[GOAL_ROW] = state.goal[seat] // columns
+        view[GOAL_COLUMN] = state.goal[seat] % columns
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
                 if not on_map(config, r, c) or walls[r * columns + c] == 1:
                     view[at] = 1
                 else:
-                    view[at + STEPS * side * side] = far[player, r * columns + c] + 1
+                    view[at + STEPS * side * side] = far[seat, r * columns + c] + 1
         for other in range(config.num_players):
-            if other != player and sees(config, state, player, state.cell[other]):
+            if other != seat and sees(config, state, seat, state.cell[other]):
                 i = state.cell[other] // columns - row + sight
                 j = state.cell[other] % columns - column + sight
                 view[WINDOW + (OTHERS * side + i) * side + j] = 1
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Take a shortest way; who is blocked by a player in it steps aside now and then.
 
         Of those in sight beside a cell the last enters it in even steps, the first in odd ones.
         """
-        own = state.cell[player]
-        nearest, action, aside = state.far[player, own], STAY, STAY
+        own = state.cell[seat]
+        nearest, action, aside = state.far[seat, own], STAY, STAY
         for way in range(NORTH, EAST + 1):
             there = neighbour(config, own, way)
             free = there != NOWHERE and state.walls[there] == 0
-            if (
-                free
-                and holder(config, state, there) < 0
-                and goes_first(config, state, player, there)
-            ):
+            if free and holder(config, state, there) < 0 and goes_first(config, state, seat, there):
                 aside = way
-                if state.far[player, there] < nearest:
-                    nearest, action = state.far[player, there], way
+                if state.far[seat, there] < nearest:
+                    nearest, action = state.far[seat, there], way
         return aside if action == STAY and (state.turn + own) % 3 == 0 else action
 
     # States
@@ -289,30 +285,30 @@ class PathFinding(Walkers):
                 f"got {len(places)} places and {len(goals)} goals for {self.num_players} players"
             )
         state = self.clone(self.initial_state(0))
-        for player, (place, goal) in enumerate(zip(places, goals, strict=True)):
-            state.cell[player] = state.target[player] = self.at(*place)
-            self.send(state, player, self.at(*goal))
+        for seat, (place, goal) in enumerate(zip(places, goals, strict=True)):
+            state.cell[seat] = state.target[seat] = self.at(*place)
+            self.send(state, seat, self.at(*goal))
         return state
 
-    def send(self, state: Any, player: int, goal: int) -> None:
+    def send(self, state: Any, seat: int, goal: int) -> None:
         """Give a player another goal."""
-        state.goal[player] = goal
-        measure(self.config, state, player, goal)
+        state.goal[seat] = goal
+        measure(self.config, state, seat, goal)
 
     def throughput(self, state: Any) -> float:
         """Goals reached by all, a step."""
         return float(state.earned.sum()) / max(1, int(state.turn))
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Put whom the player does not see elsewhere out of sight, with other goals.
 
         The map stays: the ways to his goal tell him of it.
         """
-        imagined, seen = self.clone(state), self.visible(state, player)
+        imagined, seen = self.clone(state), self.visible(state, seat)
         free = np.flatnonzero(~seen & (state.walls == 0)).tolist()
         floor = np.flatnonzero(state.walls == 0).tolist()
         for other in range(self.num_players):
-            if other == player:
+            if other == seat:
                 continue
             if not seen[state.cell[other]]:
                 place = free.pop(rng.below(len(free)))
@@ -323,8 +319,8 @@ class PathFinding(Walkers):
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         if not self.following:
             lines.append("Nor can a cell be entered whose player leaves it in the same step.")
         lines.append(
@@ -339,10 +335,10 @@ class PathFinding(Walkers):
         planes: NDArray[Any] = view[WINDOW:].reshape(3, self.side, self.side)
         return planes
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """Exactly what the array view holds, and how much time has gone by."""
-        planes, goal = self.planes(self.observe(state, player)), int(state.goal[player])
-        own = int(state.cell[player])
+        planes, goal = self.planes(self.observe(state, seat)), int(state.goal[seat])
+        own = int(state.cell[seat])
         marks = planes[OBSTACLES] + 2 * planes[OTHERS]
         marks[planes[STEPS] == 1] += 4
         marks[self.sight, self.sight] = 3
@@ -352,7 +348,7 @@ class PathFinding(Walkers):
         ]
         return "\n".join(
             [
-                self.header(state, player),
+                self.header(state, seat),
                 f"Your goal is in {self.written(goal)}: {self.direction(own, goal)} of you, "
                 f"{int(planes[STEPS, self.sight, self.sight]) - 1} steps away.",
                 "What you see, north on top; ^ is you, G your goal, P a player, Q a player on your "
@@ -382,23 +378,23 @@ class PathFinding(Walkers):
         return Scene(caption, grid=self.grid(pieces, seen), bars=tuple(bars))
 
 
-def next_goal(config: Any, state: Any, player: int) -> None:
+def next_goal(config: Any, state: Any, seat: int) -> None:
     """Draw another goal for a player, and how far it is from everywhere."""
     goal = random_floor(config, state)
-    while goal == state.cell[player]:
+    while goal == state.cell[seat]:
         goal = random_floor(config, state)
-    state.goal[player] = goal
-    measure(config, state, player, goal)
+    state.goal[seat] = goal
+    measure(config, state, seat, goal)
 
 
-def goes_first(config: Any, state: Any, player: int, there: int) -> bool:
+def goes_first(config: Any, state: Any, seat: int, there: int) -> bool:
     """Whether the rule of the road gives a player a cell before others he sees beside it."""
-    own, columns = state.cell[player], config.columns
+    own, columns = state.cell[seat], config.columns
     for other in range(config.num_players):
         place = state.cell[other]
         far = abs(place // columns - there // columns) + abs(place % columns - there % columns)
         later = (place > own) == (state.turn % 2 == 0)
-        if far == 1 and other != player and later and sees(config, state, player, place):
+        if far == 1 and other != seat and later and sees(config, state, seat, place):
             return False
     return True
 

@@ -43,22 +43,22 @@ class Pathfinder(Agent):
         chosen: dict[tuple[int, int], int] = {}
         for key in {turn.episode_key for turn in turns}:
             together = [turn for turn in turns if turn.episode_key == key]
-            for player, action in self._plan(key, together).items():
-                chosen[key, player] = action
-        return [Decision(chosen[turn.episode_key, turn.player]) for turn in turns]
+            for seat, action in self._plan(key, together).items():
+                chosen[key, seat] = action
+        return [Decision(chosen[turn.episode_key, turn.seat]) for turn in turns]
 
     def _plan(self, key: int, turns: Sequence[Turn]) -> dict[int, int]:
         plan = Plan()
         for turn in turns:
             if not isinstance(turn.game, PathFinding):
                 raise InvalidOption(f"the pathfinder plays grid/PathFinding-v0, not {turn.env}")
-            goal = plan.add(turn.game, turn.player, turn.observation)
-            last, waited = self._waited.get((key, turn.player), (goal, -1))
-            self._waited[key, turn.player] = goal, waited + 1 if goal == last else 0
-        for player in sorted(plan.places, key=lambda p: (-self._waited[key, p][1], p)):
-            if player not in plan.chosen:
-                plan.choose(player, None)
-        return {player: plan.action(player) for player in plan.places}
+            goal = plan.add(turn.game, turn.seat, turn.observation)
+            last, waited = self._waited.get((key, turn.seat), (goal, -1))
+            self._waited[key, turn.seat] = goal, waited + 1 if goal == last else 0
+        for seat in sorted(plan.places, key=lambda p: (-self._waited[key, p][1], p)):
+            if seat not in plan.chosen:
+                plan.choose(seat, None)
+        return {seat: plan.action(seat) for seat in plan.places}
 
 
 class Plan:
@@ -70,11 +70,11 @@ class Plan:
         self.strangers: set[Cell] = set()  # where others were seen
         self.chosen: dict[int, Cell] = {}
 
-    def add(self, game: PathFinding, player: int, view: NDArray[Any]) -> Cell:
+    def add(self, game: PathFinding, seat: int, view: NDArray[Any]) -> Cell:
         """Take in what a player sees; returns his goal."""
         planes, sight = game.planes(view), game.sight
         row, column = int(view[OWN_ROW]), int(view[OWN_COLUMN])
-        self.places[player] = row, column
+        self.places[seat] = row, column
         for i, j in zip(*planes[OTHERS].nonzero(), strict=True):
             self.strangers.add((row + int(i) - sight, column + int(j) - sight))
         ways = []
@@ -83,29 +83,29 @@ class Plan:
             if steps:
                 crowded = bool(planes[OTHERS, sight + down, sight + right])
                 ways.append((steps, crowded, (row + down, column + right)))
-        self.ways[player] = [cell for _, _, cell in sorted(ways)]
+        self.ways[seat] = [cell for _, _, cell in sorted(ways)]
         return int(view[GOAL_ROW]), int(view[GOAL_COLUMN])
 
-    def choose(self, player: int, pusher: int | None) -> bool:
+    def choose(self, seat: int, pusher: int | None) -> bool:
         """Give a player a cell for the next step; False if he has to stay."""
         holders = {cell: other for other, cell in self.places.items()}
-        for cell in self.ways[player]:
+        for cell in self.ways[seat]:
             if cell in self.chosen.values() or (cell in self.strangers and cell not in holders):
                 continue
             if pusher is not None and cell == self.places[pusher]:
                 continue
-            self.chosen[player] = cell
+            self.chosen[seat] = cell
             other = holders.get(cell)
-            if other is None or other == player or other in self.chosen:
+            if other is None or other == seat or other in self.chosen:
                 return True
-            if self.choose(other, player):
+            if self.choose(other, seat):
                 return True
-        self.chosen[player] = self.places[player]
+        self.chosen[seat] = self.places[seat]
         return False
 
-    def action(self, player: int) -> int:
-        row, column = self.places[player]
-        r, c = self.chosen[player]
+    def action(self, seat: int) -> int:
+        row, column = self.places[seat]
+        r, c = self.chosen[seat]
         for action in range(len(MOVES)):
             if (SOUTHWARD[action], EASTWARD[action]) == (r - row, c - column):
                 return action

@@ -54,13 +54,13 @@ from palestra import (
     check_ranges,
     only,
 )
-from palestra.game import Result
 from palestra.grids.levels import MAX_SIDE, Level, read_level
 from palestra.grids.moving import EASTWARD, SOUTHWARD, STAY, measure, scatter
 from palestra.grids.windows import MAX_SIGHT, cells_in, cells_of, drawn, unseen
 from palestra.grids.words import counted, where
+from palestra.kernel.game import Result
+from palestra.kernel.specs import Payoffs
 from palestra.rules import all_act, finish, randint, truncate
-from palestra.specs import Payoffs
 
 from palestra_envs.grid.pursuit_rules import (
     HUNTERS,
@@ -219,7 +219,7 @@ class Pursuit(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         if config.random:
             scatter(config, state, LEAST_FLOOR)
             state.far[:] = 0  # nobody asks for distances
@@ -229,13 +229,13 @@ class Pursuit(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            step(config, state, player, actions[player])
-        for player in range(config.num_players):
-            touched = evaders_beside(config, state, player)
-            out.rewards[player, TAGS] = config.tag_reward * touched
-            out.rewards[player, URGENCY] = config.urgency_reward
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            step(config, state, seat, actions[seat])
+        for seat in range(config.num_players):
+            touched = evaders_beside(config, state, seat)
+            out.rewards[seat, TAGS] = config.tag_reward * touched
+            out.rewards[seat, URGENCY] = config.urgency_reward
         catch(config, state, out)
         caught_by, left = state.caught_by, 0
         for evader in range(config.num_evaders):
@@ -245,26 +245,26 @@ class Pursuit(ArrayGame):
                     step(config, state, config.num_players + evader, randint(state, len(ACTIONS)))
         if config.shared_reward:
             share(config, out)
-        for player in range(config.num_players):
+        for seat in range(config.num_players):
             for term in range(3):
-                state.earned[player] += out.rewards[player, term]
+                state.earned[seat] += out.rewards[seat, term]
         if left == 0:
             finish(state)
         elif state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
-            row = state.row[player] + SOUTHWARD[action]
-            column = state.column[player] + EASTWARD[action]
+            row = state.row[seat] + SOUTHWARD[action]
+            column = state.column[seat] + EASTWARD[action]
             mask[action] = is_open(config, state, row, column)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the planes."""
         sight = config.sight
-        top, left = int(state.row[player]) - sight, int(state.column[player]) - sight
+        top, left = int(state.row[seat]) - sight, int(state.column[seat]) - sight
         crowd = state.crowd
         for i in range(2 * sight + 1):
             for j in range(2 * sight + 1):
@@ -288,7 +288,7 @@ class Pursuit(ArrayGame):
         """What each player has earned."""
         return tuple(state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return STAY
 
     # States
@@ -311,8 +311,8 @@ class Pursuit(ArrayGame):
             )
         state = self.clone(self.initial_state(0))
         state.turn = turn
-        for player, place in enumerate(pursuers):
-            state.row[player], state.column[player] = place
+        for seat, place in enumerate(pursuers):
+            state.row[seat], state.column[seat] = place
         state.caught_by[:] = 1
         for evader, place in enumerate(evaders):
             who = self.num_players + evader
@@ -331,16 +331,16 @@ class Pursuit(ArrayGame):
         """The evaders that have not been caught."""
         return (state.caught_by == 0).nonzero()[0].tolist()  # type: ignore[no-any-return]
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Put every pursuer and evader out of sight on another cell out of sight.
 
         Fits what the player sees now and how many evaders are left, as if he remembered nothing
         else. Random obstacles out of sight are drawn anew.
         """
-        imagined, hidden = self.clone(state), unseen(self, state, player)
-        others = self._hidden(state, player)
+        imagined, hidden = self.clone(state), unseen(self, state, seat)
+        others = self._hidden(state, seat)
         if self.random:
-            self._redraw(imagined, player, hidden, len(others) > 0, rng)
+            self._redraw(imagined, seat, hidden, len(others) > 0, rng)
         free = [cell for cell in cells_in(hidden) if is_open(self.config, imagined, *cell)]
         for other in others:
             imagined.row[other], imagined.column[other] = rng.choice(free)
@@ -348,7 +348,7 @@ class Pursuit(ArrayGame):
         return imagined
 
     def _redraw(
-        self, imagined: Any, player: int, hidden: NDArray[np.bool_], inhabited: bool, rng: Rng
+        self, imagined: Any, seat: int, hidden: NDArray[np.bool_], inhabited: bool, rng: Rng
     ) -> None:
         """Draw obstacles out of sight so that all floor is one region, part of it there if needed.
 
@@ -356,7 +356,7 @@ class Pursuit(ArrayGame):
         that they would cut off floor in sight.
         """
         walls, away, density = imagined.walls, hidden.ravel(), self.density
-        own = int(imagined.row[player]) * self.columns + int(imagined.column[player])
+        own = int(imagined.row[seat]) * self.columns + int(imagined.column[seat])
         fits = False
         while not fits:
             walls[away] = [rng.random() < density for _ in range(int(away.sum()))]
@@ -368,21 +368,21 @@ class Pursuit(ArrayGame):
         walls[~reached] = 1
         imagined.far[:] = 0
 
-    def _hidden(self, state: Any, player: int) -> list[int]:
+    def _hidden(self, state: Any, seat: int) -> list[int]:
         """Those on the map whom a player does not see, evaders numbered after the pursuers."""
-        row, column = state.row[player], state.column[player]
+        row, column = state.row[seat], state.column[seat]
         far = np.maximum(abs(state.row - row), abs(state.column - column)) > self.sight
         far[self.num_players :] &= state.caught_by == 0
         return far.nonzero()[0].tolist()  # type: ignore[no-any-return]
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         catching = "pursuers stand on all cells beside it that are on the map and no wall"
         if not self.surround:
             catching = f"at least {self.n_catch} pursuers stand on its own cell"
         lines = [
-            super().rules(player),
+            super().rules_for(seat),
             f"An evader is caught when {catching}.",
             f"There are {self.num_players} pursuers, and {self.num_evaders} evaders at the start. "
             f"Each evader beside you pays {self.tag_reward:g}, helping to catch pays "
@@ -408,15 +408,15 @@ class Pursuit(ArrayGame):
             lines.append(self.layout.text().replace(" ", "."))
         return "\n".join(lines)
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """Exactly what the array view holds, and how much time has gone by."""
-        view = self.observe(state, player)
+        view = self.observe(state, seat)
         oneself = np.zeros(view.shape[1:], np.int8)
         oneself[self.sight, self.sight] = 1
         glyphs = {"@": view[WALLS], "P": view[PURSUERS], "E": view[EVADERS], "^": oneself}
         return "\n".join(
             [
-                f"You are {self.players[player]}. Steps played: {int(state.turn)} of "
+                f"You are {self.players[seat]}. Steps played: {int(state.turn)} of "
                 f"{self.max_steps}.",
                 "What you see, north on top; ^ is you, P pursuers, E evaders, @ walls:",
                 *drawn(glyphs),
@@ -434,7 +434,7 @@ class Pursuit(ArrayGame):
             for north, east, number in cells_of(others[plane])
         ]
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -466,13 +466,13 @@ class Pursuit(ArrayGame):
                 events.append(Event("reveal", text, {"evader": evader, "players": seats}))
         return events
 
-    def _standing(self, state: Any, player: int) -> str:
-        row, column = int(state.row[player]) + 1, int(state.column[player]) + 1
+    def _standing(self, state: Any, seat: int) -> str:
+        row, column = int(state.row[seat]) + 1, int(state.column[seat]) + 1
         return f"You start in row {row}, column {column} of the map."
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         """The map; for a player without whom he does not see, and that part shaded.
 
         Nor does he see random obstacles there.
@@ -480,9 +480,9 @@ class Pursuit(ArrayGame):
         hidden: list[int] = []
         shaded: list[tuple[int, int]] = []
         walls = self.walls(state)
-        if player is not None:
-            away = unseen(self, state, player)
-            hidden, shaded = self._hidden(state, player), cells_in(away)
+        if seat is not None:
+            away = unseen(self, state, seat)
+            hidden, shaded = self._hidden(state, seat), cells_in(away)
             if self.random:
                 walls &= ~away
         cells: list[list[Piece | None]] = [

@@ -1,6 +1,6 @@
 """How pursuers and evaders start, walk, and how evaders are caught: `Pursuit`'s rules in parts.
 
-Plain functions over its state record; they compile, see `palestra.array_game`. Pursuers and
+Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Pursuers and
 evaders are numbered together, pursuers first. `crowd[0]` counts pursuers and `crowd[1]` evaders by
 cell; `recount` brings it in line with the places. `walls` has the obstacles of a random map; those
 of another are constants.
@@ -68,11 +68,11 @@ def step(config: Any, state: Any, who: int, action: int) -> None:
         state.crowd[kind, row, column] += 1
 
 
-def evaders_beside(config: Any, state: Any, player: int) -> int:
+def evaders_beside(config: Any, state: Any, seat: int) -> int:
     """How many evaders are north, south, west and east of a pursuer."""
     crowd, found = state.crowd, 0
     for way in range(NORTH, EAST + 1):
-        row, column = state.row[player] + SOUTHWARD[way], state.column[player] + EASTWARD[way]
+        row, column = state.row[seat] + SOUTHWARD[way], state.column[seat] + EASTWARD[way]
         if on_map(config, row, column):
             found += int(crowd[PREY, row, column])
     return found
@@ -87,9 +87,9 @@ def catch(config: Any, state: Any, out: Any) -> None:
         if caught_by[evader] == 0 and is_caught(config, state, row, column):
             caught_by[evader] = hunters_of(config, state, row, column)
             state.crowd[PREY, row, column] -= 1
-            for player in range(config.num_players):
-                if caught_by[evader] >> player & 1:
-                    rewards[player, CATCHES] = config.catch_reward
+            for seat in range(config.num_players):
+                if caught_by[evader] >> seat & 1:
+                    rewards[seat, CATCHES] = config.catch_reward
 
 
 def is_caught(config: Any, state: Any, row: int, column: int) -> bool:
@@ -112,10 +112,10 @@ def hunters_of(config: Any, state: Any, row: int, column: int) -> int:
     """A bit for each pursuer who has a part in catching an evader on a cell."""
     reach = 1 if config.surround else 0
     hunters = 0
-    for player in range(config.num_players):
-        far = abs(state.row[player] - row) + abs(state.column[player] - column)
+    for seat in range(config.num_players):
+        far = abs(state.row[seat] - row) + abs(state.column[seat] - column)
         if far == reach:
-            hunters |= 1 << player
+            hunters |= 1 << seat
     return hunters
 
 
@@ -123,7 +123,7 @@ def share(config: Any, out: Any) -> None:
     """Replace every reward term by its mean over all players."""
     for term in range(3):
         total = 0.0
-        for player in range(config.num_players):
-            total += out.rewards[player, term]
-        for player in range(config.num_players):
-            out.rewards[player, term] = total / config.num_players
+        for seat in range(config.num_players):
+            total += out.rewards[seat, term]
+        for seat in range(config.num_players):
+            out.rewards[seat, term] = total / config.num_players

@@ -10,14 +10,14 @@ from palestra_envs.grid.foraging import Foraging
 from palestra_envs.grid.foraging_rules import place_of
 
 
-def distance_potential(game: Foraging, state: Any, player: int) -> float:
+def distance_potential(game: Foraging, state: Any, seat: int) -> float:
     """Minus the cells to the nearest food left, over rows + columns; 0 once it is over.
 
     Distances are Manhattan and know the whole grid, whatever the player sees.
     """
     if state.over:
         return 0.0
-    row, column = place_of(state, player)
+    row, column = place_of(state, seat)
     distances = [abs(r - row) + abs(c - column) for r, c, _ in game.foods(state)]
     return -min(distances, default=0) / (game.rows + game.columns)
 
@@ -32,6 +32,6 @@ def food_distance(step: Transition) -> dict[str, float]:
     if not isinstance(step.game, Foraging):
         name = type(step.game).__name__
         raise InvalidOption(f"food-distance shapes grid/Foraging-v0, not {name}")
-    before = distance_potential(step.game, step.before, step.player)
-    after = distance_potential(step.game, step.after, step.player)
+    before = distance_potential(step.game, step.before, step.seat)
+    after = distance_potential(step.game, step.after, step.seat)
     return {"food-distance": step.gamma * after - before}

@@ -120,7 +120,7 @@ class SignalForaging(Walkers):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         cells = config.rows * config.columns
         highest = config.num_foods if config.ordered else config.values
         for food in range(config.num_foods):
@@ -132,19 +132,19 @@ class SignalForaging(Walkers):
             while is_used(state, food, worth):
                 worth = 1 + randint(state, highest)
             state.food[food], state.worth[food] = cell, worth
-        for player in range(config.num_players):
-            state.cell[player] = randint(state, cells)
+        for seat in range(config.num_players):
+            state.cell[seat] = randint(state, cells)
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         together = True
-        for player in range(config.num_players):
-            there = neighbour(config, state.cell[player], actions[player] % len(MOVES))
+        for seat in range(config.num_players):
+            there = neighbour(config, state.cell[seat], actions[seat] % len(MOVES))
             if there != NOWHERE:
-                state.cell[player] = there
-            state.said[player] = 1 + actions[player] // len(MOVES)
-            together = together and state.cell[player] == state.cell[0]
+                state.cell[seat] = there
+            state.said[seat] = 1 + actions[seat] // len(MOVES)
+            together = together and state.cell[seat] == state.cell[0]
         food = food_on(config, state, state.cell[0])
         if together and food != NOWHERE:
             right, left = is_next(config, state, food), 0
@@ -152,44 +152,44 @@ class SignalForaging(Walkers):
             for other in range(config.num_foods):
                 left += state.food[other] != NOWHERE
             won = right and (left == 0 or not config.ordered)
-            for player in range(config.num_players):
-                out.rewards[player, 0] = 1.0 if won else 0.0
-                state.earned[player] += out.rewards[player, 0]
+            for seat in range(config.num_players):
+                out.rewards[seat, 0] = 1.0 if won else 0.0
+                state.earned[seat] += out.rewards[seat, 0]
             if won or not right:
                 finish(state)
         if state.over == 0 and state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(config.num_actions):
-            mask[action] = neighbour(config, state.cell[player], action % len(MOVES)) != NOWHERE
+            mask[action] = neighbour(config, state.cell[seat], action % len(MOVES)) != NOWHERE
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         columns, at = config.columns, 2
-        view[0], view[1] = state.cell[player] // columns, state.cell[player] % columns
+        view[0], view[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for food in range(config.num_foods):
-            cell, known = state.food[food], food % config.num_players == player
+            cell, known = state.food[food], food % config.num_players == seat
             view[at], view[at + 1] = -1, -1
             if cell != NOWHERE:
-                near = sees(config, state, player, cell)
+                near = sees(config, state, seat, cell)
                 if known or near:
                     view[at], view[at + 1] = cell // columns, cell % columns
                 if known or (near and not config.ordered):
                     view[at + 2] = state.worth[food]
             at += 3
         for other in range(config.num_players):
-            if other != player:
+            if other != seat:
                 cell = state.cell[other]
-                near = sees(config, state, player, cell)
+                near = sees(config, state, seat, cell)
                 view[at] = cell // columns if near else -1
                 view[at + 1] = cell % columns if near else -1
                 view[at + 2] = state.said[other]
                 at += 3
 
-    def hindered(self, after: Any, player: int) -> bool:
+    def hindered(self, after: Any, seat: int) -> bool:
         return False
 
     def ending(self, state: Any) -> str:
@@ -199,15 +199,15 @@ class SignalForaging(Walkers):
 
     # States
 
-    def knows(self, player: int, food: int) -> bool:
+    def knows(self, seat: int, food: int) -> bool:
         """Whether a player knows a food from the start."""
-        return food % self.num_players == player
+        return food % self.num_players == seat
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Put food and players that the player neither knows nor sees elsewhere, of other worth."""
-        imagined, seen = self.clone(state), self.visible(state, player)
+        imagined, seen = self.clone(state), self.visible(state, seat)
         hidden = np.flatnonzero(~seen).tolist()
-        known = [food for food in range(self.num_foods) if self.knows(player, food)]
+        known = [food for food in range(self.num_foods) if self.knows(seat, food)]
         near = [f for f, cell in enumerate(state.food.tolist()) if cell != NOWHERE and seen[cell]]
         gone = [f for f, cell in enumerate(state.food.tolist()) if cell == NOWHERE]
         sure = {*known, *gone} if self.game == "order" else {*known, *gone, *near}
@@ -228,7 +228,7 @@ class SignalForaging(Walkers):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         aim = (
             f"Food has values from 1 to {self.values}, no two alike. If the food of the highest "
             "value is taken, every player is paid 1. Taking any food ends the episode."
@@ -241,7 +241,7 @@ class SignalForaging(Walkers):
             )
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 aim,
                 f"Tokens are {', '.join(TOKENS[: self.vocabulary])}. There are {self.num_players} "
                 f"players, {self.num_foods} foods, {self.rows} rows, row 1 the northernmost, and "
@@ -276,16 +276,16 @@ class SignalForaging(Walkers):
             text += f": it came as number {worth}" if self.game == "order" else f": value {worth}"
         return text
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return f"{MOVES[action % len(MOVES)]} {TOKENS[action // len(MOVES)]}"
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
         steps = dict.fromkeys(text.split()[0] for text in moves)
         tokens = ", ".join(TOKENS[: self.vocabulary])
         return f"one of {', '.join(steps)}, and a token of {tokens}, as in {next(iter(moves))}"
 
-    def told(self, before: Any, after: Any, player: int, action: int) -> str:
-        step, token = self.action_text(before, player, action).split()
+    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
+        step, token = self.action_text(before, seat, action).split()
         return f"You {'stay' if step == 'stay' else f'move {step}'} and say {token}."
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -293,16 +293,16 @@ class SignalForaging(Walkers):
         if before is not None:
             return super().narrate(before, actions, after)
         events = []
-        for player in range(self.num_players):
-            foods = [food for food in range(self.num_foods) if self.knows(player, food)]
+        for seat in range(self.num_players):
+            foods = [food for food in range(self.num_foods) if self.knows(seat, food)]
             known = [[*self.place(after.food[food]), int(after.worth[food])] for food in foods]
-            own = int(after.cell[player])
+            own = int(after.cell[seat])
             texts = [
                 self._food(food, self.at(row, column), worth, own)
                 for food, (row, column, worth) in zip(foods, known, strict=True)
             ]
             text = f"You know {'; '.join(texts)}." if texts else "You know no food."
-            events.append(Event("start", text, {"player": player, "foods": known}, only(player)))
+            events.append(Event("start", text, {"player": seat, "foods": known}, only(seat)))
         return events
 
     # Pictures

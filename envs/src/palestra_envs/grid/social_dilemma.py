@@ -268,9 +268,9 @@ class SocialDilemma(ArrayGame):
     # The rules
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(config.num_actions):
-            mask[action] = action == STAY or state.absent[player] == 0
+            mask[action] = action == STAY or state.absent[seat] == 0
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)
@@ -282,7 +282,7 @@ class SocialDilemma(ArrayGame):
         """What each player has earned."""
         return tuple(state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return STAY
 
     # States
@@ -301,18 +301,18 @@ class SocialDilemma(ArrayGame):
                     state.cells[row, column] = bare
                 if kind in "AH":
                     state.cells[row, column] = APPLE if kind == "A" else WASTE
-        for player, place in players.items():
-            state.row[player], state.column[player], state.facing[player] = place
+        for seat, place in players.items():
+            state.row[seat], state.column[seat], state.facing[seat] = place
         return state
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw anew what lies outside a player's window: apples, waste, beams and other players.
 
         Fits what he sees now and where he stands, as if he remembered nothing else. A site out of
         sight bears an apple (or waste) as likely as one in sight. Where time-outs are on, every
         second player whom he does not see is taken to be out. A random map is another that fits.
         """
-        imagined, hidden = self.clone(state), unseen(self, state, player)
+        imagined, hidden = self.clone(state), unseen(self, state, seat)
         if self.random:
             self.redraw(imagined, hidden, rng)
         cells = imagined.cells
@@ -323,7 +323,7 @@ class SocialDilemma(ArrayGame):
                 cells[cell] = full if rng.random() < share else bare
         imagined.beams[hidden] = 0
         free = cells_in(hidden & (cells != WALL))
-        for other in self._hidden(state, player):
+        for other in self._hidden(state, seat):
             out = self.time_out > 0 and (not free or rng.below(2) == 0)
             imagined.absent[other] = rng.between(1, self.time_out) if out else 0
             place = (FAR, FAR) if out else free.pop(rng.below(len(free)))
@@ -333,22 +333,22 @@ class SocialDilemma(ArrayGame):
                 cells[place] = ORCHARD
         return imagined
 
-    def _hidden(self, state: Any, player: int) -> list[int]:
+    def _hidden(self, state: Any, seat: int) -> list[int]:
         """Other players whom a player does not see."""
         return [
             other
             for other in range(self.num_players)
-            if other != player
+            if other != seat
             and (
-                state.absent[player]
-                or not in_sight(self.config, state, player, state.row[other], state.column[other])
+                state.absent[seat]
+                or not in_sight(self.config, state, seat, state.row[other], state.column[other])
             )
         ]
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player), *self.numbers()]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat), *self.numbers()]
         if self.random:
             size = f"{self.rows} rows and {self.columns} columns, the outermost of them walls"
             lines.append(
@@ -376,14 +376,14 @@ class SocialDilemma(ArrayGame):
             f"{self.max_steps} steps."
         )
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """Exactly what the array view holds, and how much time has gone by."""
         lines = [
-            f"You are {self.players[player]}. Steps played: {int(state.turn)} of {self.max_steps}."
+            f"You are {self.players[seat]}. Steps played: {int(state.turn)} of {self.max_steps}."
         ]
-        if state.absent[player]:
+        if state.absent[seat]:
             return "\n".join([*lines, "You are out of the game and see nothing."])
-        view = self.observe(state, player)
+        view = self.observe(state, seat)
         lines += ["What you see; ^ is you, and up is ahead of you:"]
         lines += drawn(self._glyphs(view))
         listing = self.listing(view).items()
@@ -411,7 +411,7 @@ class SocialDilemma(ArrayGame):
         beams = {"fining beam": places_of(view[FINES])}
         return {"apple": places_of(view[APPLES])} | players | beams
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return self.actions[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -434,14 +434,14 @@ class SocialDilemma(ArrayGame):
             events.append(Event(kind, told, data, only(player)))
         return events
 
-    def _standing(self, state: Any, player: int) -> str:
-        row, column = int(state.row[player]) + 1, int(state.column[player]) + 1
-        way = COMPASS[int(state.facing[player])]
+    def _standing(self, state: Any, seat: int) -> str:
+        row, column = int(state.row[seat]) + 1, int(state.column[seat]) + 1
+        way = COMPASS[int(state.facing[seat])]
         return f"You stand in row {row}, column {column} of the map and face {way}."
 
-    def _routine(self, before: Any, player: int, action: int) -> str:
+    def _routine(self, before: Any, seat: int, action: int) -> str:
         """What a player reads after a step that nothing came in the way of."""
-        if before.absent[player]:
+        if before.absent[seat]:
             return "You are out."
         if action in (FINE, CLEAN):
             return BEAM_IN_VAIN[action]
@@ -452,20 +452,20 @@ class SocialDilemma(ArrayGame):
         step = "step " if FORWARD <= action < STEP_LEFT else ""
         return f"{step}{self.actions[action].replace('-', ' ')}"
 
-    def _result(self, before: Any, after: Any, player: int, action: int) -> str:
+    def _result(self, before: Any, after: Any, seat: int, action: int) -> str:
         """What a player learns of a step beside his view."""
-        if before.absent[player]:
-            back = not after.absent[player]
-            return f"You are back. {self._standing(after, player)}" if back else "You are out."
-        told = [self._done(before, after, player, action)]
-        if after.ate[player]:
+        if before.absent[seat]:
+            back = not after.absent[seat]
+            return f"You are back. {self._standing(after, seat)}" if back else "You are out."
+        told = [self._done(before, after, seat, action)]
+        if after.ate[seat]:
             told.append("You eat an apple.")
         told += [
             f"{self.players[other]} fines you."
             for other in range(self.num_players)
-            if int(after.hit[other]) >> player & 1
+            if int(after.hit[other]) >> seat & 1
         ]
-        if after.absent[player]:
+        if after.absent[seat]:
             told.append("You are out of the game.")
         return " ".join(told)
 
@@ -489,9 +489,9 @@ class SocialDilemma(ArrayGame):
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         """The whole map for a spectator; for a player his window as he sees it, himself in it."""
-        cells = self._whole(state) if player is None else self._window(state, player)
+        cells = self._whole(state) if seat is None else self._window(state, seat)
         caption = f"Step {int(state.turn)} of {self.max_steps}"
         return Scene(caption, grid=Grid(tuple(map(tuple, cells))))
 

@@ -1,7 +1,7 @@
 """How players walk, turn, eat and shine beams on a map: what Harvest and Clean Up share.
 
 Plain functions over the state record of `palestra_envs.grid.social_dilemma.SocialDilemma`; they
-compile, see `palestra.array_game`.
+compile, see `palestra.kernel.array_game`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def lay_out(config: Any, state: Any) -> None:
 
 def enter_all(config: Any, state: Any) -> None:
     """Put everybody on the map."""
-    for player in range(config.num_players):
-        state.row[player], state.column[player] = FAR, FAR
-    for player in range(config.num_players):
-        enter(config, state, player)
+    for seat in range(config.num_players):
+        state.row[seat], state.column[seat] = FAR, FAR
+    for seat in range(config.num_players):
+        enter(config, state, seat)
 
 
 def ground(config: Any, row: int, column: int) -> int:
@@ -64,9 +64,9 @@ def ground(config: Any, row: int, column: int) -> int:
 def player_at(config: Any, state: Any, row: int, column: int) -> int:
     """Who stands on a cell; -1 if nobody."""
     rows, columns, found = state.row, state.column, -1
-    for player in range(config.num_players):
-        if rows[player] == row and columns[player] == column:
-            found = player
+    for seat in range(config.num_players):
+        if rows[seat] == row and columns[seat] == column:
+            found = seat
     return found
 
 
@@ -83,7 +83,7 @@ def is_free(config: Any, state: Any, row: int, column: int) -> bool:
     return is_start(config, state, row, column) and player_at(config, state, row, column) < 0
 
 
-def enter(config: Any, state: Any, player: int) -> None:
+def enter(config: Any, state: Any, seat: int) -> None:
     """Put a player on a random free start cell, facing a random way."""
     free = 0
     for row in range(config.rows):
@@ -95,19 +95,19 @@ def enter(config: Any, state: Any, player: int) -> None:
         for column in range(config.columns):
             if is_free(config, state, row, column):
                 if skip == 0:
-                    state.row[player], state.column[player] = row, column
-                    state.facing[player] = randint(state, 4)
+                    state.row[seat], state.column[seat] = row, column
+                    state.facing[seat] = randint(state, 4)
                     return
                 skip -= 1
 
 
-def target(config: Any, state: Any, actions: Any, player: int) -> int:
+def target(config: Any, state: Any, actions: Any, seat: int) -> int:
     """The cell a player heads for, counted row by row; his own if he does not or cannot step."""
-    row, column, action = state.row[player], state.column[player], actions[player]
+    row, column, action = state.row[seat], state.column[seat], actions[seat]
     own: int = row * config.columns + column
-    if state.absent[player] > 0 or not FORWARD <= action <= STEP_RIGHT:
+    if state.absent[seat] > 0 or not FORWARD <= action <= STEP_RIGHT:
         return own
-    way = (state.facing[player] + STEP[action]) % 4
+    way = (state.facing[seat] + STEP[action]) % 4
     row, column = row + DOWN[way], column + ACROSS[way]
     if not on_map(config, row, column) or state.cells[row, column] == WALL:
         return own
@@ -124,37 +124,37 @@ def walk(config: Any, state: Any, actions: Any) -> None:
     changed = moving != 0
     while changed:
         changed = False
-        for player in range(config.num_players):
-            if moving >> player & 1 and is_blocked(config, state, actions, player, moving):
-                moving &= ~(1 << player)
+        for seat in range(config.num_players):
+            if moving >> seat & 1 and is_blocked(config, state, actions, seat, moving):
+                moving &= ~(1 << seat)
                 changed = True
     columns = config.columns
-    for player in range(config.num_players):
-        if moving >> player & 1:
-            there = target(config, state, actions, player)
-            state.row[player], state.column[player] = there // columns, there % columns
-        elif state.absent[player] == 0 and actions[player] == TURN_LEFT:
-            state.facing[player] = (state.facing[player] + 3) % 4
-        elif state.absent[player] == 0 and actions[player] == TURN_RIGHT:
-            state.facing[player] = (state.facing[player] + 1) % 4
+    for seat in range(config.num_players):
+        if moving >> seat & 1:
+            there = target(config, state, actions, seat)
+            state.row[seat], state.column[seat] = there // columns, there % columns
+        elif state.absent[seat] == 0 and actions[seat] == TURN_LEFT:
+            state.facing[seat] = (state.facing[seat] + 3) % 4
+        elif state.absent[seat] == 0 and actions[seat] == TURN_RIGHT:
+            state.facing[seat] = (state.facing[seat] + 1) % 4
 
 
 def heading(config: Any, state: Any, actions: Any) -> int:
     """A bit for each player who steps; of those who head for one cell a random one is kept."""
     moving = 0
-    for player in range(config.num_players):
-        own = state.row[player] * config.columns + state.column[player]
-        if target(config, state, actions, player) != own:
-            moving |= 1 << player
-    for player in range(config.num_players):
-        if moving >> player & 1:
-            there = target(config, state, actions, player)
+    for seat in range(config.num_players):
+        own = state.row[seat] * config.columns + state.column[seat]
+        if target(config, state, actions, seat) != own:
+            moving |= 1 << seat
+    for seat in range(config.num_players):
+        if moving >> seat & 1:
+            there = target(config, state, actions, seat)
             rivals = 0
-            for other in range(player, config.num_players):
+            for other in range(seat, config.num_players):
                 if moving >> other & 1 and target(config, state, actions, other) == there:
                     rivals += 1
             skip = randint(state, rivals) if rivals > 1 else 0
-            for other in range(player, config.num_players):
+            for other in range(seat, config.num_players):
                 if moving >> other & 1 and target(config, state, actions, other) == there:
                     if skip != 0:
                         moving &= ~(1 << other)
@@ -162,79 +162,79 @@ def heading(config: Any, state: Any, actions: Any) -> int:
     return moving
 
 
-def is_blocked(config: Any, state: Any, actions: Any, player: int, moving: int) -> bool:
+def is_blocked(config: Any, state: Any, actions: Any, seat: int, moving: int) -> bool:
     """Whether the cell a player heads for is not vacated, or vacated only onto his own."""
-    there = target(config, state, actions, player)
+    there = target(config, state, actions, seat)
     holder = player_at(config, state, there // config.columns, there % config.columns)
     if holder < 0:
         return False
-    own = state.row[player] * config.columns + state.column[player]
+    own = state.row[seat] * config.columns + state.column[seat]
     blocked: bool = moving >> holder & 1 == 0 or target(config, state, actions, holder) == own
     return blocked
 
 
 def eat(config: Any, state: Any, out: Any) -> None:
     """Pay everybody who stands on an apple 1 for it."""
-    for player in range(config.num_players):
-        state.ate[player] = 0
-        if state.absent[player] == 0:
-            row, column = state.row[player], state.column[player]
+    for seat in range(config.num_players):
+        state.ate[seat] = 0
+        if state.absent[seat] == 0:
+            row, column = state.row[seat], state.column[seat]
             if state.cells[row, column] == APPLE:
                 state.cells[row, column] = ORCHARD
-                state.ate[player] = 1
-                out.rewards[player, APPLE_TERM] += 1.0
+                state.ate[seat] = 1
+                out.rewards[seat, APPLE_TERM] += 1.0
 
 
 def shine(config: Any, state: Any, actions: Any, out: Any) -> None:
     """Shine all beams, in a random order; fine whom the fining ones hit."""
     state.beams[:] = 0
     waiting, count = 0, 0
-    for player in range(config.num_players):
-        state.hit[player], state.cleaned[player] = 0, 0
-        if actions[player] >= FINE and state.absent[player] == 0:
-            waiting |= 1 << player
+    for seat in range(config.num_players):
+        state.hit[seat], state.cleaned[seat] = 0, 0
+        if actions[seat] >= FINE and state.absent[seat] == 0:
+            waiting |= 1 << seat
             count += 1
     while count > 0:
         skip = randint(state, count) if count > 1 else 0
-        player = 0
-        while skip > 0 or waiting >> player & 1 == 0:
-            skip -= waiting >> player & 1
-            player += 1
+        seat = 0
+        while skip > 0 or waiting >> seat & 1 == 0:
+            skip -= waiting >> seat & 1
+            seat += 1
         for right in (-1, 0, 1):
-            ray(config, state, player, right, FINING if actions[player] == FINE else CLEANING)
-        if actions[player] == FINE:
-            out.rewards[player, BEAM_TERM] -= config.fine_cost
-        waiting &= ~(1 << player)
+            ray(config, state, seat, right, FINING if actions[seat] == FINE else CLEANING)
+        if actions[seat] == FINE:
+            out.rewards[seat, BEAM_TERM] -= config.fine_cost
+        waiting &= ~(1 << seat)
         count -= 1
     hit, rewards = state.hit, out.rewards
-    for player in range(config.num_players):
+    for seat in range(config.num_players):
         for other in range(config.num_players):
-            if hit[player] >> other & 1:
+            if hit[seat] >> other & 1:
                 rewards[other, FINE_TERM] -= config.fine
 
 
-def ray(config: Any, state: Any, player: int, right: int, kind: int) -> None:
+def ray(config: Any, state: Any, seat: int, right: int, kind: int) -> None:
     """One of a beam's three rays: the middle one starts ahead of the player, the others beside him.
 
     It ends at a wall, on a player and, if it cleans, on the first waste.
     """
-    facing = state.facing[player]
+    facing = state.facing[seat]
     first = 1 if right == 0 else 0
     for ahead in range(first, first + BEAM_LENGTH):
-        row = window_row(state, player, facing, ahead, right)
-        column = window_column(state, player, facing, ahead, right)
+        row = window_row(state, seat, facing, ahead, right)
+        column = window_column(state, seat, facing, ahead, right)
         if not on_map(config, row, column) or state.cells[row, column] == WALL:
             return
         state.beams[row, column] |= kind
         stopped = False
         if kind == CLEANING and state.cells[row, column] == WASTE:
             state.cells[row, column] = RIVER
-            state.cleaned[player] += 1
+            state.cleaned[seat] += 1
             stopped = True
         struck = player_at(config, state, row, column)
         if struck >= 0:
             if kind == FINING:
-                state.hit[player] |= 1 << struck
+                state.hit[seat] |= 1 << struck
             stopped = True
         if stopped:
             return
@@ -243,32 +243,32 @@ def ray(config: Any, state: Any, player: int, right: int, kind: int) -> None:
 def come_and_go(config: Any, state: Any) -> None:
     """Bring back those whose time-out is over, and take those out who were hit, if that is on."""
     absent, hit = state.absent, state.hit
-    for player in range(config.num_players):
-        if absent[player] > 0:
-            absent[player] -= 1
-            if absent[player] == 0:
-                enter(config, state, player)
+    for seat in range(config.num_players):
+        if absent[seat] > 0:
+            absent[seat] -= 1
+            if absent[seat] == 0:
+                enter(config, state, seat)
     if config.time_out > 0:
-        for player in range(config.num_players):
+        for seat in range(config.num_players):
             for other in range(config.num_players):
-                if hit[player] >> other & 1:
+                if hit[seat] >> other & 1:
                     absent[other] = config.time_out
                     state.row[other], state.column[other] = FAR, FAR
 
 
 def keep_score(config: Any, state: Any, out: Any) -> None:
     earned, rewards = state.earned, out.rewards
-    for player in range(config.num_players):
+    for seat in range(config.num_players):
         for term in range(rewards.shape[1]):
-            earned[player] += rewards[player, term]
+            earned[seat] += rewards[seat, term]
 
 
-def look(config: Any, state: Any, player: int, view: Any) -> None:
+def look(config: Any, state: Any, seat: int, view: Any) -> None:
     """Fill a zeroed view; the last three planes only where the game has them."""
-    if state.absent[player] > 0:
+    if state.absent[seat] > 0:
         return
-    sight, facing = config.sight, int(state.facing[player])
-    top, left = int(state.row[player]), int(state.column[player])
+    sight, facing = config.sight, int(state.facing[seat])
+    top, left = int(state.row[seat]), int(state.column[seat])
     down, across = DOWN[facing], ACROSS[facing]
     cells, beams, wet = state.cells, state.beams, len(view) > WATERS
     for ahead in range(-sight, sight + 1):
@@ -289,6 +289,6 @@ def look(config: Any, state: Any, player: int, view: Any) -> None:
     for other in range(config.num_players):
         down, across = int(state.row[other]) - top, int(state.column[other]) - left
         ahead, right = ahead_of(facing, down, across), right_of(facing, down, across)
-        if other != player and max(abs(ahead), abs(right)) <= sight and state.absent[other] == 0:
+        if other != seat and max(abs(ahead), abs(right)) <= sight and state.absent[other] == 0:
             turned = (state.facing[other] - facing) % 4
             view[PLAYERS + turned, sight - ahead, sight + right] = other + 1

@@ -72,7 +72,7 @@ class Speller(Agent):
         return [Decision(self._choose(turn)) for turn in turns]
 
     def _choose(self, turn: Turn) -> int:
-        game, player, now = turn.game, turn.player, turn.turn
+        game, seat, now = turn.game, turn.seat, turn.turn
         if not isinstance(game, SignalForaging) or game.vocabulary < 2:
             raise InvalidOption(
                 "the speller plays grid/SignalForaging-v0 with two tokens or more, not "
@@ -80,7 +80,7 @@ class Speller(Agent):
             )
         numbers, end = turn.observation.tolist(), 2 + 3 * game.num_foods
         seen = [tuple(numbers[at : at + 3]) for at in range(2, end, 3)]
-        key, own = (turn.episode_key, player), range(player, game.num_foods, game.num_players)
+        key, own = (turn.episode_key, seat), range(seat, game.num_foods, game.num_players)
         if now == 0 or key not in self._memories:
             self._memories[key] = Memory({food: seen[food] for food in own})
         memory = self._memories[key]
@@ -89,16 +89,16 @@ class Speller(Agent):
         length = sum(digits(game))
         speech = length * -(-game.num_foods // game.num_players)  # of who knows most
         if now < speech:
-            food = player + now // length * game.num_players
+            food = seat + now // length * game.num_players
             known = memory.foods.get(food)
             return len(MOVES) * spell(game, known)[now % length] if known else STAY
         if now == speech == len(memory.heard):
-            listen(game, memory, player, length)
+            listen(game, memory, seat, length)
         here = numbers[0], numbers[1]
         for food in [food for food, (row, *_) in enumerate(seen) if row < 0]:
             if food in memory.foods and memory.foods[food][:2] == here:
                 del memory.foods[food]  # it is not here any more
-        return walk(game, memory, player, here)
+        return walk(game, memory, seat, here)
 
 
 def listen(game: SignalForaging, memory: Memory, player: int, length: int) -> None:
@@ -110,7 +110,7 @@ def listen(game: SignalForaging, memory: Memory, player: int, length: int) -> No
             memory.foods[food] = read(game, tokens[part * length : (part + 1) * length])
 
 
-def walk(game: SignalForaging, memory: Memory, player: int, here: tuple[int, int]) -> int:
+def walk(game: SignalForaging, memory: Memory, seat: int, here: tuple[int, int]) -> int:
     """A step to the food that is next, round other food, which all might come to at once.
 
     Where that is in the only way the first player waits once, so that he comes to it alone.
@@ -129,7 +129,7 @@ def walk(game: SignalForaging, memory: Memory, player: int, here: tuple[int, int
         if (here[0] + SOUTHWARD[way], here[1] + EASTWARD[way]) not in others:
             memory.waited = False
             return way
-    if not ways or (player == 0 and not memory.waited):
+    if not ways or (seat == 0 and not memory.waited):
         memory.waited = True
         return STAY
     memory.waited = False

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, Event, Grid, Outcome, Piece, only
-from palestra.game import Result
 from palestra.grids.moving import EAST, MOVES, NORTH, STAY
 from palestra.grids.windows import covered
 from palestra.grids.words import counted
-from palestra.specs import Payoffs
+from palestra.kernel.game import Result
+from palestra.kernel.specs import Payoffs
 
 WALL = Piece("#", shape="square", label="wall")
 
@@ -55,7 +55,7 @@ class Walkers(ArrayGame):
         """What each player has earned."""
         return tuple(state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return STAY
 
     # Places
@@ -77,9 +77,9 @@ class Walkers(ArrayGame):
         row, column = self.place(cell)
         return f"row {row + 1}, column {column + 1}"
 
-    def visible(self, state: Any, player: int) -> NDArray[np.bool_]:
+    def visible(self, state: Any, seat: int) -> NDArray[np.bool_]:
         """Which cells a player sees, by cell."""
-        place = self.place(state.cell[player])
+        place = self.place(state.cell[seat])
         return covered(self.rows, self.columns, place, self.sight).ravel()
 
     def direction(self, start: int, end: int) -> str:
@@ -94,12 +94,12 @@ class Walkers(ArrayGame):
 
     # Words
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return MOVES[action]
 
-    def header(self, state: Any, player: int) -> str:
+    def header(self, state: Any, seat: int) -> str:
         return (
-            f"You are {self.players[player]} in {self.written(state.cell[player])}. "
+            f"You are {self.players[seat]} in {self.written(state.cell[seat])}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}."
         )
 
@@ -111,30 +111,30 @@ class Walkers(ArrayGame):
         if before is None:
             return []
         events = []
-        for player, action in sorted(actions.items()):
-            text = self.told(before, after, player, int(action))
-            paid = float(after.earned[player] - before.earned[player])
+        for seat, action in sorted(actions.items()):
+            text = self.told(before, after, seat, int(action))
+            paid = float(after.earned[seat] - before.earned[seat])
             if paid:
                 text += f" You are paid {paid:.4g}."
-            changed = paid or self.hindered(after, player)
+            changed = paid or self.hindered(after, seat)
             changed = changed or not np.array_equal(
-                self.observe(before, player), self.observe(after, player)
+                self.observe(before, seat), self.observe(after, seat)
             )
-            data = {"player": player, "action": int(action)}
-            events.append(Event("reveal" if changed else "move", text, data, only(player)))
+            data = {"player": seat, "action": int(action)}
+            events.append(Event("reveal" if changed else "move", text, data, only(seat)))
         return events
 
-    def hindered(self, after: Any, player: int) -> bool:
+    def hindered(self, after: Any, seat: int) -> bool:
         """Whether somebody came in the way of a player in the last step."""
-        return bool(after.blocked[player])
+        return bool(after.blocked[seat])
 
-    def told(self, before: Any, after: Any, player: int, action: int) -> str:
+    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
         """What a player reads of his own action."""
         if NORTH <= action <= EAST:
-            if self.hindered(after, player):
+            if self.hindered(after, seat):
                 return f"You try to move {MOVES[action]} and are blocked."
             return f"You move {MOVES[action]}."
-        return "You stay." if action == STAY else f"You {self.action_text(before, player, action)}."
+        return "You stay." if action == STAY else f"You {self.action_text(before, seat, action)}."
 
     def sight_text(self) -> str:
         return f"You see {counted(self.sight, 'cell')} in every direction, diagonally too."
@@ -161,8 +161,8 @@ class Walkers(ArrayGame):
         seen = self.visible(state, player)
         return [seat for seat in seats if seen[state.cell[seat]]]
 
-    def disc(self, player: int) -> Piece:
-        return Piece(str(player), player, "disc", self.players[player])
+    def disc(self, seat: int) -> Piece:
+        return Piece(str(seat), seat, "disc", self.players[seat])
 
 
 def windowed(plane: NDArray[Any], kinds: Mapping[int, str]) -> list[str]:

@@ -40,7 +40,6 @@ from typing import Any
 
 import numpy as np
 from palestra import InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
-from palestra.game import Seat
 from palestra.grids.moving import (
     EAST,
     MOVES,
@@ -53,6 +52,7 @@ from palestra.grids.moving import (
     resolve,
 )
 from palestra.grids.windows import on_map
+from palestra.kernel.game import Seat
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.walkers import WALL, Walkers, windowed
@@ -157,27 +157,27 @@ class XLand(Walkers):
             "hide-and-seek": ("seeker", "hider"),
             "capture-the-flag": ("white", "grey"),
         }[self.game]
-        teams = [self.team(player) for player in range(self.num_players)]
+        teams = [self.team(seat) for seat in range(self.num_players)]
         return tuple(Seat(f"player_{p}", names[team], team) for p, team in enumerate(teams))
 
-    def team(self, player: int) -> int:
+    def team(self, seat: int) -> int:
         """The side of a player in a held-out game, 0 or 1."""
         if self.game == "capture-the-flag":
-            return player % 2
+            return seat % 2
         first = 1 if self.game == "tag" else self.num_players // 2
-        return int(player >= first)
+        return int(seat >= first)
 
-    def formula(self, player: int) -> list[list[Term]]:
+    def formula(self, seat: int) -> list[list[Term]]:
         """A player's goal in a held-out game."""
-        rivals = [p for p in range(self.num_players) if self.team(p) != self.team(player)]
-        team = self.team(player)
+        rivals = [p for p in range(self.num_players) if self.team(p) != self.team(seat)]
+        team = self.team(seat)
         if self.game == "capture-the-flag":
             own, other = self.num_players + team, self.num_players + 1 - team
             return [[(ON, other, team, 0), (ON, own, 1 - team, 1)]]
         kind = NEAR if self.game == "tag" else SEE
         if team == 0:
-            return [[(kind, player, rival, 0)] for rival in rivals]
-        return [[(kind, rival, player, 1) for rival in rivals]]
+            return [[(kind, seat, rival, 0)] for rival in rivals]
+        return [[(kind, rival, seat, 1) for rival in rivals]]
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -200,8 +200,8 @@ class XLand(Walkers):
         formulas: tuple[int, ...] = ()
         if self.game != "drawn":
             goals = np.zeros((self.num_players, OPTIONS, TERMS, PARTS), np.int64)
-            for player in range(self.num_players):
-                self._write(goals[player], self.formula(player))
+            for seat in range(self.num_players):
+                self._write(goals[seat], self.formula(seat))
             formulas = tuple(goals.ravel().tolist())
         return {
             **super().constants(),
@@ -237,71 +237,71 @@ class XLand(Walkers):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         lay_world(config, state)
-        for player in range(config.num_players):
-            state.cell[player] = NOWHERE
-        for player in range(config.num_players):
-            state.cell[player] = random_place(config, state)
-            state.target[player] = state.cell[player]
-        for player in range(config.num_players):
-            if config.drawn and (player == 0 or config.ties == INDEPENDENT):
-                draw_goal(config, state, player)
+        for seat in range(config.num_players):
+            state.cell[seat] = NOWHERE
+        for seat in range(config.num_players):
+            state.cell[seat] = random_place(config, state)
+            state.target[seat] = state.cell[seat]
+        for seat in range(config.num_players):
+            if config.drawn and (seat == 0 or config.ties == INDEPENDENT):
+                draw_goal(config, state, seat)
             else:
                 for part in range(OPTIONS * TERMS * PARTS):
                     option, term = part // (TERMS * PARTS), part // PARTS % TERMS
                     value = state.goals[0, option, term, part % PARTS]
                     if not config.drawn:
-                        value = config.formulas[player * OPTIONS * TERMS * PARTS + part]
-                    state.goals[player, option, term, part % PARTS] = value
+                        value = config.formulas[seat * OPTIONS * TERMS * PARTS + part]
+                    state.goals[seat, option, term, part % PARTS] = value
             if config.drawn and config.ties == RIVAL:
-                state.opposite[player] = player % 2
+                state.opposite[seat] = seat % 2
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            state.target[player] = state.cell[player]
-            if NORTH <= actions[player] <= EAST:
-                there = neighbour(config, state.cell[player], actions[player])
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            state.target[seat] = state.cell[seat]
+            if NORTH <= actions[seat] <= EAST:
+                there = neighbour(config, state.cell[seat], actions[seat])
                 if there != NOWHERE and state.walls[there] == 0:
-                    state.target[player] = there
+                    state.target[seat] = there
         resolve(config, state, True)
-        for player in range(config.num_players):
-            if actions[player] >= GRAB:
-                handle(config, state, player, actions[player] == GRAB)
-        for player in range(config.num_players):
-            if goal_holds(config, state, player):
-                out.rewards[player, 0] = 1.0
-                state.earned[player] += 1.0
+        for seat in range(config.num_players):
+            if actions[seat] >= GRAB:
+                handle(config, state, seat, actions[seat] == GRAB)
+        for seat in range(config.num_players):
+            if goal_holds(config, state, seat):
+                out.rewards[seat, 0] = 1.0
+                state.earned[seat] += 1.0
         if state.turn + 1 >= config.max_steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
-            there = neighbour(config, state.cell[player], action)
+            there = neighbour(config, state.cell[seat], action)
             mask[action] = there != NOWHERE and state.walls[there] == 0
-        if held(config, state, player) >= 0:
+        if held(config, state, seat) >= 0:
             mask[DROP] = 1
             return
         for item in range(config.num_objects):
-            if state.held_by[item] == FREE and state.lies[item] == state.cell[player]:
+            if state.held_by[item] == FREE and state.lies[item] == state.cell[seat]:
                 mask[GRAB] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         columns, sight, walls, floor = config.columns, config.sight, state.walls, state.floor
         side = 2 * sight + 1
-        row, column = state.cell[player] // columns, state.cell[player] % columns
+        row, column = state.cell[seat] // columns, state.cell[seat] % columns
         view[OWN_ROW], view[OWN_COLUMN] = row, column
-        view[HELD] = held(config, state, player) + 1
-        view[MET] = goal_holds(config, state, player)
-        view[OPPOSITE] = state.opposite[player]
+        view[HELD] = held(config, state, seat) + 1
+        view[MET] = goal_holds(config, state, seat)
+        view[OPPOSITE] = state.opposite[seat]
         for part in range(OPTIONS * TERMS * PARTS):
             option, term = part // (TERMS * PARTS), part // PARTS % TERMS
-            view[GOAL + part] = state.goals[player, option, term, part % PARTS]
+            view[GOAL + part] = state.goals[seat, option, term, part % PARTS]
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
@@ -311,7 +311,7 @@ class XLand(Walkers):
                     view[at + side * side] = floor[r * columns + c] + 1
         for thing in range(config.num_players + config.num_objects):
             cell = cell_of(config, state, thing)
-            if in_view(config, state, player, cell):
+            if in_view(config, state, seat, cell):
                 i, j = cell // columns - row + sight, cell % columns - column + sight
                 if thing < config.num_players:
                     view[WINDOW + (2 * side + i) * side + j] = thing + 1
@@ -320,39 +320,39 @@ class XLand(Walkers):
                     view[WINDOW + (3 * side + i) * side + j] += bit
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Work on the first term of the first option that is not met: go, fetch, carry, or leave.
 
         Any move where it does not see what the term is about.
         """
-        first_object, item = config.num_players, held(config, state, player)
+        first_object, item = config.num_players, held(config, state, seat)
         for term in range(TERMS):
-            kind, one = state.goals[player, 0, term, 0], state.goals[player, 0, term, 1]
-            other, denied = state.goals[player, 0, term, 2], state.goals[player, 0, term, 3]
+            kind, one = state.goals[seat, 0, term, 0], state.goals[seat, 0, term, 1]
+            other, denied = state.goals[seat, 0, term, 2], state.goals[seat, 0, term, 3]
             if kind == NONE:
                 continue
-            if not knows(config, state, player, kind, one, other):
+            if not knows(config, state, seat, kind, one, other):
                 return -1
             if relates(config, state, kind, one, other) != (denied == 1):
                 continue
-            if kind == HOLD and one == player:
+            if kind == HOLD and one == seat:
                 if denied:
                     return DROP
                 one = other
-            elif kind != ON and other == player:
-                one, other = player, one
+            elif kind != ON and other == seat:
+                one, other = seat, one
             if one >= first_object and not denied:
                 if item != one - first_object:
                     cell = cell_of(config, state, one)
-                    if item < 0 and cell == state.cell[player]:
+                    if item < 0 and cell == state.cell[seat]:
                         return GRAB
-                    return DROP if item >= 0 else step_by(config, state, player, cell, 1)
-            elif one != player:
+                    return DROP if item >= 0 else step_by(config, state, seat, cell, 1)
+            elif one != seat:
                 return -1
             if kind == ON:
-                return to_floor(config, state, player, other)
+                return to_floor(config, state, seat, other)
             cell = cell_of(config, state, other)
-            return step_by(config, state, player, cell, -1 if denied else 1)
+            return step_by(config, state, seat, cell, -1 if denied else 1)
         return STAY
 
     # States
@@ -378,39 +378,39 @@ class XLand(Walkers):
             )
         state = self.clone(self.initial_state(0))
         state.walls[:], state.opposite[:] = 0, 0
-        for player, place in enumerate(players):
-            state.cell[player] = state.target[player] = self.at(*place)
+        for seat, place in enumerate(players):
+            state.cell[seat] = state.target[seat] = self.at(*place)
         for item, place in enumerate(objects):
             state.lies[item], state.held_by[item] = self.at(*place), FREE
-        for player, options in enumerate(goals):
-            self._write(state.goals[player], options)
+        for seat, options in enumerate(goals):
+            self._write(state.goals[seat], options)
         for place in walls:
             state.walls[self.at(*place)] = 1
         if floor:
             state.floor[:] = [int(kind) for line in floor for kind in line]
         return state
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Put what the player does not see elsewhere out of sight; give others other goals.
 
         Fits also whether his own goal holds now. The walls and the floor stay.
         """
-        met = goal_holds(self.config, state, player)
+        met = goal_holds(self.config, state, seat)
         for _ in range(TRIES):
-            imagined = self._imagine(state, player, rng)
-            if goal_holds(self.config, imagined, player) == met:
+            imagined = self._imagine(state, seat, rng)
+            if goal_holds(self.config, imagined, seat) == met:
                 return imagined
         return self.clone(state)
 
-    def _imagine(self, state: Any, player: int, rng: Rng) -> Any:
+    def _imagine(self, state: Any, seat: int, rng: Rng) -> Any:
         config, imagined = self.config, self.clone(state)
         floor = np.flatnonzero(state.walls == 0).tolist()
-        hidden = [cell for cell in floor if not in_view(config, state, player, cell)]
+        hidden = [cell for cell in floor if not in_view(config, state, seat, cell)]
         free = list(hidden)
         unseen = [
             thing
             for thing in range(self.num_players + self.num_objects)
-            if not in_view(config, state, player, cell_of(config, state, thing))
+            if not in_view(config, state, seat, cell_of(config, state, thing))
         ]
         for thing in unseen:
             item = thing - self.num_players
@@ -423,7 +423,7 @@ class XLand(Walkers):
             kept = imagined.rng.copy()
             self.reseed(imagined, rng.word())
             for other in range(self.num_players):
-                if other != player:
+                if other != seat:
                     draw_goal(config, imagined, other)
             imagined.rng[:] = kept
         return imagined
@@ -435,10 +435,10 @@ class XLand(Walkers):
             return self.players[number]
         return OBJECTS[number - self.num_players]
 
-    def goal_text(self, state: Any, player: int) -> str:
+    def goal_text(self, state: Any, seat: int) -> str:
         """'near(player_0, red ball) and not see(player_1, player_0), or on(blue cube, grey)'."""
         options = []
-        for terms in state.goals[player].tolist():
+        for terms in state.goals[seat].tolist():
             written = [
                 f"{'not ' * denied}{WORDS[kind]}({self.thing(one)}, "
                 f"{COLOURS[other] if kind == ON else self.thing(other)})"
@@ -448,20 +448,20 @@ class XLand(Walkers):
             if written:
                 options.append(" and ".join(written))
         text = ", or ".join(options)
-        return f"the opposite of: {text}" if state.opposite[player] else text
+        return f"the opposite of: {text}" if state.opposite[seat] else text
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         ties = {
             "independent": "Players have goals of their own, which they do not tell.",
             "shared": "All players have the same goal.",
             "rival": "Every second player has the opposite of your goal; the others have yours.",
         }[self.relation]
         if self.game != "drawn":
-            ties = f"The game is {self.game}; you are {self.seats[player].role}."
+            ties = f"The game is {self.game}; you are {self.seats[seat].role}."
         objects = ", ".join(OBJECTS[: self.num_objects])
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 ties,
                 f"There are {self.rows} rows, row 1 the northernmost, and {self.columns} columns, "
                 f"column 1 the westernmost. There are {self.num_players} players and {objects}. "
@@ -494,23 +494,23 @@ class XLand(Walkers):
             under += [f"- {name} in {where}" for name in names]
         return "\n".join([*lines, *under])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         """The world; for a player what he sees of it. Objects are letters, players discs."""
         pieces = {
             cell: WALL if state.walls[cell] else FLOOR[kind]
             for cell, kind in enumerate(state.floor.tolist())
         }
         seen = None
-        if player is not None:
+        if seat is not None:
             seen = np.array(
-                [in_view(self.config, state, player, cell) for cell in range(len(pieces))]
+                [in_view(self.config, state, seat, cell) for cell in range(len(pieces))]
             )
-            window = self.visible(state, player)
+            window = self.visible(state, seat)
             pieces = {cell: piece for cell, piece in pieces.items() if window[cell]}
         things = range(self.num_players + self.num_objects)
         for thing in reversed(things):
@@ -523,23 +523,23 @@ class XLand(Walkers):
                 name = OBJECTS[thing - self.num_players]
                 initials = "".join(word[0] for word in name.split())
                 pieces[cell] = Piece(initials, OBJECT, label=name)
-        seats = range(self.num_players) if player is None else (player,)
+        seats = range(self.num_players) if seat is None else (seat,)
         lines = [f"{self.players[p]}: {self.goal_text(state, p)}" for p in seats]
         caption = f"Step {int(state.turn)} of {self.max_steps}"
         return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
 
 
-def knows(config: Any, state: Any, player: int, kind: int, one: int, other: int) -> bool:
+def knows(config: Any, state: Any, seat: int, kind: int, one: int, other: int) -> bool:
     """Whether a player sees the things that a term is about."""
-    seen = in_view(config, state, player, cell_of(config, state, one))
+    seen = in_view(config, state, seat, cell_of(config, state, one))
     if kind != ON:
-        seen = seen and in_view(config, state, player, cell_of(config, state, other))
+        seen = seen and in_view(config, state, seat, cell_of(config, state, other))
     return seen
 
 
-def step_by(config: Any, state: Any, player: int, cell: int, sign: int) -> int:
+def step_by(config: Any, state: Any, seat: int, cell: int, sign: int) -> int:
     """A step towards a cell (sign 1) or away from it (-1); -1 where none is free."""
-    own, columns = state.cell[player], config.columns
+    own, columns = state.cell[seat], config.columns
     now, best = abs(cell // columns - own // columns) + abs(cell % columns - own % columns), -1
     for way in range(NORTH, EAST + 1):
         there = neighbour(config, own, way)
@@ -550,12 +550,12 @@ def step_by(config: Any, state: Any, player: int, cell: int, sign: int) -> int:
     return best
 
 
-def to_floor(config: Any, state: Any, player: int, colour: int) -> int:
+def to_floor(config: Any, state: Any, seat: int, colour: int) -> int:
     """A step towards the nearest floor of a colour in sight; -1 if there is none."""
-    columns, own, best, near = config.columns, state.cell[player], -1, 1 << 20
+    columns, own, best, near = config.columns, state.cell[seat], -1, 1 << 20
     for cell in range(config.rows * columns):
         if state.floor[cell] == colour and state.walls[cell] == 0:
             far = abs(cell // columns - own // columns) + abs(cell % columns - own % columns)
-            if far < near and in_view(config, state, player, cell):
+            if far < near and in_view(config, state, seat, cell):
                 best, near = cell, far
-    return -1 if best < 0 else step_by(config, state, player, best, 1)
+    return -1 if best < 0 else step_by(config, state, seat, best, 1)

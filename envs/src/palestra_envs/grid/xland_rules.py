@@ -1,6 +1,6 @@
 """What holds in a world of `XLand`: relations between things, and goals made of them.
 
-Plain functions over its state record; they compile, see `palestra.array_game`. Things are numbered
+Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Things are numbered
 together: players first, then objects. A goal is an "or" of options, each an "and" of terms
 (relation, thing, thing or floor, denied); relation 0 stands for no term.
 """
@@ -31,19 +31,19 @@ def cell_of(config: Any, state: Any, thing: int) -> int:
     return lies
 
 
-def held(config: Any, state: Any, player: int) -> int:
+def held(config: Any, state: Any, seat: int) -> int:
     """The object a player holds; -1 if none."""
     found = -1
     for item in range(config.num_objects):
-        if state.held_by[item] == player:
+        if state.held_by[item] == seat:
             found = item
     return found
 
 
-def in_view(config: Any, state: Any, player: int, cell: int) -> bool:
+def in_view(config: Any, state: Any, seat: int, cell: int) -> bool:
     """Whether a player sees what is on a cell."""
-    near = sees(config, state, player, cell)
-    seen: bool = near and clear_line(config, state, state.cell[player], cell)
+    near = sees(config, state, seat, cell)
+    seen: bool = near and clear_line(config, state, state.cell[seat], cell)
     return seen
 
 
@@ -64,38 +64,38 @@ def relates(config: Any, state: Any, kind: int, one: int, other: int) -> bool:
     return near
 
 
-def goal_holds(config: Any, state: Any, player: int) -> bool:
+def goal_holds(config: Any, state: Any, seat: int) -> bool:
     """Whether a player's goal is true now."""
     goals, met = state.goals, False
     for option in range(OPTIONS):
-        if goals[player, option, 0, 0] != NONE:
+        if goals[seat, option, 0, 0] != NONE:
             true = True
             for term in range(TERMS):
-                kind, denied = goals[player, option, term, 0], goals[player, option, term, 3] == 1
-                one, other = goals[player, option, term, 1], goals[player, option, term, 2]
+                kind, denied = goals[seat, option, term, 0], goals[seat, option, term, 3] == 1
+                one, other = goals[seat, option, term, 1], goals[seat, option, term, 2]
                 if kind != NONE and relates(config, state, kind, one, other) == denied:
                     true = False
             met = met or true
-    opposite: bool = state.opposite[player] == 1
+    opposite: bool = state.opposite[seat] == 1
     return met != opposite
 
 
-def draw_goal(config: Any, state: Any, player: int) -> None:
+def draw_goal(config: Any, state: Any, seat: int) -> None:
     """Draw a goal that does not hold yet, if tries find one."""
     goals, tries = state.goals, 0
     while tries < TRIES:
-        goals[player] = 0
+        goals[seat] = 0
         for option in range(1 + randint(state, config.max_options)):
             for term in range(1 + randint(state, config.max_terms)):
-                draw_term(config, state, player, option, term)
-        tries = tries + 1 if goal_holds(config, state, player) else TRIES
+                draw_term(config, state, seat, option, term)
+        tries = tries + 1 if goal_holds(config, state, seat) else TRIES
 
 
-def draw_term(config: Any, state: Any, player: int, option: int, term: int) -> None:
+def draw_term(config: Any, state: Any, seat: int, option: int, term: int) -> None:
     """Draw a relation, of the player himself in half of all cases; one in four is denied."""
     goals, things = state.goals, config.num_players + config.num_objects
     kind = 1 + randint(state, 4)
-    who = player if randint(state, 2) == 0 else randint(state, config.num_players)
+    who = seat if randint(state, 2) == 0 else randint(state, config.num_players)
     one, other = who, config.num_players + randint(state, config.num_objects)
     if kind == ON:
         one = who if randint(state, 2) == 0 else other
@@ -104,9 +104,9 @@ def draw_term(config: Any, state: Any, player: int, option: int, term: int) -> N
         if kind == NEAR and randint(state, 2) == 0:
             one = other
         other = (one + 1 + randint(state, things - 1)) % things
-    goals[player, option, term, 0], goals[player, option, term, 1] = kind, one
-    goals[player, option, term, 2] = other
-    goals[player, option, term, 3] = randint(state, 4) == 0
+    goals[seat, option, term, 0], goals[seat, option, term, 1] = kind, one
+    goals[seat, option, term, 2] = other
+    goals[seat, option, term, 3] = randint(state, 4) == 0
 
 
 def lay_world(config: Any, state: Any) -> None:
@@ -132,16 +132,16 @@ def lay_world(config: Any, state: Any) -> None:
                 state.lies[item] = random_floor(config, state)
 
 
-def handle(config: Any, state: Any, player: int, grabs: bool) -> None:
+def handle(config: Any, state: Any, seat: int, grabs: bool) -> None:
     """Pick up the first object on a player's cell, or put down what he holds."""
-    item = held(config, state, player)
+    item = held(config, state, seat)
     if not grabs and item >= 0:
         state.held_by[item] = FREE
-        state.lies[item] = state.cell[player]
+        state.lies[item] = state.cell[seat]
     elif grabs and item < 0:
         for found in range(config.num_objects):
-            free = state.held_by[found] == FREE and state.lies[found] == state.cell[player]
+            free = state.held_by[found] == FREE and state.lies[found] == state.cell[seat]
             if free:
-                state.held_by[found] = player
+                state.held_by[found] = seat
                 state.lies[found] = 0
                 return

@@ -44,7 +44,7 @@ class Cartographer(Agent):
         seen = np.asarray(turn.observation).tolist()
         messages = list(told(seen[:size], game)) if game.num_players > 1 else []
         said = [e.data for e in turn.transcript if e.kind == "message"]
-        mine = sum(bool(MAP.search(d["text"])) for d in said if d["player"] == turn.player)
+        mine = sum(bool(MAP.search(d["text"])) for d in said if d["player"] == turn.seat)
         if mine < len(messages):
             return Say(text=messages[mine])
         walls = {cell for cell, code in zip(game.cells, seen, strict=False) if code == WALL}

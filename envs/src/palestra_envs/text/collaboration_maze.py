@@ -204,13 +204,13 @@ class CollaborationMaze(TextGame[Maze]):
     def to_act(self, state: Maze) -> tuple[int, ...]:
         return () if state.ended else (state.turn % self.num_players,)
 
-    def legal(self, state: Maze, player: int) -> Grammar:
+    def legal(self, state: Maze, seat: int) -> Grammar:
         inside = tuple(move for move in MOVES if beside(state.marker, move) in self.cells)
         return grammar(inside, bool(state.proposal), self.message_limit)
 
     def step(self, state: Maze, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
-        events = [self._told(player, action)]
+        ((seat, action),) = actions.items()
+        events = [self._told(seat, action)]
         state.turn += 1
         if isinstance(action, Agree):
             state.votes += 1
@@ -218,7 +218,7 @@ class CollaborationMaze(TextGame[Maze]):
             state.proposal, state.votes = action.move, 1
         else:
             state.proposal, state.votes = "", 0
-            state.said[player] = said_index(action)
+            state.said[seat] = said_index(action)
         if state.votes == self.num_players:
             events += self._move(state)
         if not state.ended and state.turn >= self.max_turns:
@@ -230,15 +230,15 @@ class CollaborationMaze(TextGame[Maze]):
         rewards = {p: {"progress": paid} for p in range(self.num_players)} if paid else {}
         return Step(rewards=rewards, events=events)
 
-    def _told(self, player: int, action: TextAction) -> Event:
-        name = self.players[player]
+    def _told(self, seat: int, action: TextAction) -> Event:
+        name = self.players[seat]
         if isinstance(action, Say):
-            data = {"player": player, "text": action.text}
+            data = {"player": seat, "text": action.text}
             return Event("message", f"{name} says: {action.text}", data)
         if isinstance(action, Propose):
-            data = {"player": player, "move": action.move}
+            data = {"player": seat, "move": action.move}
             return Event("proposal", f"{name} proposes to go {action.move}.", data)
-        return Event("answer", f"{name} agrees.", {"player": player})
+        return Event("answer", f"{name} agrees.", {"player": seat})
 
     def _move(self, state: Maze) -> list[Event]:
         """Make the step that all are for."""
@@ -282,20 +282,20 @@ class CollaborationMaze(TextGame[Maze]):
 
     # What is hidden
 
-    def knows(self, state: Maze, player: int, cell: Cell) -> bool:
+    def knows(self, state: Maze, seat: int, cell: Cell) -> bool:
         """Whether a player sees a cell, or knows it because the marker has been there."""
         row, column = cell
-        shown: bool = state.shown[row][column] == player
+        shown: bool = state.shown[row][column] == seat
         return shown or cell == state.goal or cell in state.trail
 
-    def determinize(self, state: Maze, player: int, rng: Rng) -> Maze:
+    def determinize(self, state: Maze, seat: int, rng: Rng) -> Maze:
         """Draw unknown cells as mazes are drawn, so that there is a way; and who sees them.
 
         Words are not taken into account. Where many draws leave no way all unknown cells are open.
         """
         copy = self.clone(state)
-        unknown = [cell for cell in self.cells if not self.knows(state, player, cell)]
-        kept = tuple(cell for cell in state.walls if self.knows(state, player, cell))
+        unknown = [cell for cell in self.cells if not self.knows(state, seat, cell)]
+        kept = tuple(cell for cell in state.walls if self.knows(state, seat, cell))
         copy.walls = kept
         for _ in range(REDRAWS):
             walls = self._build(rng, state.start, state.goal, unknown, kept)
@@ -303,9 +303,7 @@ class CollaborationMaze(TextGame[Maze]):
                 copy.walls = walls
                 break
         seats = {(row, column): state.shown[row][column] for row, column in self.cells}
-        others = [
-            c for c in self.cells if seats[c] != player and c not in (state.start, state.goal)
-        ]
+        others = [c for c in self.cells if seats[c] != seat and c not in (state.start, state.goal)]
         drawn = [seats[cell] for cell in others]
         rng.shuffle(drawn)
         copy.shown = self._table(seats | dict(zip(others, drawn, strict=True)))
@@ -313,28 +311,28 @@ class CollaborationMaze(TextGame[Maze]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules(player)}\nThe maze has {self.rows} rows and {self.columns} columns; "
+            f"{super().rules_for(seat)}\nThe maze has {self.rows} rows and {self.columns} columns; "
             f"time is up after {self.max_turns} turns of all players together. There are "
             f"{self.num_players} players."
         )
 
-    def codes(self, state: Maze, player: int) -> list[int]:
+    def codes(self, state: Maze, seat: int) -> list[int]:
         """What a player knows of every cell, row by row."""
         walls = set(state.walls)
         return [
-            (WALL if cell in walls else OPEN) if self.knows(state, player, cell) else UNKNOWN
+            (WALL if cell in walls else OPEN) if self.knows(state, seat, cell) else UNKNOWN
             for cell in self.cells
         ]
 
-    def describe(self, state: Maze, player: int) -> str:
-        glyphs = [GLYPHS[code] for code in self.codes(state, player)]
+    def describe(self, state: Maze, seat: int) -> str:
+        glyphs = [GLYPHS[code] for code in self.codes(state, seat)]
         for cell, glyph in ((state.goal, "G"), (state.marker, "M")):
             glyphs[cell[0] * self.columns + cell[1]] = glyph
         wide = len(str(self.rows))
         lines = [
-            f"You are {self.players[player]}. Turn {state.turn} of {self.max_turns}.",
+            f"You are {self.players[seat]}. Turn {state.turn} of {self.max_turns}.",
             f"The marker is in {placed(state.marker).lower()}, the goal in "
             f"{placed(state.goal).lower()}. Your map:",
             *(
@@ -362,7 +360,7 @@ class CollaborationMaze(TextGame[Maze]):
         ]
         return f"Proposed: go {state.proposal}. For it so far: {', '.join(backers)}."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -372,15 +370,15 @@ class CollaborationMaze(TextGame[Maze]):
         top += [len(LINES) + 1] * self.num_players + [self.max_turns]
         return spaces.Box(np.zeros(len(top), np.int16), np.array(top, np.int16), dtype=np.int16)
 
-    def observe(self, state: Maze, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Maze, seat: int) -> NDArray[np.int16]:
         """See the module's docstring."""
         proposal = MOVES.index(state.proposal) + 1 if state.proposal else 0
-        row = [*self.codes(state, player), *state.marker, *state.goal, player]
+        row = [*self.codes(state, seat), *state.marker, *state.goal, seat]
         return np.array([*row, proposal, state.votes, *state.said, state.turn], np.int16)
 
-    def scene(self, state: Maze, player: int | None = None) -> Scene:
+    def scene(self, state: Maze, seat: int | None = None) -> Scene:
         """The maze; for a player with the cells he does not know shaded."""
-        unknown = [c for c in self.cells if player is not None and not self.knows(state, player, c)]
+        unknown = [c for c in self.cells if seat is not None and not self.knows(state, seat, c)]
         pieces = {cell: Piece("#", label="wall") for cell in state.walls if cell not in unknown}
         pieces[state.start] = Piece("S", shape="mark", label="start")
         pieces[state.goal] = Piece("G", 2, label="goal")

@@ -189,10 +189,10 @@ class Commons(TextGame[Lake]):
         waiting = self.newcomer and state.round < self.newcomer + state.talking
         return self.num_players - bool(waiting)
 
-    def legal(self, state: Lake, player: int) -> Grammar:
+    def legal(self, state: Lake, seat: int) -> Grammar:
         if not state.talking:
             return harvest_grammar(self.capacity)
-        return talk_grammar(self.players, player, self.message_limit, self.lines)
+        return talk_grammar(self.players, seat, self.message_limit, self.lines)
 
     def step(self, state: Lake, actions: Mapping[int, Any]) -> Step:
         if state.talking:
@@ -237,19 +237,19 @@ class Commons(TextGame[Lake]):
         return Event("catch", text, {"caught": list(got), "left": state.stock})
 
     def _speak(self, state: Lake, actions: Mapping[int, Any]) -> list[Event]:
-        (player, action), *_ = actions.items()
+        (seat, action), *_ = actions.items()
         events = []
         if isinstance(action, Say):
-            name = self.players[player]
+            name = self.players[seat]
             if action.to == EVERYBODY:
-                data = {"player": player, "text": action.text}
+                data = {"player": seat, "text": action.text}
                 text = self.tell("says", name=name, text=action.text)
                 events.append(Event("message", text, data))
             else:
                 hearer = self.players.index(action.to)
-                data = {"player": player, "to": hearer, "text": action.text}
+                data = {"player": seat, "to": hearer, "text": action.text}
                 text = self.tell("whispers", name=name, to=action.to, text=action.text)
-                events.append(Event("message", text, data, only(player, hearer)))
+                events.append(Event("message", text, data, only(seat, hearer)))
         state.spoken += 1
         if state.spoken >= self.utterances:
             state.talking = False
@@ -281,7 +281,7 @@ class Commons(TextGame[Lake]):
         text = self.tell("opening", stock=state.stock)
         return [Event("stock", text, {"stock": state.stock})]
 
-    def noop(self, state: Lake, player: int) -> TextAction:
+    def noop(self, state: Lake, seat: int) -> TextAction:
         return Pass() if state.talking else Harvest(0)
 
     def sustainable(self, stock: int, members: int | None = None) -> int:
@@ -290,17 +290,17 @@ class Commons(TextGame[Lake]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
-        rules = self.words.get("rules", "").strip() or super().rules(player)
+    def rules_for(self, seat: int) -> str:
+        rules = self.words.get("rules", "").strip() or super().rules_for(seat)
         lines = [rules, self.words["intro"]]
         if self.newcomer:
             lines.append(self.tell("newcomer", name=self.players[-1], rounds=self.newcomer))
         return "\n".join(lines)
 
-    def describe(self, state: Lake, player: int) -> str:
+    def describe(self, state: Lake, seat: int) -> str:
         phase = self._phase(state)
         lines = [
-            self.tell("you", name=self.players[player], phase=phase, rounds=self.rounds),
+            self.tell("you", name=self.players[seat], phase=phase, rounds=self.rounds),
             self.tell("holds", stock=state.stock, capacity=self.capacity, collapse=self.collapse),
             self.tell("so_far", named=self._named(state.caught)),
         ]
@@ -322,7 +322,7 @@ class Commons(TextGame[Lake]):
     def _named(self, amounts: Sequence[int]) -> str:
         return ", ".join(f"{name} {n}" for name, n in zip(self.players, amounts, strict=True))
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -332,14 +332,14 @@ class Commons(TextGame[Lake]):
         top += [most] * n + [self.capacity] * n
         return spaces.Box(np.zeros(len(top), np.int32), np.array(top, np.int32), dtype=np.int32)
 
-    def observe(self, state: Lake, player: int) -> NDArray[np.int32]:
+    def observe(self, state: Lake, seat: int) -> NDArray[np.int32]:
         """Stock, rounds harvested, talking?, words spoken, own seat, catches so far, last ones."""
         last = state.last or [0] * self.num_players
-        row = [state.stock, state.round, state.talking, state.spoken, player, *state.caught, *last]
+        row = [state.stock, state.round, state.talking, state.spoken, seat, *state.caught, *last]
         return np.array(row, np.int32)
 
-    def action_mask(self, state: Lake, player: int) -> NDArray[np.int8]:
-        if player not in self.to_act(state):
+    def action_mask(self, state: Lake, seat: int) -> NDArray[np.int8]:
+        if seat not in self.to_act(state):
             return np.ones(len(self.menu), np.int8)
         mask = np.zeros(len(self.menu), np.int8)
         if state.talking:
@@ -348,7 +348,7 @@ class Commons(TextGame[Lake]):
             mask[: self.capacity + 1] = 1
         return mask
 
-    def scene(self, state: Lake, player: int | None = None) -> Scene:
+    def scene(self, state: Lake, seat: int | None = None) -> Scene:
         bars = [Bar(self.words["resource"], float(state.stock), float(self.capacity), 6)]
         full = float(max(self.capacity, *state.caught))
         bars += [
@@ -378,6 +378,6 @@ def shares(asked: Sequence[int], stock: int) -> list[int]:
     total = sum(asked)
     whole = [n * stock // total for n in asked]
     order = sorted(range(len(asked)), key=lambda p: (-(asked[p] * stock % total), p))
-    for player in order[: stock - sum(whole)]:
-        whole[player] += 1
+    for seat in order[: stock - sum(whole)]:
+        whole[seat] += 1
     return whole

@@ -145,12 +145,12 @@ class Negotiation(TextGame[Table]):
     def to_act(self, state: Table) -> tuple[int, ...]:
         return () if state.ended else (state.turn % 2,)
 
-    def legal(self, state: Table, player: int) -> Grammar:
+    def legal(self, state: Table, seat: int) -> Grammar:
         return grammar(state.counts, state.offer is not None, self.message_limit)
 
     def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
-        player = state.turn % 2
-        action = actions[player]
+        seat = state.turn % 2
+        action = actions[seat]
         state.turn += 1
         rewards: dict[int, dict[str, float]] = {}
         if isinstance(action, Accept):
@@ -159,25 +159,25 @@ class Negotiation(TextGame[Table]):
         elif isinstance(action, Walk):
             state.ended = "walk"
         elif isinstance(action, Propose):
-            state.offer, state.proposer = action, player
+            state.offer, state.proposer = action, seat
         elif state.offer is not None:
             state.offer = None  # saying something else lets the offer lapse
-        events = [self._told(player, action)]
+        events = [self._told(seat, action)]
         if not state.ended and state.turn >= self.max_turns:
             state.ended = "time"
             events.append(Event("end", "Time is up: no deal."))
         return Step(rewards=rewards, events=events)
 
-    def _told(self, player: int, action: TextAction) -> Event:
-        name = self.players[player]
+    def _told(self, seat: int, action: TextAction) -> Event:
+        name = self.players[seat]
         if isinstance(action, Say):
-            data = {"player": player, "text": action.text}
+            data = {"player": seat, "text": action.text}
             return Event("message", f"{name} says: {action.text}", data)
         if isinstance(action, Propose):
             text = f"{name} proposes to take {listed(action.items)} and leave the rest."
-            return Event("proposal", text, {"player": player, "takes": list(action.items)})
+            return Event("proposal", text, {"player": seat, "takes": list(action.items)})
         word = "accepts" if isinstance(action, Accept) else "walks away"
-        return Event("answer", f"{name} {word}.", {"player": player})
+        return Event("answer", f"{name} {word}.", {"player": seat})
 
     def shares(self, state: Table) -> tuple[int, int]:
         """What the standing offer is worth to player 0 and to player 1."""
@@ -207,48 +207,46 @@ class Negotiation(TextGame[Table]):
         events = [
             Event("table", f"On the table: {listed(state.counts)}.", {"counts": state.counts})
         ]
-        for player, values in enumerate(state.values):
+        for seat, values in enumerate(state.values):
             told = ", ".join(f"a {k[:-1]} {v}" for k, v in zip(KINDS, values, strict=True))
-            text = f"To you, {self.players[player]}, {told} each."
-            events.append(Event("values", text, {"values": values}, only(player)))
+            text = f"To you, {self.players[seat]}, {told} each."
+            events.append(Event("values", text, {"values": values}, only(seat)))
         return events
 
-    def determinize(self, state: Table, player: int, rng: Rng) -> Table:
+    def determinize(self, state: Table, seat: int, rng: Rng) -> Table:
         """Draw the other's values from all that fit the counts and the own values."""
-        fitting = [
-            pair for pair in value_pairs(state.counts) if pair[player] == state.values[player]
-        ]
+        fitting = [pair for pair in value_pairs(state.counts) if pair[seat] == state.values[seat]]
         copy = self.clone(state)
         copy.values = rng.choice(fitting)
         return copy
 
     # What a player sees
 
-    def describe(self, state: Table, player: int) -> str:
-        own = state.values[player]
+    def describe(self, state: Table, seat: int) -> str:
+        own = state.values[seat]
         worth = ", ".join(f"{k} {v}" for k, v in zip(KINDS, own, strict=True))
         lines = [
-            f"You are {self.players[player]}. On the table: {listed(state.counts)}.",
+            f"You are {self.players[seat]}. On the table: {listed(state.counts)}.",
             f"Worth to you, each: {worth}.",
             f"Turn {state.turn} of {self.max_turns}.",
-            self._standing(state, player),
+            self._standing(state, seat),
         ]
         return "\n".join(lines)
 
-    def _standing(self, state: Table, player: int) -> str:
+    def _standing(self, state: Table, seat: int) -> str:
         if state.offer is None:
             return "There is no proposal to accept."
         taken = state.offer.items
-        if state.proposer == player:
+        if state.proposer == seat:
             return f"Your proposal stands: you take {listed(taken)}."
         rest = tuple(c - t for c, t in zip(state.counts, taken, strict=True))
-        worth = value_of(rest, state.values[player])
+        worth = value_of(rest, state.values[seat])
         return (
             f"Proposal to you: the other takes {listed(taken)}, you get {listed(rest)}, "
             f"worth {worth} to you."
         )
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -256,17 +254,17 @@ class Negotiation(TextGame[Table]):
         top = np.array([MOST] * 3 + [WORTH] * 3 + [1, 1] + [MOST] * 3 + [self.max_turns] * 2)
         return spaces.Box(np.zeros(13, np.int16), top.astype(np.int16), dtype=np.int16)
 
-    def observe(self, state: Table, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Table, seat: int) -> NDArray[np.int16]:
         """Counts, own values, offer to me?, offer by me?, what the offer takes, turn, max_turns."""
-        mine = state.offer is not None and state.proposer == player
+        mine = state.offer is not None and state.proposer == seat
         theirs = state.offer is not None and not mine
         taken = state.offer.items if state.offer is not None else (0, 0, 0)
-        values = state.values[player]
+        values = state.values[seat]
         row = (*state.counts, *values, theirs, mine, *taken, state.turn, self.max_turns)
         return np.array(row, np.int16)
 
-    def action_mask(self, state: Table, player: int) -> NDArray[np.int8]:
-        if player not in self.to_act(state):
+    def action_mask(self, state: Table, seat: int) -> NDArray[np.int8]:
+        if seat not in self.to_act(state):
             return np.ones(len(ACTIONS), np.int8)
         return menu_mask(state.counts, state.offer is not None).copy()
 

@@ -143,15 +143,15 @@ class Trash(TextGame[House]):
             return ((state.round + state.spoken) % self.num_players,)
         return tuple(range(self.num_players))
 
-    def legal(self, state: House, player: int) -> Grammar:
+    def legal(self, state: House, seat: int) -> Grammar:
         if state.talking:
-            return talk_grammar(self.players, player, self.message_limit, LINES)
+            return talk_grammar(self.players, seat, self.message_limit, LINES)
         return clearing(state.trash)
 
     def step(self, state: House, actions: Mapping[int, Any]) -> Step:
         if state.talking:
             return Step(events=self._speak(state, actions))
-        done = [actions[player].amount for player in range(self.num_players)]
+        done = [actions[seat].amount for seat in range(self.num_players)]
         if sum(done) > state.trash:
             done = shares(done, state.trash)
         state.trash -= sum(done)
@@ -159,13 +159,13 @@ class Trash(TextGame[House]):
         state.cleared = [total + n for total, n in zip(state.cleared, done, strict=True)]
         text = f"Round {state.round}: {self._named(done)}; {state.trash} left."
         events = [Event("clearing", text, {"cleared": list(done), "left": state.trash})]
-        paid = {player: {"effort": -float(n)} for player, n in enumerate(done) if n}
+        paid = {seat: {"effort": -float(n)} for seat, n in enumerate(done) if n}
         if state.trash > self.limit:
             state.ended = "given up"
             text = f"More than {self.limit} are left: the house is given up."
             return Step(paid, events=[*events, Event("end", text)])
-        for player in range(self.num_players):
-            paid.setdefault(player, {})["home"] = float(self.home)
+        for seat in range(self.num_players):
+            paid.setdefault(seat, {})["home"] = float(self.home)
         if self.talk:
             state.talking, state.spoken = True, 0
         else:
@@ -173,14 +173,14 @@ class Trash(TextGame[House]):
         return Step(paid, events=events)
 
     def _speak(self, state: House, actions: Mapping[int, Any]) -> list[Event]:
-        ((player, action),) = actions.items()
+        ((seat, action),) = actions.items()
         events = []
         if isinstance(action, Say):
-            name, audience, verb = self.players[player], None, "says"
+            name, audience, verb = self.players[seat], None, "says"
             if action.to != EVERYBODY:
                 hearer = self.players.index(action.to)
-                audience, verb = only(player, hearer), f"whispers to {action.to}"
-            data = {"player": player, "to": action.to, "text": action.text}
+                audience, verb = only(seat, hearer), f"whispers to {action.to}"
+            data = {"player": seat, "to": action.to, "text": action.text}
             events.append(Event("message", f"{name} {verb}: {action.text}", data, audience))
         state.spoken += 1
         if state.spoken == self.utterances:
@@ -228,21 +228,21 @@ class Trash(TextGame[House]):
         result: Result = "score"
         return Outcome((result,) * self.num_players, self.scores(state), reason)
 
-    def noop(self, state: House, player: int) -> TextAction:
+    def noop(self, state: House, seat: int) -> TextAction:
         return Pass() if state.talking else Clear(0)
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules(player)}\nThere are {self.rounds} rounds. More than {self.limit} left "
+            f"{super().rules_for(seat)}\nThere are {self.rounds} rounds. More than {self.limit} left "
             f"is too much; otherwise a round pays {self.home}. Trash grows to at least "
             f"{self.least}."
         )
 
-    def describe(self, state: House, player: int) -> str:
+    def describe(self, state: House, seat: int) -> str:
         lines = [
-            f"You are {self.players[player]}. {self._phase(state)} of {self.rounds}.",
+            f"You are {self.players[seat]}. {self._phase(state)} of {self.rounds}.",
             f"There is {state.trash} trash; at most {self.limit} may be left after clearing.",
             f"Cleared so far: {self._named(state.cleared)}.",
         ]
@@ -260,7 +260,7 @@ class Trash(TextGame[House]):
     def _named(self, amounts: Sequence[int]) -> str:
         return ", ".join(f"{name} {n}" for name, n in zip(self.players, amounts, strict=True))
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -268,10 +268,10 @@ class Trash(TextGame[House]):
         top = max(self.most * self.rounds, self.utterances)
         return spaces.Box(0, top, (5 + 2 * self.num_players,), np.int32)
 
-    def observe(self, state: House, player: int) -> NDArray[np.int32]:
+    def observe(self, state: House, seat: int) -> NDArray[np.int32]:
         """Trash, rounds cleared, talking?, words spoken, own seat, cleared so far, cleared last."""
         last = state.last or [0] * self.num_players
-        row = [state.trash, state.round, state.talking, state.spoken, player, *state.cleared, *last]
+        row = [state.trash, state.round, state.talking, state.spoken, seat, *state.cleared, *last]
         return np.array(row, np.int32)
 
     def scene(self, state: House, player: int | None = None) -> Scene:

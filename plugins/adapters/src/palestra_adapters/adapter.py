@@ -9,9 +9,9 @@ from typing import Any
 
 from palestra import Agent, Decision, InvalidAction, InvalidOption, Rng, Turn, UnknownName
 from palestra import open_model as open_by_uri
+from palestra.agents.models import Message, Model, Reply, Request
 from palestra.llm.conversation import ANSWER, STYLES, Conversation
 from palestra.llm.legal import hold
-from palestra.models import Message, Model, Reply, Request
 
 from palestra_adapters.thinking import Ask, Thinking, Thread, think_together
 
@@ -84,7 +84,7 @@ class Adapter(Agent):
 
     def single(self, rules: str, question: str, *, answer: str = "") -> list[Message]:
         """A conversation of one question."""
-        return [self.style.rules(rules, answer), self.style.question(question)]
+        return [self.style.rules_message(rules, answer), self.style.question(question)]
 
     def move(self, turn: Turn, messages: Sequence[Message], *, member: int = 0, **more: Any) -> Ask:
         """Ask for a move, and for nothing else where the model can be held to that."""
@@ -94,10 +94,10 @@ class Adapter(Agent):
     def talk(self, turn: Turn, advice: str = "", *, answer: str = ANSWER) -> Conversation:
         """What this seat and the model have said in this episode."""
         talks = self._talks.setdefault(turn.episode_key, {})
-        if turn.player not in talks:
-            rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
-            talks[turn.player] = Conversation(self.style, rules, answer=answer)
-        return talks[turn.player]
+        if turn.seat not in talks:
+            rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+            talks[turn.seat] = Conversation(self.style, rules, answer=answer)
+        return talks[turn.seat]
 
     def decide(self, turn: Turn, reply: Reply, thought: str = "") -> Decision:
         """A reply as a decision: its reasoning apart, its move as the game writes it."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palestra import Decision, Turn
-from palestra.models import Message
+from palestra.agents.models import Message
 
 from palestra_adapters.adapter import Adapter, question, split_thought, written
 from palestra_adapters.react import ACTION, read_steps
@@ -84,10 +84,10 @@ class Omit(Adapter):
         return decision
 
     def _context(self, turn: Turn, advice: str) -> Context:
-        key = turn.episode_key, turn.player
+        key = turn.episode_key, turn.seat
         if key not in self._contexts:
-            rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
-            self._contexts[key] = Context(self.style.rules(rules, FORM))
+            rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+            self._contexts[key] = Context(self.style.rules_message(rules, FORM))
         return self._contexts[key]
 
     def _messages(self, context: Context, asked: str, *, everything: bool = False) -> list[Message]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.specs import AgentSpec
 
 AGENTS = (
     ("react", "react:ReAct", "ReAct: a thought before every move.", ()),

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from palestra import Decision, InvalidOption, Turn
+from palestra.agents.models import Message, Reply
 from palestra.llm.conversation import Conversation
-from palestra.models import Message, Reply
 
 from palestra_adapters.adapter import Adapter, question, split_thought, written
 from palestra_adapters.thinking import Thinking

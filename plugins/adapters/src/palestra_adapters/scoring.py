@@ -78,8 +78,8 @@ class Judge(Scorer):
 
     def _ask(self, spot: Spot) -> Ask:
         agent, turn = self._agent, spot.turn
-        line = (EXPLAIN if self._explain else RATE).format(player=turn.game.players[spot.seat])
-        messages = agent.single(turn.game.rules(spot.seat), f"{spot.text}\n{line}")
+        line = (EXPLAIN if self._explain else RATE).format(seat=turn.game.players[spot.seat])
+        messages = agent.single(turn.game.rules_for(spot.seat), f"{spot.text}\n{line}")
         heat = (agent.temperature or 1.0) if self._votes > 1 else 0.0
         if self._explain or "choices" not in agent.models[0].abilities:
             return agent.ask(messages, temperature=heat)
@@ -106,8 +106,8 @@ class Likelihood(Scorer):
         asks = []
         for spot in spots:
             turn = spot.turn
-            line = WINNING.format(player=turn.game.players[spot.seat])
-            messages = agent.single(turn.game.rules(spot.seat), f"{spot.text}\n{line}")
+            line = WINNING.format(seat=turn.game.players[spot.seat])
+            messages = agent.single(turn.game.rules_for(spot.seat), f"{spot.text}\n{line}")
             asks.append(agent.ask(messages, score=words))
         replies = yield asks
         gaps = [no.logprob - yes.logprob for yes, no in (reply.scores for reply in replies)]

@@ -17,10 +17,10 @@ from typing import TypeVar
 
 import msgspec
 from palestra import BudgetSpent, Decision, ModelError, Usage
-from palestra.budget import Account
+from palestra.agents.budget import Account
+from palestra.agents.models import Message, Model, Reply, Request
 from palestra.llm.conversation import Conversation
 from palestra.llm.prices import price_of
-from palestra.models import Message, Model, Reply, Request
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palestra import InvalidOption
-from palestra.specs import load_entry_point
+from palestra.kernel.specs import load_entry_point
 
 from palestra_adapters.adapter import Adapter, Plain
 from palestra_adapters.plugin import AGENTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.hooks import hookimpl
+from palestra.kernel.hooks import hookimpl
 
 
 @hookimpl

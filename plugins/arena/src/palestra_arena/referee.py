@@ -24,9 +24,9 @@ from palestra import (
     make_agent,
     record_episode,
 )
-from palestra.plugins import Listeners
-from palestra.registry import load_game, registry
-from palestra.specs import EnvSpec
+from palestra.kernel.plugins import Listeners
+from palestra.kernel.registry import load_game, registry
+from palestra.kernel.specs import EnvSpec
 
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult, summarise, void
@@ -71,16 +71,16 @@ class Guard(Agent):
         self.name, self._agent, self._clock = name, agent, clock
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        self._clock[ASKED] = turns[0].player
+        self._clock[ASKED] = turns[0].seat
         try:
             decisions = list(self._agent.act(turns))
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            raise AgentFailed(turns[0].player, f"the agent failed ({why})") from error
+            raise AgentFailed(turns[0].seat, f"the agent failed ({why})") from error
         self._clock[ASKED] = -1
         if len(decisions) != len(turns):
             why = f"the agent gave {len(decisions)} decisions for {len(turns)} turns"
-            raise AgentFailed(turns[0].player, why)
+            raise AgentFailed(turns[0].seat, why)
         for turn, decision in zip(turns, decisions, strict=True):
             _check(turn, decision)
         return decisions
@@ -99,16 +99,16 @@ class Guard(Agent):
 def _check(turn: Turn, decision: object) -> None:
     """Refuse an answer that is not even of the right type; rules are checked by the game."""
     if not isinstance(decision, Decision):
-        raise AgentFailed(turn.player, f"the agent answered {type(decision).__name__}")
+        raise AgentFailed(turn.seat, f"the agent answered {type(decision).__name__}")
     action = decision.action
     if action is None:
         if not isinstance(decision.text, str):
-            raise AgentFailed(turn.player, "the agent answered with neither an action nor text")
+            raise AgentFailed(turn.seat, "the agent answered with neither an action nor text")
         return
     kinds = getattr(turn.game, "action_types", None)
     good = isinstance(action, tuple(kinds)) if kinds else hasattr(action, "__index__")
     if not good:
-        raise AgentFailed(turn.player, f"the agent played a {type(action).__name__}")
+        raise AgentFailed(turn.seat, f"the agent played a {type(action).__name__}")
 
 
 class Watch:

@@ -64,7 +64,7 @@ def summarise(match: Match, record: EpisodeRecord, seconds: float) -> GameResult
     ranks = ranks_of(results, record.returns)
     usage = [Usage()] * seats
     for turn in record.turns:
-        usage[turn.player] += turn.usage
+        usage[turn.seat] += turn.usage
     return GameResult(
         match=match,
         status="forfeit" if "forfeit" in results else "played",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 from palestra import InvalidOption
-from palestra.episode import parse_policy
+from palestra.kernel.episode import parse_policy
 
 from palestra_arena.trust.held_out import Trained
 

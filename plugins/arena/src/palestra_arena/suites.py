@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 from palestra import UnknownName, specs
-from palestra.registry import registry
+from palestra.kernel.registry import registry
 
 from palestra_arena.settings import Environment
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palestra import InvalidOption
-from palestra.registry import load_game, registry
+from palestra.kernel.registry import load_game, registry
 
 from palestra_arena.engine import Engine, group, open_engine
 from palestra_arena.match import Match, Meeting, matches_of

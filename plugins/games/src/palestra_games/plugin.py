@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, EnvSpec
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.specs import AgentSpec, EnvSpec
 
 MATRIX_GAMES = (
     "games/MatrixGame-v0",

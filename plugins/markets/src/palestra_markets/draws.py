@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry_many(key: int, counters: Any) -> tuple[Any, Any]:
-    """`palestra.rng.threefry` of many counters at once: two arrays of 32-bit words."""
+    """`palestra.kernel.rng.threefry` of many counters at once: two arrays of 32-bit words."""
     keys = [np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)]
     keys.append(keys[0] ^ keys[1] ^ np.uint32(0x1BD11BDA))
     x = (counters & 0xFFFFFFFF).astype(np.uint32) + keys[0]

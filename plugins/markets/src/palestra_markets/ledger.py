@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from palestra.errors import PalestraError
+from palestra.kernel.errors import PalestraError
 
 ISSUER = "issuer"
 ESCROW = "escrow"

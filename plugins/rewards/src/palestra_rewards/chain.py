@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, UnknownName
-from palestra.agents import parse_agent
-from palestra.specs import load_entry_point
+from palestra.kernel.naming import parse_agent
+from palestra.kernel.specs import load_entry_point
 
 from palestra_rewards.advantages import Advantages
 from palestra_rewards.arrays import Floats

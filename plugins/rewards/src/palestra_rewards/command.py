@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 from palestra import InvalidOption
-from palestra.registry import registry
-from palestra.specs import RewardShape
+from palestra.kernel.registry import registry
+from palestra.kernel.specs import RewardShape
 from rich.console import Console
 from rich.table import Table
 

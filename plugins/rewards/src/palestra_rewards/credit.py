@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from palestra import EpisodeRecord, InvalidOption, read_records
-from palestra.run_folder import FINISHED
+from palestra.runner.run_folder import FINISHED
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -65,7 +65,7 @@ def turn_bars(record: EpisodeRecord, values: Floats, scale: float) -> Table:
     """A table of one episode's turns with a bar each, negative to the left."""
     rows = Table("turn", "seat", "action", "worth", "", box=None, header_style="bold")
     for place, (turn, value) in enumerate(zip(record.turns, values, strict=True)):
-        seat = record.players[turn.player]
+        seat = record.players[turn.seat]
         rows.add_row(str(place), seat, Text(turn.text), f"{value:+.3f}", bar(value / scale))
     return rows
 

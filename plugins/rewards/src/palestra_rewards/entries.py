@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from palestra import RewardSpec, UnknownName
-from palestra.specs import RewardShape
+from palestra.kernel.specs import RewardShape
 
 
 @dataclass(frozen=True, slots=True)

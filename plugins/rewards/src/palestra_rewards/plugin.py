@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.hooks import hookimpl
-from palestra.specs import RewardSpec
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.specs import RewardSpec
 
 
 @hookimpl

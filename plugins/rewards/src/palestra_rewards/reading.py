@@ -31,7 +31,7 @@ def read_group(records: Sequence[EpisodeRecord]) -> Group:
     episode = np.repeat(np.arange(len(records)), [len(record.turns) for record in records])
     return Group.from_arrays(
         episode=episode,
-        seat=[turn.player for turn in turns],
+        seat=[turn.seat for turn in turns],
         turn=[at for record in records for at, step in enumerate(record.steps) for _ in step.turns],
         rewards=np.concatenate([turn_rewards(record) for record in records]),
         returns=_by_line(records, lambda record, seat: record.returns[seat]),
@@ -40,8 +40,8 @@ def read_group(records: Sequence[EpisodeRecord]) -> Group:
         success=_success(records),
         parent=_parents(records),
         facts=_facts(records) | {"env": [record.env for record in records]},
-        role=[_role(record, turn.player) for record in records for turn in record.turns],
-        state=_known([turn.state_key and f"{turn.player}:{turn.state_key}" for turn in turns]),
+        role=[_role(record, turn.seat) for record in records for turn in record.turns],
+        state=_known([turn.state_key and f"{turn.seat}:{turn.state_key}" for turn in turns]),
         action=[msgspec.json.encode(turn.action) for turn in turns],
         tokens=_spent([turn.usage.tokens_out for turn in turns]),
         seconds=_spent([turn.usage.seconds for turn in turns]),
@@ -60,7 +60,7 @@ def turn_rewards(record: EpisodeRecord) -> Floats:
     place = 0
     for step in record.steps:
         for turn in step.turns:
-            latest[turn.player] = place
+            latest[turn.seat] = place
             place += 1
         for seat, terms in step.rewards.items():
             if seat in latest:
@@ -72,12 +72,12 @@ def _costs(record: EpisodeRecord) -> Iterator[float]:
     """Money and the environment's own costs of each turn."""
     for step in record.steps:
         for turn in step.turns:
-            yield turn.usage.cost + sum(step.costs.get(turn.player, {}).values())
+            yield turn.usage.cost + sum(step.costs.get(turn.seat, {}).values())
 
 
 def _seats(record: EpisodeRecord) -> list[int]:
     """Seats that had a turn: those with a line."""
-    return sorted({turn.player for turn in record.turns})
+    return sorted({turn.seat for turn in record.turns})
 
 
 def _by_line(records: Sequence[EpisodeRecord], value: Any) -> list[Any]:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 from palestra import record_episode, write_records
+from palestra.agents.making import make_agent
 from palestra.cli.arguments import read_options, split_agents
-from palestra.registry import load_game, make_agent, registry
+from palestra.kernel.registry import load_game, registry
 from rich.console import Console
 from rich.table import Table
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.hooks import hookimpl
-from palestra.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec
+from palestra.kernel.hooks import hookimpl
+from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec
 
 SHOP = "web/Shop-v0"
 SHELF = "web/Shelf-v0"

@@ -38,9 +38,9 @@ from palestra import (
     Widget,
     only,
 )
-from palestra.game import Mask, Terms
-from palestra.rng import check_seed
-from palestra.scene import WidgetKind
+from palestra.kernel.game import Mask, Terms
+from palestra.kernel.rng import check_seed
+from palestra.kernel.scene import WidgetKind
 
 from palestra_web import features
 from palestra_web.actions import (
@@ -177,10 +177,10 @@ class Website(TextGame[Web]):
         """The address a seat's tab opens with."""
         return "/"
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         """What the site is, and how one acts in a browser."""
         how = "\n".join(line.strip() for line in (Website.__doc__ or "").splitlines())
-        return f"{super().rules(player)}\n{how}".strip()
+        return f"{super().rules_for(seat)}\n{how}".strip()
 
     # The rules
 
@@ -360,13 +360,13 @@ class Website(TextGame[Web]):
         end = bisect_left(places, tab.scroll + self.window, lo=first)
         return first + 1, end + 1
 
-    def legal(self, state: Web, player: int) -> Grammar:
-        tab = state.tabs[player]
+    def legal(self, state: Web, seat: int) -> Grammar:
+        tab = state.tabs[seat]
         page = tab.page
         first, end = self._in_view(tab)
         shown = range(first, end)
         boxes = tuple([n for n in shown if page.element(n).role == "textbox"])
-        phrases = self.phrases(state.data, player)
+        phrases = self.phrases(state.data, seat)
         options = [Option(Stop, {"answer": Text(1000, ("", *phrases))})]
         options.append(Option(Goto, {"url": Address()}))
         if shown:
@@ -391,12 +391,12 @@ class Website(TextGame[Web]):
             options.append(Option(Scroll, {"direction": OneOf(ways)}))
         return Grammar(tuple(options))
 
-    def check(self, state: Web, player: int, action: TextAction) -> None:
+    def check(self, state: Web, seat: int, action: TextAction) -> None:
         if type(action) is Click:  # what is done most, without writing down the whole grammar
-            first, end = self._in_view(state.tabs[player])
+            first, end = self._in_view(state.tabs[seat])
             if type(action.element) is int and first <= action.element < end:
                 return
-        super().check(state, player, action)
+        super().check(state, seat, action)
 
     def _ways(self, tab: Tab) -> tuple[str, ...]:
         down = tab.scroll + self.window < len(tab.page.lines)
@@ -412,36 +412,36 @@ class Website(TextGame[Web]):
             *(Back(), Scroll("down"), Scroll("up"), Stop()),
         )
 
-    def action_mask(self, state: Web, player: int) -> Mask:
+    def action_mask(self, state: Web, seat: int) -> Mask:
         mask = np.ones(len(self.menu), np.int8)
-        if player not in self.to_act(state):
+        if seat not in self.to_act(state):
             return mask
-        tab, most = state.tabs[player], self.elements
+        tab, most = state.tabs[seat], self.elements
         mask[:-1] = 0
         first, end = self._in_view(tab)
         end = min(end, most + 1)
         mask[first - 1 : end - 1] = 1
         boxes = tab.page.boxes[first - 1 : end - 1]
-        for phrase in range(1, min(len(self.phrases(state.data, player)), self.most_phrases) + 1):
+        for phrase in range(1, min(len(self.phrases(state.data, seat)), self.most_phrases) + 1):
             start = phrase * most + first - 1
             mask[start : start + len(boxes)] = boxes
         ways = self._ways(tab)
         mask[-4:-1] = bool(tab.history), "down" in ways, "up" in ways
         return mask
 
-    def parse(self, state: Web, player: int, text: str) -> TextAction:
+    def parse(self, state: Web, seat: int, text: str) -> TextAction:
         try:
-            return super().parse(state, player, in_our_words(text))
+            return super().parse(state, seat, in_our_words(text))
         except InvalidAction as error:
             raise InvalidAction(text, error.legal, error.example, error.why) from None
 
     # What a seat sees
 
-    def describe(self, state: Web, player: int) -> str:
-        tab = state.tabs[player]
-        left = self.limit - state.steps[player]
+    def describe(self, state: Web, seat: int) -> str:
+        tab = state.tabs[seat]
+        left = self.limit - state.steps[seat]
         head = [
-            f"Task: {self.task(state.data, player)}",
+            f"Task: {self.task(state.data, seat)}",
             f"Page {tab.page.url} {tab.page.title!r}; you may act {left} more times.",
         ]
         if tab.before is not None:
@@ -460,17 +460,17 @@ class Website(TextGame[Web]):
             lines = [line for line in lines if bool(line.number) == (self.distill == "inputs")]
         return "\n".join([line.text for line in lines])
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return spaces.Box(0.0, 1.0, (self.elements + 1, features.WIDTH), np.float32)
 
-    def observe(self, state: Web, player: int) -> Any:
+    def observe(self, state: Web, seat: int) -> Any:
         """A row a numbered element, the tab's own row first; see `features.py`."""
-        tab = state.tabs[player]
-        seen = features.of_page(tab.page, self.phrases(state.data, player), self.elements)
+        tab = state.tabs[seat]
+        seen = features.of_page(tab.page, self.phrases(state.data, seat), self.elements)
         for number, value in tab.drafts.items():
             if number <= self.elements:
                 features.put_draft(seen, number, value)
-        left = self.limit - state.steps[player]
+        left = self.limit - state.steps[seat]
         return features.put_tab(seen, left / self.limit, tab.scroll / len(tab.page.lines))
 
     def scene(self, state: Web, player: int | None = None) -> Scene:

@@ -61,8 +61,8 @@ class ProAgent(Adapter):
         self.refused = 0  # skills sent back by the verifier
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        cook = self._cooks.setdefault((turn.episode_key, turn.player), Cook())
-        view = look(turn.fork(self.rng), turn.player, float(turn.returns))
+        cook = self._cooks.setdefault((turn.episode_key, turn.seat), Cook())
+        view = look(turn.fork(self.rng), turn.seat, float(turn.returns))
         self._watch(cook, view)
         thought = ""
         if self._is_finished(cook, view):
@@ -110,7 +110,7 @@ class ProAgent(Adapter):
 
     def _plan(self, turn: Turn, cook: Cook, view: View, advice: str) -> Thinking[None]:
         """Ask for a skill until one can be done."""
-        talk = [self.style.rules(turn.game.rules(turn.player), self._form(advice))]
+        talk = [self.style.rules_message(turn.game.rules_for(turn.seat), self._form(advice))]
         lines = [turn.position, *cook.notes]
         talk.append(self.style.question("\n".join(lines)))
         cook.skill, cook.blocked, cook.started = "wait", 0, view

@@ -26,12 +26,12 @@ class View(NamedTuple):
     earned: float
 
 
-def look(episode: Episode, player: int, before: float = 0.0) -> View:
+def look(episode: Episode, seat: int, before: float = 0.0) -> View:
     """Read the position of a kitchen; `before` was earned before this episode was forked.
 
     Raises `InvalidOption` for any other game.
     """
-    lines = episode.describe(player).splitlines()
+    lines = episode.describe(seat).splitlines()
     mine = lines[0].partition(" Steps played:")[0] if lines else ""
     pots = tuple(line for line in lines if line.startswith("The pot in"))
     if not mine.startswith("You are") or not _HAND.search(mine) or not pots:
@@ -45,7 +45,7 @@ def look(episode: Episode, player: int, before: float = 0.0) -> View:
         {line.split(" ")[0]: _held(line) for line in lines[1:] if " is in row" in line},
         pots,
         next((line for line in lines if line.startswith("On the counters")), ""),
-        before + float(episode.returns[player]),
+        before + float(episode.returns[seat]),
     )
 
 
@@ -98,16 +98,16 @@ SKILLS = {
 def way(turn: Turn, skill: Skill, rng: Rng) -> list[str] | None:
     """The fewest moves that do it while everybody else stands still; None if there are none."""
     start = turn.fork(rng)
-    first = look(start, turn.player)
+    first = look(start, turn.seat)
     if skill.name == "wait":
-        return [turn.action_text(turn.game.noop(start.state, turn.player))]
+        return [turn.action_text(turn.game.noop(start.state, turn.seat))]
     front: deque[tuple[Episode, tuple[str, ...]]] = deque([(start, ())])
     seen = {_key(first)}
     while front and len(seen) < MOST:
         episode, path = front.popleft()
-        for move in episode.legal_texts(turn.player):
-            twin = _moved(episode, turn.player, move)
-            view = look(twin, turn.player)
+        for move in episode.legal_texts(turn.seat):
+            twin = _moved(episode, turn.seat, move)
+            view = look(twin, turn.seat)
             if skill.done(first, view):
                 return [*path, move]
             if view.hand == first.hand and _key(view) not in seen and not twin.over:

@@ -87,8 +87,8 @@ class RAFA(Adapter):
         self._open: dict[tuple[int, int], Open] = {}
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        key = turn.episode_key, turn.player
-        task = f"{turn.env} {turn.game.players[turn.player]}"
+        key = turn.episode_key, turn.seat
+        task = f"{turn.env} {turn.game.players[turn.seat]}"
         seat = self._open.setdefault(key, Open(turn, task))
         position = turn.position
         self._observe(seat, position, float(turn.returns))
@@ -146,7 +146,7 @@ class RAFA(Adapter):
         """Moves to try in an imagined position: those seen there, and what the model would play."""
         known = [move for position, move in self.known.get(task, {}) if position == branch.position]
         line = ELITE.format(known=self._told(task), position=branch.position)
-        messages = self.single(turn.game.rules(turn.player), line)
+        messages = self.single(turn.game.rules_for(turn.seat), line)
         heat = self.temperature or 0.8
         replies = yield [self.ask(messages, temperature=heat) for _ in range(self._width)]
         drawn = [split_thought(reply)[1].partition("\n")[0] for reply in replies]
@@ -160,7 +160,7 @@ class RAFA(Adapter):
         asks = [
             self.ask(
                 self.single(
-                    turn.game.rules(turn.player),
+                    turn.game.rules_for(turn.seat),
                     IMAGINE.format(known=self._told(task), position=branch.position, move=move),
                 )
             )
@@ -177,7 +177,7 @@ class RAFA(Adapter):
         return grown
 
     def _grade(self, turn: Turn, task: str, ends: list[Branch]) -> Thinking[list[float]]:
-        rules, known = turn.game.rules(turn.player), self._told(task)
+        rules, known = turn.game.rules_for(turn.seat), self._told(task)
         asks = [
             self.ask(self.single(rules, CRITIC.format(known=known, position=branch.position)))
             for branch in ends

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from palestra import InvalidOption, Turn, open_model
-from palestra.models import Model
+from palestra.agents.models import Model
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial

@@ -79,7 +79,7 @@ class Remembering(Wrapper):
 
     def task_of(self, turn: Turn) -> str:
         seed = f"#{turn.seed}" if self._task == "seed" else ""
-        return f"{turn.env}{seed} {turn.game.players[turn.player]}"
+        return f"{turn.env}{seed} {turn.game.players[turn.seat]}"
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         spent = self.study()
@@ -103,7 +103,7 @@ class Remembering(Wrapper):
         return Decision()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        key = turn.episode_key, turn.player
+        key = turn.episode_key, turn.seat
         self._turns[key] = turn
         if key not in self._told:
             self._told[key] = self.recall(turn)
@@ -123,7 +123,7 @@ class Remembering(Wrapper):
         scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
         scale.see(returns)
         story = "\n".join(event.text for event in turn.transcript)
-        rules = turn.game.rules(turn.player)
+        rules = turn.game.rules_for(turn.seat)
         return Trial(self.task_of(turn), rules, start, story, returns, scale(returns), told)
 
     def close(self) -> None:

@@ -120,7 +120,7 @@ class Knapsack(Agent):
 
     def _chosen(self, turn: Turn) -> str:
         """The best component bought for this game and seat; "" where none was."""
-        key = f"{turn.game!r} {turn.player}"
+        key = f"{turn.game!r} {turn.seat}"
         if key not in self.bought:
             offers = [
                 Offer(name, self.prices[name], self._try(turn, member))
@@ -132,12 +132,12 @@ class Knapsack(Agent):
 
     def _try(self, turn: Turn, member: Agent) -> float:
         seats: list[Agent] = [self._rival] * turn.game.num_players
-        seats[turn.player] = _Kept(member)
+        seats[turn.seat] = _Kept(member)
         runner = Runner(
             turn.game, [s if s is not self._rival else _Kept(s) for s in seats], seed=FAR
         )
         paid = [record.outcome for record in runner.run(range(self._trials))]
-        scores = [outcome.scores[turn.player] for outcome in paid if outcome is not None]
+        scores = [outcome.scores[turn.seat] for outcome in paid if outcome is not None]
         scale = Scale.of(turn.game)
         for score in scores:
             scale.see(score)

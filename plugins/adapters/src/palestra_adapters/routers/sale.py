@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palestra import Decision, InvalidOption, Turn
-from palestra.models import Reply
+from palestra.agents.models import Reply
 
 from palestra_adapters.adapter import Adapter, question, split_thought, story
 from palestra_adapters.scoring import GRADES, read_grade
@@ -81,7 +81,7 @@ class StrategyAuction(Adapter):
         self._scales: dict[str, Scale] = {}
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        key = turn.episode_key, turn.player
+        key = turn.episode_key, turn.seat
         if key not in self._open:
             sale = yield from self._auction(turn, advice)
             self._open[key] = sale, turn
@@ -112,7 +112,7 @@ class StrategyAuction(Adapter):
         return Sale(story(turn), tuple(bids), bids.index(winner))
 
     def _bids(self, turn: Turn, members: Sequence[int], advice: str) -> Thinking[list[Bid]]:
-        rules = turn.game.rules(turn.player)
+        rules = turn.game.rules_for(turn.seat)
         asked = "\n".join(filter(None, (story(turn), advice, PLAN)))
         messages = self.single(rules, asked)
         replies = yield [self.ask(messages, member=member) for member in members]
@@ -133,7 +133,7 @@ class StrategyAuction(Adapter):
         asks = []
         for bid in bids:
             text = f"{story(turn)}\n{MARK.format(plan=bid.plan)}"
-            messages = self.single(turn.game.rules(turn.player), text)
+            messages = self.single(turn.game.rules_for(turn.seat), text)
             for member, model in enumerate(self.models):
                 held = tuple(map(self.style.reply, GRADES))
                 choices = held if "choices" in model.abilities else None

@@ -81,11 +81,11 @@ class TreeAgent(Adapter):
     def _keep(self, turn: Turn, path: list[Node]) -> None:
         ahead = path[1 : self._commit]
         steps = [(node.parent.spot.key, node.move) for node in ahead if node.parent is not None]
-        self._plans[turn.episode_key, turn.player] = Plan(steps)
+        self._plans[turn.episode_key, turn.seat] = Plan(steps)
 
     def _planned(self, turn: Turn) -> str | None:
         """The plan's next move, if the seat sees what the plan expected."""
-        plan = self._plans.get((turn.episode_key, turn.player))
+        plan = self._plans.get((turn.episode_key, turn.seat))
         if plan is None or not plan.steps or turn.error:
             return None
         seen, move = plan.steps.pop(0)
@@ -113,7 +113,7 @@ class _Seatmate:
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         agent = self._agent
-        rules = turn.game.rules(turn.player)
+        rules = turn.game.rules_for(turn.seat)
         messages = agent.single(rules, turn.position, answer="Answer with your move only.")
         (reply,) = yield [agent.move(turn, messages)]
         return Decision(text=reply.text.strip())
@@ -176,7 +176,7 @@ class SWESearch(TreeAgent):
         text = (
             f"{turn.position}\nTwo moves are left:\n{cases}\nWhich is better: {' or '.join(moves)}?"
         )
-        messages = self.single(turn.game.rules(turn.player), text)
+        messages = self.single(turn.game.rules_for(turn.seat), text)
         held = {"choices": tuple(map(self.style.reply, moves))}
         fields: dict[str, Any] = held if "choices" in self.models[0].abilities else {}
         asks = [self.ask(messages, temperature=0.8, **fields) for _ in range(self._debate)]

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, Protocol
 
 from palestra import Agent, Decision, Episode, InvalidAction, Rng, Turn
-from palestra.game import Game
+from palestra.kernel.game import Game
 
 from palestra_adapters.thinking import Thinking
 
@@ -62,7 +62,7 @@ class World:
     rng: Rng
 
     def root(self, turn: Turn) -> Spot:
-        return Spot(turn.fork(self.rng), turn.player)
+        return Spot(turn.fork(self.rng), turn.seat)
 
     def step(self, spot: Spot, move: str) -> Thinking[Spot | None]:
         """Where a move leads; None if it is not legal."""

@@ -89,7 +89,7 @@ class DyLAN(Team):
     ) -> Thinking[Weights]:
         """What each member gives each answer, shape (members, answers); 0 for no legal move."""
         line = f"{turn.position}\n{told}\n{RATE.format(count=len(answers))}"
-        messages = self.single(turn.game.rules(turn.player), line)
+        messages = self.single(turn.game.rules_for(turn.seat), line)
         replies = yield [self.ask(messages, member=m % len(self.models)) for m in members]
         rated = np.array([read_ratings(reply.text, len(answers)) for reply in replies])
         rated[:, [answer.move is None for answer in answers]] = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from palestra import Decision, InvalidOption, Turn
-from palestra.models import Message
+from palestra.agents.models import Message
 
 from palestra_adapters.adapter import Adapter, split_thought, story, written
 from palestra_adapters.react import can_hold
@@ -42,7 +42,7 @@ class OneFlow(Adapter):
         self._separate = separate
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
+        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
         said: list[tuple[str, str]] = []
         for number, role in enumerate(self._roles):
             last = number == len(self._roles) - 1
@@ -67,7 +67,7 @@ class OneFlow(Adapter):
         self, rules: str, position: str, said: list[tuple[str, str]], asked: str
     ) -> list[Message]:
         """The text a role reads: as turns of one conversation, or as one question."""
-        system = self.style.rules(rules, "")
+        system = self.style.rules_message(rules, "")
         lines = [position, *(line for pair in said for line in pair), asked]
         if self._separate:
             return [system, self.style.question("\n".join(lines))]

@@ -37,7 +37,7 @@ class SoloPerformance(Adapter):
         super().__init__(**settings)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules(turn.player), advice)))
+        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
         messages = self.single(rules, story(turn), answer=FORM)
         (reply,) = yield [self.ask(messages)]
         said = split_thought(reply)[1]

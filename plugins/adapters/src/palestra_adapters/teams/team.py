@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from palestra import Decision, InvalidOption, Turn
-from palestra.models import Reply
+from palestra.agents.models import Reply
 
 from palestra_adapters.adapter import Adapter, legal_move, story
 from palestra_adapters.react import FORM, can_hold, reason
@@ -44,7 +44,7 @@ class Team(Adapter):
     ) -> Thinking[Answer]:
         """A member's own thought and move, told `context` after the story so far."""
         number = member % len(self.models)
-        rules = "\n".join(filter(None, (turn.game.rules(turn.player), role)))
+        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), role)))
         asked = "\n".join(filter(None, (story(turn), context)))
         messages = self.single(rules, asked, answer=FORM)
         step = yield from reason(self, turn, messages, held=can_hold(self, number), member=number)

@@ -97,13 +97,13 @@ class Topologies(Team):
     def _order(self, turn: Turn, before: Sequence[Answer]) -> Thinking[str]:
         line = ORDER.format(size=self.size)
         text = "\n".join(filter(None, (story(turn), shown(before) if before else "", line)))
-        (reply,) = yield [self.ask(self.single(turn.game.rules(turn.player), text))]
+        (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
         return split_thought(reply)[1]
 
     def _decide(self, turn: Turn, new: Sequence[Answer]) -> Thinking[str | None]:
         text = f"{story(turn)}\n{shown(new)}\n{DECIDE}"
         self.talked.messages += len(new)
-        messages = self.single(turn.game.rules(turn.player), text)
+        messages = self.single(turn.game.rules_for(turn.seat), text)
         (reply,) = yield [self.move(turn, messages) if can_hold(self) else self.ask(messages)]
         return legal_move(turn, split_thought(reply)[1])
 

@@ -82,7 +82,7 @@ def _from_record(record: EpisodeRecord, passed: Passed) -> list[Attempt]:
         return []
     spent = [Usage()] * len(record.players)
     for turn in record.turns:
-        spent[turn.player] += turn.usage
+        spent[turn.seat] += turn.usage
     block = record.env, str(record.options), record.seed, tuple(sorted(record.agents))
     return [
         Attempt(agent, passed(record.outcome.results[seat], record.returns[seat]), usage, block)

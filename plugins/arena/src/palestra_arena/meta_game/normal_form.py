@@ -36,22 +36,22 @@ def uniform_mixes(payoffs: Payoffs) -> Mixes:
     return tuple(np.full(size, 1 / size) for size in payoffs[0].shape)
 
 
-def rivals_profiles(payoffs: Payoffs, mixes: Mixes, player: int) -> tuple[Floats, Floats]:
+def rivals_profiles(payoffs: Payoffs, mixes: Mixes, seat: int) -> tuple[Floats, Floats]:
     """A player's payoffs as (own strategies, profiles of the rivals), and these profiles' chances.
 
     Rivals mix independently of each other.
     """
-    table = np.moveaxis(payoffs[player], player, 0)
+    table = np.moveaxis(payoffs[seat], seat, 0)
     chances = np.ones(1)
     for other, mix in enumerate(mixes):
-        if other != player:
+        if other != seat:
             chances = np.multiply.outer(chances, mix).ravel()
     return table.reshape(len(table), -1), chances
 
 
-def strategy_values(payoffs: Payoffs, mixes: Mixes, player: int) -> Floats:
+def strategy_values(payoffs: Payoffs, mixes: Mixes, seat: int) -> Floats:
     """What each of a player's strategies is paid on average against the others' mixes."""
-    table, chances = rivals_profiles(payoffs, mixes, player)
+    table, chances = rivals_profiles(payoffs, mixes, seat)
     values: Floats = table @ chances
     return values
 
@@ -59,7 +59,7 @@ def strategy_values(payoffs: Payoffs, mixes: Mixes, player: int) -> Floats:
 def normal_nash_conv(payoffs: Payoffs, mixes: Mixes) -> float:
     """How much the players together would gain by each replying best; 0 in equilibrium."""
     gains = 0.0
-    for player, mix in enumerate(mixes):
-        values = strategy_values(payoffs, mixes, player)
+    for seat, mix in enumerate(mixes):
+        values = strategy_values(payoffs, mixes, seat)
         gains += float(values.max() - values @ mix)
     return gains

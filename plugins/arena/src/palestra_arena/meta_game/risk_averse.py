@@ -87,9 +87,9 @@ def _start(tables: Payoffs, start: Sequence[ArrayLike] | None) -> Mixes:
     return mixes
 
 
-def moments(payoffs: Payoffs, mixes: Mixes, player: int) -> tuple[Floats, Floats]:
+def moments(payoffs: Payoffs, mixes: Mixes, seat: int) -> tuple[Floats, Floats]:
     """Mean (strategies) and covariance (strategies, strategies) of what a player is paid."""
-    table, chances = rivals_profiles(payoffs, mixes, player)
+    table, chances = rivals_profiles(payoffs, mixes, seat)
     mean = table @ chances
     apart = table - mean[:, None]
     covariance: Floats = (apart * chances) @ apart.T
@@ -126,22 +126,22 @@ def utility(mean: Floats, covariance: Floats, mix: Floats, gamma: float) -> floa
 
 def _replies(tables: Payoffs, mixes: Mixes, gamma: float, tremble: float) -> Mixes:
     return tuple(
-        best_risk_averse(*moments(tables, mixes, player), gamma, tremble / len(mix))
-        for player, mix in enumerate(mixes)
+        best_risk_averse(*moments(tables, mixes, seat), gamma, tremble / len(mix))
+        for seat, mix in enumerate(mixes)
     )
 
 
 def _gains(tables: Payoffs, mixes: Mixes, replies: Mixes, gamma: float) -> tuple[float, ...]:
     gains = []
-    for player, (mix, reply) in enumerate(zip(mixes, replies, strict=True)):
-        known = moments(tables, mixes, player)
+    for seat, (mix, reply) in enumerate(zip(mixes, replies, strict=True)):
+        known = moments(tables, mixes, seat)
         gains.append(utility(*known, reply, gamma) - utility(*known, mix, gamma))
     return tuple(gains)
 
 
 def _summary(tables: Payoffs, mixes: Mixes, gamma: float, tremble: float) -> RiskAverse:
-    known = [moments(tables, mixes, player) for player in range(len(mixes))]
-    paid = [mix @ rivals_profiles(tables, mixes, player)[0] for player, mix in enumerate(mixes)]
+    known = [moments(tables, mixes, seat) for seat in range(len(mixes))]
+    paid = [mix @ rivals_profiles(tables, mixes, seat)[0] for seat, mix in enumerate(mixes)]
     return RiskAverse(
         mixes=mixes,
         values=tuple(float(m @ mix) for (m, _), mix in zip(known, mixes, strict=True)),

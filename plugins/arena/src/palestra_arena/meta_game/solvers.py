@@ -59,8 +59,8 @@ def profile_mass(
         return np.ones(shape)
     chain = np.zeros((size, size))
     numbers = np.arange(size).reshape(shape)
-    for player, table in enumerate(payoffs):
-        lines = np.moveaxis(numbers, player, -1).reshape(-1, shape[player])
+    for seat, table in enumerate(payoffs):
+        lines = np.moveaxis(numbers, seat, -1).reshape(-1, shape[seat])
         paid = table.ravel()[lines]
         gain = paid[:, None, :] - paid[:, :, None]  # (line, resident, mutant)
         chain[lines[:, :, None], lines[:, None, :]] += _fixation(gain, alpha, population) / ways

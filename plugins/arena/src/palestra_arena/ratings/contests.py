@@ -116,19 +116,19 @@ def _compared(agents: Sequence[str], points: Sequence[float], numbers: dict[str,
     held: dict[int, list[float]] = {}
     for agent, share in zip(agents, points, strict=True):
         held.setdefault(numbers[agent], []).append(share)
-    means = {player: sum(shares) / len(shares) for player, shares in held.items()}
+    means = {seat: sum(shares) / len(shares) for seat, shares in held.items()}
     ranks = tuple(sum(other > mine for other in means.values()) for mine in means.values())
     return tuple(means), ranks
 
 
 def _count(game: Contest, table: Floats, weight: float = 1.0) -> None:
     """Add one game to a table of wins: every pair of players was compared once."""
-    for i, (player, rank) in enumerate(zip(game.players, game.ranks, strict=True)):
+    for i, (seat, rank) in enumerate(zip(game.players, game.ranks, strict=True)):
         for j in range(i + 1, len(game.players)):
             rival, other = game.players[j], game.ranks[j]
             share = 1.0 if rank < other else 0.0 if rank > other else 0.5
-            table[player, rival] += weight * share
-            table[rival, player] += weight * (1 - share)
+            table[seat, rival] += weight * share
+            table[rival, seat] += weight * (1 - share)
 
 
 def resample(contests: Contests, times: int, rng: Generator, *, prior: float = 1.0) -> Floats:

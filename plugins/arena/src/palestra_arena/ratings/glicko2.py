@@ -105,8 +105,8 @@ def glicko2(
 
 
 def _note(contest: Contest, skills: Sequence[Skill], played: list[list[Game]]) -> None:
-    for player, rank in zip(contest.players, contest.ranks, strict=True):
+    for seat, rank in zip(contest.players, contest.ranks, strict=True):
         for rival, other in zip(contest.players, contest.ranks, strict=True):
-            if rival != player:
+            if rival != seat:
                 points = 1.0 if rank < other else 0.0 if rank > other else 0.5
-                played[player].append(Game(skills[rival], points))
+                played[seat].append(Game(skills[rival], points))

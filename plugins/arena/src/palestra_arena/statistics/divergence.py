@@ -6,7 +6,7 @@ from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
 from palestra import EpisodeRecord, InvalidOption
-from palestra.record import TurnRecord
+from palestra.records.record import TurnRecord
 
 
 class Parting(NamedTuple):
@@ -40,7 +40,7 @@ def first_divergence(first: EpisodeRecord, second: EpisodeRecord) -> Parting | N
 def _difference(one: TurnRecord | None, two: TurnRecord | None) -> str:
     if one is None or two is None:
         return "end"
-    if (one.player, one.state_key) != (two.player, two.state_key):
+    if (one.seat, one.state_key) != (two.seat, two.state_key):
         return "situation"
     if (one.action, one.status) != (two.action, two.status):
         return "action"

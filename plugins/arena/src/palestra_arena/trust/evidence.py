@@ -62,8 +62,8 @@ class Evidence:
     @hookimpl
     def palestra_action_chosen(self, turn: Turn, decision: Decision) -> None:
         case = self._cases[turn.episode_key]
-        case.trace.add((case.snapshots[-1][0], turn.player))
-        self._compare(case, f"while {case.agents[turn.player]} was asked", case.agents[turn.player])
+        case.trace.add((case.snapshots[-1][0], turn.seat))
+        self._compare(case, f"while {case.agents[turn.seat]} was asked", case.agents[turn.seat])
 
     @hookimpl
     def palestra_stepped(self, episode: Episode) -> None:
@@ -101,7 +101,7 @@ class Evidence:
         """Every move of the record was asked for, and all that was paid stands in the log."""
         for number, step in enumerate(record.steps):
             for turn in step.turns:
-                if turn.status != "forfeit" and (number, turn.player) not in case.trace:
+                if turn.status != "forfeit" and (number, turn.seat) not in case.trace:
                     case.note("tampering", "", f"nobody was asked for move {number} of this seat")
         if record.outcome is None or "forfeit" in record.outcome.results:
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from palestra import InvalidOption
-from palestra.specs import names_environment
+from palestra.kernel.specs import names_environment
 
 
 class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -60,7 +60,7 @@ def _moves(record: EpisodeRecord) -> Iterator[Finding]:
             listed = isinstance(turn.legal, list) and isinstance(turn.action, int)
             if listed and turn.action not in turn.legal:
                 why = f"played {turn.action}, which was not legal"
-                yield _finding(record, "illegal", turn.player, number, why)
+                yield _finding(record, "illegal", turn.seat, number, why)
 
 
 def _replayed(record: EpisodeRecord) -> Iterator[Finding]:
@@ -77,10 +77,10 @@ def _repeated(record: EpisodeRecord, said: dict[Any, tuple[int, str]]) -> Iterat
     for number, step in enumerate(record.steps):
         for turn in step.turns:
             answer = turn.thought or turn.raw or ""
-            if len(answer) < LONG or turn.player >= len(record.agents):
+            if len(answer) < LONG or turn.seat >= len(record.agents):
                 continue
-            key = record.agents[turn.player], answer
+            key = record.agents[turn.seat], answer
             seed, position = said.setdefault(key, (record.seed, turn.state_key))
             if seed != record.seed and position != turn.state_key:
                 why = f"said the same as at another position of seed {seed}: {answer[:40]!r}…"
-                yield _finding(record, "repetition", turn.player, number, why)
+                yield _finding(record, "repetition", turn.seat, number, why)

@@ -230,16 +230,16 @@ class AgentsNet(TextGame[Round]):
     def to_act(self, state: Round) -> tuple[int, ...]:
         return () if state.answers else self._everybody
 
-    def legal(self, state: Round, player: int) -> Grammar:
+    def legal(self, state: Round, seat: int) -> Grammar:
         net = state.net
         if state.round < net.rounds:
-            return talk_grammar(net.known[player], self.message_limit)
-        return answer_grammar(answers(self.task, net.groups, net.known[player]))
+            return talk_grammar(net.known[seat], self.message_limit)
+        return answer_grammar(answers(self.task, net.groups, net.known[seat]))
 
     def step(self, state: Round, actions: Mapping[int, Any]) -> Step:
         if state.round < state.net.rounds:
             return Step(events=self._deliver(state, actions))
-        state.answers = tuple(actions[player].value for player in self._everybody)
+        state.answers = tuple(actions[seat].value for seat in self._everybody)
         reached = self.score(state)
         given = zip(state.net.names, state.answers, strict=True)
         told = ", ".join(f"{name}: {answer}" for name, answer in given)
@@ -291,10 +291,10 @@ class AgentsNet(TextGame[Round]):
             for seat, (name, known) in enumerate(zip(net.names, net.known, strict=True))
         ]
 
-    def noop(self, state: Round, player: int) -> TextAction:
+    def noop(self, state: Round, seat: int) -> TextAction:
         if state.round < state.net.rounds:
             return LINES[0]
-        return Answer(answers(self.task, state.net.groups, state.net.known[player])[-1])
+        return Answer(answers(self.task, state.net.groups, state.net.known[seat])[-1])
 
     def determinize(self, state: Round, player: int, rng: Rng) -> Round:
         """Agents who are not neighbours change places and get names the player has not met."""
@@ -323,14 +323,14 @@ class AgentsNet(TextGame[Round]):
 
     # What an agent sees
 
-    def rules(self, player: int) -> str:
-        return f"{super().rules(player)}\n{QUESTIONS[self.task]}"
+    def rules_for(self, seat: int) -> str:
+        return f"{super().rules_for(seat)}\n{QUESTIONS[self.task]}"
 
-    def describe(self, state: Round, player: int) -> str:
+    def describe(self, state: Round, seat: int) -> str:
         net = state.net
         lines = [
-            f"You are {net.names[player]}, one of {self.num_players} agents. "
-            f"Your neighbours: {', '.join(net.known[player])}."
+            f"You are {net.names[seat]}, one of {self.num_players} agents. "
+            f"Your neighbours: {', '.join(net.known[seat])}."
         ]
         if self.task == "colouring":
             lines.append(f"There are {net.groups} groups: Group 1 to Group {net.groups}.")
@@ -339,10 +339,10 @@ class AgentsNet(TextGame[Round]):
         else:
             lines.append(f"All {net.rounds} rounds of messages are over: give your answer.")
         if state.round:
-            lines.append(f"Last messages to you: {written(net, state.inbox[player])}")
+            lines.append(f"Last messages to you: {written(net, state.inbox[seat])}")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -350,26 +350,26 @@ class AgentsNet(TextGame[Round]):
         most = max(len(CODES) + FREE_TEXT + 1, 2 * self.num_players, self.rounds)
         return spaces.Box(0, most, (4 + 2 * self.num_players,), np.int16)
 
-    def observe(self, state: Round, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Round, seat: int) -> NDArray[np.int16]:
         """Rounds played, rounds, groups, own name; then a pair a seat: its name and its message.
 
         Names are numbered from 1 as in `NAMES`, 0 for a seat that is no neighbour; messages as in
         `CODES`: 0 for none, 1 for words of one's own, the others as the lines of the menu.
         """
-        row: NDArray[np.int16] = state.net.rows[player].copy()
+        row: NDArray[np.int16] = state.net.rows[seat].copy()
         row[0] = state.round
-        for sender, text in state.inbox[player].items():
+        for sender, text in state.inbox[seat].items():
             row[5 + 2 * sender] = CODES.get(text, FREE_TEXT)
         return row
 
-    def action_mask(self, state: Round, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Round, seat: int) -> NDArray[np.int8]:
         if state.answers:
             return np.ones(len(self.menu), np.int8)
         mask = np.zeros(len(self.menu), np.int8)
         if state.round < state.net.rounds:
             mask[: len(LINES)] = 1
             return mask
-        for answer in answers(self.task, state.net.groups, state.net.known[player]):
+        for answer in answers(self.task, state.net.groups, state.net.known[seat]):
             mask[self._menu_index[Answer(answer)]] = 1
         return mask
 

@@ -51,9 +51,9 @@ class AgentsNetOracle(Agent):
         if not isinstance(game, AgentsNet):
             raise InvalidOption(f"the oracle plays games/AgentsNet-v0, not {turn.env}")
         memories = self._memories.setdefault(turn.episode_key, {})
-        if turn.turn == 0 or turn.player not in memories:
-            memories[turn.player] = Memory()
-        memory = memories[turn.player]
+        if turn.turn == 0 or turn.seat not in memories:
+            memories[turn.seat] = Memory()
+        memory = memories[turn.seat]
         if game.task in GLOBAL_TASKS:
             return flood_greatest(game.task, turn.observation, memory)
         return flood_map(game.task, turn, memory)

@@ -167,11 +167,11 @@ class Avalon(TextGame[Table]):
     def menu(self) -> tuple[TextAction, ...]:
         return full_menu(self.players)
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         counts = [(self.composition.count(role), name) for role, name in enumerate(ROLES)]
         told = ", ".join(f"{name} {n}" for n, name in counts if n)
         sizes = ", ".join(map(str, TEAM_SIZES[self.num_players]))
-        lines = [super().rules(player), f"Roles in this game: {told}. Team sizes: {sizes}."]
+        lines = [super().rules_for(seat), f"Roles in this game: {told}. Team sizes: {sizes}."]
         if fails_needed(self.num_players, 3) == 2:
             lines.append("The fourth quest fails only with two fails.")
         return "\n".join(lines)
@@ -204,7 +204,7 @@ class Avalon(TextGame[Table]):
             return tuple(state.proposals[-1].team)
         return (state.roles.index(ASSASSIN),) if state.phase == ASSASSINATE else ()
 
-    def legal(self, state: Table, player: int) -> Grammar:
+    def legal(self, state: Table, seat: int) -> Grammar:
         if state.phase == DISCUSS:
             return talk(self.players, self.message_limit)
         if state.phase == PROPOSE:
@@ -212,8 +212,8 @@ class Avalon(TextGame[Table]):
         if state.phase == VOTE:
             return BALLOT
         if state.phase == QUEST:
-            return EVIL_CARD if is_evil(state.roles[player]) else GOOD_CARD
-        known = knowledge(state, player)
+            return EVIL_CARD if is_evil(state.roles[seat]) else GOOD_CARD
+        known = knowledge(state, seat)
         return assassinate(self._names([s for s, code in enumerate(known) if code == UNKNOWN]))
 
     def team_size(self, state: Table) -> int:
@@ -239,16 +239,16 @@ class Avalon(TextGame[Table]):
         return Step(rewards=paid, events=[*events, self._ending(state)])
 
     def _speak(self, state: Table, actions: Mapping[int, Any]) -> list[Event]:
-        (player, action), *_ = actions.items()
+        (seat, action), *_ = actions.items()
         state.speakers.pop(0)
         if not state.speakers:
             state.phase = PROPOSE
         said = action.text if isinstance(action, Say) else ""
-        state.said.append((player, said))
+        state.said.append((seat, said))
         if not isinstance(action, Say):
             return []
-        data = {"player": player, "text": said}
-        return [Event("message", f"{self.players[player]} says: {said}", data)]
+        data = {"player": seat, "text": said}
+        return [Event("message", f"{self.players[seat]} says: {said}", data)]
 
     def _propose(self, state: Table, action: Propose) -> list[Event]:
         team = sorted(self.players.index(name) for name in members(action.team))
@@ -303,11 +303,11 @@ class Avalon(TextGame[Table]):
         return f"Quest {number + 1} of {', '.join(self._names(quest.team))} {ended}: fails {fails}."
 
     def _assassinate(self, state: Table, actions: Mapping[int, Any]) -> list[Event]:
-        (player, action), *_ = actions.items()
+        (seat, action), *_ = actions.items()
         state.target = self.players.index(action.target)
         state.phase = OVER
-        text = f"{self.players[player]}, the assassin, names {action.target}."
-        return [Event("reveal", text, {"player": player, "target": state.target})]
+        text = f"{self.players[seat]}, the assassin, names {action.target}."
+        return [Event("reveal", text, {"player": seat, "target": state.target})]
 
     def _ending(self, state: Table) -> Event:
         named = zip(self.players, state.roles, strict=True)
@@ -345,10 +345,10 @@ class Avalon(TextGame[Table]):
         first = f"{self.players[state.leader]} is the first leader."
         return [*events, Event("leader", first, {"leader": state.leader})]
 
-    def noop(self, state: Table, player: int) -> TextAction | None:
+    def noop(self, state: Table, seat: int) -> TextAction | None:
         return Pass() if state.phase == DISCUSS else None
 
-    def determinize(self, state: Table, player: int, rng: Rng) -> Table:
+    def determinize(self, state: Table, seat: int, rng: Rng) -> Table:
         """Draw evenly from the deals that fit what the player saw, and cards that fit them.
 
         Who the assassin is becomes known when he is asked to name Merlin.
@@ -357,7 +357,7 @@ class Avalon(TextGame[Table]):
         if state.phase != OVER:
             assassin = state.roles.index(ASSASSIN)
             while True:
-                redraw(copy, player, rng)
+                redraw(copy, seat, rng)
                 if state.phase != ASSASSINATE or copy.roles[assassin] == ASSASSIN:
                     break
         return copy
@@ -398,7 +398,7 @@ class Avalon(TextGame[Table]):
         text = f"{self.players[proposal.leader]} proposed {team}."
         return f"{text} {self._ballot(proposal)}" if proposal.votes else text
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property

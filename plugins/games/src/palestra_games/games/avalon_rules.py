@@ -229,11 +229,11 @@ def _told(own: int, role: int, self: bool, roles: Sequence[int]) -> int:
     return IS_EVIL if fellows else UNKNOWN
 
 
-def knowledge(state: Table, player: int) -> list[int]:
+def knowledge(state: Table, seat: int) -> list[int]:
     """What a seat has been told of every seat: a code of KNOWN."""
     if state.phase == OVER:
         return [1 + role for role in state.roles]
-    return told_at_start(state.roles, player)
+    return told_at_start(state.roles, seat)
 
 
 def redraw(state: Table, player: int, rng: Rng) -> None:
@@ -272,9 +272,9 @@ def _fits(state: Table, player: int, known: Sequence[int], evil: set[int]) -> bo
     return True
 
 
-def _failing(quest: Quest, player: int, evil: set[int], rng: Rng) -> list[int]:
+def _failing(quest: Quest, seat: int, evil: set[int], rng: Rng) -> list[int]:
     """Who may have made a quest fail, as often as it was."""
-    own = [player] if player in quest.failing else []
+    own = [seat] if seat in quest.failing else []
     able = sorted(evil.intersection(quest.team))
     rng.shuffle(able)
     return sorted([*own, *able[: len(quest.failing) - len(own)]])

@@ -85,7 +85,7 @@ class Blackjack(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for rank in range(RANKS):
             state.left[rank] = max(1, config.decks * SUITS)
         for _ in range(2):
@@ -94,7 +94,7 @@ class Blackjack(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         if actions[0] == HIT:
             draw_card(config, state, PLAYER)
             if hard_total(state, PLAYER) > TARGET:
@@ -105,19 +105,19 @@ class Blackjack(ArrayGame):
         pay(state, winnings(config, state), out)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         mask[STICK] = 1
         mask[HIT] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """As in Gymnasium: own total, the dealer's card from 1 to 10, whether an ace counts 11."""
         view[0] = total(state, PLAYER)
         view[1] = points(state.hands[DEALER, 0])
         view[2] = has_usable_ace(state, PLAYER)
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Basic strategy where one can only hit or stick."""
         dealer = points(state.hands[DEALER, 0])
         return basic_move(total(state, PLAYER), dealer, has_usable_ace(state, PLAYER))
@@ -127,8 +127,8 @@ class Blackjack(ArrayGame):
 
     # What a player reads
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         if self.natural:
             lines.append("If you win with an ace and a ten as your first two cards, 1.5 is paid.")
         if self.sab:
@@ -159,26 +159,26 @@ class Blackjack(ArrayGame):
         text = f"You stick. The dealer's cards are {named(cards)}: he {counted}."
         return [Event("reveal", text, {"dealer": cards})]
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         ace = ", with an ace counted as 11" if has_usable_ace(state, PLAYER) else ""
         shown = ("an ace", *map(str, range(2, 11)))[points(state.hands[DEALER, 0]) - 1]
         return f"You have {total(state, PLAYER)}{ace}.\nThe dealer shows {shown}."
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return MOVES[action]
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         """Both hands; the dealer's second card face down while the player is to move."""
         hands = []
         for owner, name in ((PLAYER, "player_0"), (DEALER, "dealer")):
             cards = state.hands[owner, : state.held[owner]].tolist()
             pieces = [Piece(GLYPHS[card], owner, "card", NAMES[card]) for card in cards]
-            if owner == DEALER and player is not None and not is_shown(state):
+            if owner == DEALER and seat is not None and not is_shown(state):
                 pieces[1] = Piece("?", -1, "card", "a card face down")
             hands.append((name, tuple(pieces)))
         return Scene(hands=tuple(hands), lines=tuple(self.describe(state, 0).splitlines()))
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw the dealer's second card anew from the cards the player has not seen."""
         copy = self.clone(state)
         if is_shown(state):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Grid, Piece, Scene
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 from palestra.rules import mover, pass_turn, turn_to, win
 
 MARKS = ".XO"
@@ -68,35 +68,35 @@ class Breakthrough(ArrayGame):
         return [("board", np.int8, (self.rows, self.columns)), ("pieces", np.int16, 2)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(2):
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(2):
             for row in range(2):
-                state.board[seen_from(config, player, row)] = player + 1
-            state.pieces[player] = 2 * config.columns
+                state.board[seen_from(config, seat, row)] = seat + 1
+            state.pieces[seat] = 2 * config.columns
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        cell, shift = actions[player] // SHIFTS, actions[player] % SHIFTS
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        cell, shift = actions[seat] // SHIFTS, actions[seat] % SHIFTS
         near, column = cell // config.columns, cell % config.columns
-        row, ahead = seen_from(config, player, near), seen_from(config, player, near + 1)
+        row, ahead = seen_from(config, seat, near), seen_from(config, seat, near + 1)
         onto = column + shift - 1
         if state.board[ahead, onto] != 0:
-            state.pieces[1 - player] -= 1
+            state.pieces[1 - seat] -= 1
         state.board[row, column] = 0
-        state.board[ahead, onto] = player + 1
-        if near + 2 == config.rows or state.pieces[1 - player] == 0:
-            win(state, player, out)
+        state.board[ahead, onto] = seat + 1
+        if near + 2 == config.rows or state.pieces[1 - seat] == 0:
+            win(state, seat, out)
         else:
             pass_turn(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        own, last = player + 1, config.columns - 1
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        own, last = seat + 1, config.columns - 1
         for near in range(config.rows - 1):
-            row = state.board[seen_from(config, player, near)]
-            ahead = state.board[seen_from(config, player, near + 1)]
+            row = state.board[seen_from(config, seat, near)]
+            ahead = state.board[seen_from(config, seat, near + 1)]
             for column in range(config.columns):
                 at = (near * config.columns + column) * SHIFTS
                 here = row[column] == own
@@ -107,33 +107,33 @@ class Breakthrough(ArrayGame):
                     mask[at + 2] = here & (ahead[column + 1] != own)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         for near in range(config.rows):
-            row = state.board[seen_from(config, player, near)]
+            row = state.board[seen_from(config, seat, near)]
             for column in range(config.columns):
-                view[0, near, column] = row[column] == player + 1
-                view[1, near, column] = row[column] == 2 - player
+                view[0, near, column] = row[column] == seat + 1
+                view[1, near, column] = row[column] == 2 - seat
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         width = len(str(self.rows))
         rows = [
             " ".join([str(row + 1).rjust(width), *(MARKS[mark] for mark in state.board[row])])
             for row in reversed(range(self.rows))
         ]
         footer = " ".join([" " * width, *LETTERS[: self.columns]])
-        whoami = f"You are {MARKS[player + 1]} and move {('up', 'down')[player]}."
+        whoami = f"You are {MARKS[seat + 1]} and move {('up', 'down')[seat]}."
         return "\n".join([whoami, *rows, footer])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         cell, shift = divmod(action, SHIFTS)
         near, column = divmod(cell, self.columns)
-        row, ahead = (seen_from(self, player, r) + 1 for r in (near, near + 1))
+        row, ahead = (seen_from(self, seat, r) + 1 for r in (near, near + 1))
         onto = column + shift - 1
         if near + 1 == self.rows or not 0 <= onto < self.columns:
             return f"{LETTERS[column]}{row}-off"  # a number no move ever has
         return f"{LETTERS[column]}{row}-{LETTERS[onto]}{ahead}"
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
             for row in state.board[::-1].tolist()
@@ -143,6 +143,6 @@ class Breakthrough(ArrayGame):
         return Scene(grid=Grid(rows, numbers, letters, checkered=True))
 
 
-def seen_from(config: Any, player: int, row: int) -> int:
+def seen_from(config: Any, seat: int, row: int) -> int:
     """The row counted from the bottom of one counted from a player's side, and the reverse."""
-    return row if player == 0 else config.rows - 1 - row
+    return row if seat == 0 else config.rows - 1 - row

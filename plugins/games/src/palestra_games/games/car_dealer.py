@@ -222,11 +222,11 @@ class CarDealer(TextGame[Talks]):
             return ()
         return (BUYER,) if state.asked != UNKNOWN else (state.turn,)
 
-    def legal(self, state: Talks, player: int) -> Grammar:
+    def legal(self, state: Talks, seat: int) -> Grammar:
         if state.asked != UNKNOWN:
             return answers(self.choices[state.asked])
         open_subjects: tuple[str, ...] = ()
-        if player == DEALER:
+        if seat == DEALER:
             open_subjects = tuple(
                 s for s, t in zip(SUBJECTS, state.told, strict=True) if t == UNKNOWN
             )
@@ -234,8 +234,8 @@ class CarDealer(TextGame[Talks]):
         return trade(self.names, self.top_price, open_subjects, may_offer, state.offers > 0)
 
     def step(self, state: Talks, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
-        name, data = self.players[player], {"player": player}
+        ((seat, action),) = actions.items()
+        name, data = self.players[seat], {"player": seat}
         if isinstance(action, Ask):
             state.asked = SUBJECTS.index(action.about)
             text = f"{name} asks for the {action.about}."
@@ -247,8 +247,8 @@ class CarDealer(TextGame[Talks]):
             text = f"{name} says: {action.wish}."
             return Step(events=[Event("message", text, {**data, "wish": action.wish})])
         if isinstance(action, Offer):
-            state.last = (player, self.names.index(action.car), action.price)
-            state.offers, state.turn = state.offers + 1, 1 - player
+            state.last = (seat, self.names.index(action.car), action.price)
+            state.offers, state.turn = state.offers + 1, 1 - seat
             text = f"{name} offers: the {action.car} for {action.price}."
             return Step(events=[Event("offer", text, {"car": action.car, "price": action.price})])
         state.ended = "sold" if isinstance(action, Accept) else "left"
@@ -280,7 +280,7 @@ class CarDealer(TextGame[Talks]):
         text = f"You wish: {', '.join(self._wished(state.wishes))}."
         return [Event("wish", text, {"wishes": state.wishes}, only(BUYER))]
 
-    def noop(self, state: Talks, player: int) -> TextAction | None:
+    def noop(self, state: Talks, seat: int) -> TextAction | None:
         return None if state.asked != UNKNOWN else Leave()
 
     def deals(self) -> list[tuple[float, Talks]]:
@@ -289,10 +289,10 @@ class CarDealer(TextGame[Talks]):
         chance = 1 / kinds / colours
         return [(chance, Talks(Rng(0), (k, c))) for k in range(kinds) for c in range(colours)]
 
-    def determinize(self, state: Talks, player: int, rng: Rng) -> Talks:
+    def determinize(self, state: Talks, seat: int, rng: Rng) -> Talks:
         """For the dealer, draw the wishes anew, whatever the buyer said."""
         copy = self.clone(state)
-        if player == DEALER and not state.ended:
+        if seat == DEALER and not state.ended:
             kinds, colours = self.choices
             copy.wishes = (rng.below(len(kinds)), rng.below(len(colours)))
         return copy
@@ -302,14 +302,14 @@ class CarDealer(TextGame[Talks]):
     def _wished(self, wishes: Sequence[int]) -> list[str]:
         return [self.choices[subject][wish] for subject, wish in enumerate(wishes)]
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         cars = [
             f"- {car.name}, a {car.colour} {car.kind}: cost {car.cost}, worth {car.worth}."
             for car in self.stock
         ]
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 *cars,
                 f"The kind the buyer wishes adds {KIND_BONUS} to its worth for him, the colour "
                 f"{COLOUR_BONUS}.",
@@ -318,12 +318,12 @@ class CarDealer(TextGame[Talks]):
             ]
         )
 
-    def describe(self, state: Talks, player: int) -> str:
+    def describe(self, state: Talks, seat: int) -> str:
         lines = [
-            f"You are {self.players[player]}, the {self.seats[player].role}. Offers made: "
+            f"You are {self.players[seat]}, the {self.seats[seat].role}. Offers made: "
             f"{state.offers} of {self.offers}."
         ]
-        if player == BUYER or state.ended:
+        if seat == BUYER or state.ended:
             lines.append(f"The buyer wishes: {', '.join(self._wished(state.wishes))}.")
         for subject, told in enumerate(state.told):
             if told != UNKNOWN:
@@ -338,23 +338,23 @@ class CarDealer(TextGame[Talks]):
             lines.append("The car is sold." if state.ended == "sold" else "There was no sale.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
     def _space(self) -> spaces.Box:
         return spaces.Box(-1, max(self.offers, self.top_price, MOST_CARS), (11,), np.int16)
 
-    def observe(self, state: Talks, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Talks, seat: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
         phase = OVER if state.ended else ANSWER if state.asked != UNKNOWN else TRADE
         turn = BUYER if phase == ANSWER else state.turn
-        wished = state.wishes if player == BUYER or state.ended else (UNKNOWN, UNKNOWN)
-        row = [player, phase, turn, state.offers, *state.last, *state.told, *wished]
+        wished = state.wishes if seat == BUYER or state.ended else (UNKNOWN, UNKNOWN)
+        row = [seat, phase, turn, state.offers, *state.last, *state.told, *wished]
         return np.array(row, np.int16)
 
-    def scene(self, state: Talks, player: int | None = None) -> Scene:
-        lines = self.describe(state, BUYER if player is None else player).splitlines()[1:]
+    def scene(self, state: Talks, seat: int | None = None) -> Scene:
+        lines = self.describe(state, BUYER if seat is None else seat).splitlines()[1:]
         full = float(self.top_price)
         bars = [Bar(f"{car.name}: cost", float(car.cost), full) for car in self.stock]
         if state.offers:

@@ -246,20 +246,20 @@ class Catan(TextGame[Table]):
         if state.phase == OVER:
             return ()
         if state.phase == DISCARD:
-            return tuple(player for player in state.players if state.owed[player])
+            return tuple(seat for seat in state.players if state.owed[seat])
         if state.phase == ANSWER:
-            return tuple(player for player in state.players if player != state.turn)
+            return tuple(seat for seat in state.players if seat != state.turn)
         return (state.turn,)
 
-    def legal(self, state: Table, player: int) -> Grammar:
-        hand = state.hands[player]
+    def legal(self, state: Table, seat: int) -> Grammar:
+        hand = state.hands[seat]
         if state.phase == SETTLE:
             return one_of(Settle, corner=free_corners(state))
         if state.phase == PAVE:
             places = [road for road, ends in enumerate(ROADS) if state.placed in ends]
             return one_of(Road, road=names(r for r in places if state.roads[r] == NOBODY))
         if state.phase == FREE_ROADS:
-            return one_of(Road, road=names(road_places(state, player)))
+            return one_of(Road, road=names(road_places(state, seat)))
         if state.phase == DISCARD:
             return one_of(Discard, card=held_kinds(hand))
         if state.phase == ROB:
@@ -297,8 +297,8 @@ class Catan(TextGame[Table]):
         most = self.offer_cards
         return OfferOption(kind, {"give": CardSet(tuple(hand), most), "want": CardSet(FULL, most)})
 
-    def _may_trade(self, state: Table, player: int) -> bool:
-        answer = state.answers[player]
+    def _may_trade(self, state: Table, seat: int) -> bool:
+        answer = state.answers[seat]
         return answer is not None and answer.open and holds(state.hands[state.turn], answer.wants)
 
     def _cards(self, state: Table) -> list[Option]:
@@ -326,22 +326,22 @@ class Catan(TextGame[Table]):
         """What the mover may build, buy and trade after the roll."""
         if state.phase == ROLL:
             return []
-        player, hand, bank = state.turn, state.hands[state.turn], state.bank
+        seat, hand, bank = state.turn, state.hands[state.turn], state.bank
         options: list[Option] = []
         if holds(hand, ROAD_COST):
-            options += one_of(Road, road=names(road_places(state, player))).options
+            options += one_of(Road, road=names(road_places(state, seat))).options
         if holds(hand, SETTLEMENT_COST):
-            options += one_of(Settle, corner=settlement_places(state, player)).options
+            options += one_of(Settle, corner=settlement_places(state, seat)).options
         if holds(hand, CITY_COST):
-            options += one_of(City, corner=city_places(state, player)).options
+            options += one_of(City, corner=city_places(state, seat)).options
         if holds(hand, CARD_COST) and state.deck:
             options.append(Option(Buy))
-        for kind, rate in enumerate(rates(state, player)):
+        for kind, rate in enumerate(rates(state, seat)):
             gets = [RESOURCES[k] for k in range(KINDS) if k != kind and bank[k]]
             if hand[kind] >= rate and gets:
                 fields = {"give": OneOf((RESOURCES[kind],)), "get": OneOf(tuple(gets))}
                 options.append(Option(Bank, fields))
-        rivals_hold = any(any(state.hands[p]) for p in state.players if p != player)
+        rivals_hold = any(any(state.hands[p]) for p in state.players if p != seat)
         if any(hand) and rivals_hold and state.offers < self.offers:
             options.append(self._trading(Offer, hand))
         return [*options, Option(End)]
@@ -384,18 +384,18 @@ class Catan(TextGame[Table]):
     # The rules: building
 
     def _settle(self, state: Table, action: Settle) -> list[Event]:
-        player, corner = state.turn, action.corner
-        state.corners[corner] = 1 + 2 * player
+        seat, corner = state.turn, action.corner
+        state.corners[corner] = 1 + 2 * seat
         events = [self._told(state, "build", f"settles at {corner}", corner=corner)]
         if state.phase == SETTLE:
             state.phase, state.placed = PAVE, corner
-            if len(buildings(state, player, city=False)) == 2:
+            if len(buildings(state, seat, city=False)) == 2:
                 cards = first_yield(state, corner)
-                gain(state, player, cards)
+                gain(state, seat, cards)
                 got = write_cards(cards) or "nothing"
                 events.append(self._told(state, "yield", f"gets {got}", cards=cards))
             return events
-        pay(state, player, SETTLEMENT_COST)
+        pay(state, seat, SETTLEMENT_COST)
         award_longest_road(state)
         return events
 
@@ -406,18 +406,18 @@ class Catan(TextGame[Table]):
         return [self._told(state, "build", text, corner=action.corner)]
 
     def _road(self, state: Table, action: Road) -> list[Event]:
-        player = state.turn
-        state.roads[ROAD_NAMES.index(action.road)] = player
+        seat = state.turn
+        state.roads[ROAD_NAMES.index(action.road)] = seat
         events = [self._told(state, "build", f"builds the road {action.road}", road=action.road)]
         if state.phase == PAVE:
             self._next_placement(state)
             return events
         if state.phase == FREE_ROADS:
             state.free_roads -= 1
-            if not state.free_roads or not road_places(state, player):
+            if not state.free_roads or not road_places(state, seat):
                 state.free_roads, state.phase = 0, TRADE
         else:
-            pay(state, player, ROAD_COST)
+            pay(state, seat, ROAD_COST)
         award_longest_road(state)
         return events
 
@@ -429,14 +429,14 @@ class Catan(TextGame[Table]):
         state.turn = done if done < seats else max(0, 2 * seats - 1 - done)
 
     def _buy(self, state: Table, action: Buy) -> list[Event]:
-        player, card = state.turn, state.deck.pop(state.rng.below(len(state.deck)))
-        pay(state, player, CARD_COST)
-        state.developments[player].append(card)
+        seat, card = state.turn, state.deck.pop(state.rng.below(len(state.deck)))
+        pay(state, seat, CARD_COST)
+        state.developments[seat].append(card)
         state.fresh += 1
         drawn = f"The card is: {DEVELOPMENTS[card]}."
         return [
             self._told(state, "buy", "buys a development card"),
-            Event("reveal", drawn, {"card": DEVELOPMENTS[card]}, only(player)),
+            Event("reveal", drawn, {"card": DEVELOPMENTS[card]}, only(seat)),
         ]
 
     # The rules: dice, robber and cards
@@ -452,19 +452,19 @@ class Catan(TextGame[Table]):
             state.phase = DISCARD if any(state.owed) else ROB
             return events
         state.phase = TRADE
-        for player, cards in enumerate(produce(state, roll)):
+        for seat, cards in enumerate(produce(state, roll)):
             if any(cards):
-                text = f"{self.players[player]} gets {write_cards(cards)}."
-                events.append(Event("yield", text, {"player": player, "cards": cards}))
+                text = f"{self.players[seat]} gets {write_cards(cards)}."
+                events.append(Event("yield", text, {"player": seat, "cards": cards}))
         return events
 
     def _discard(self, state: Table, actions: Mapping[int, Any]) -> list[Event]:
         events = []
-        for player, action in sorted(actions.items()):
-            pay(state, player, one_card(action.card))
-            state.owed[player] -= 1
-            text = f"{self.players[player]} discards {action.card}."
-            events.append(Event("discard", text, {"player": player, "card": action.card}))
+        for seat, action in sorted(actions.items()):
+            pay(state, seat, one_card(action.card))
+            state.owed[seat] -= 1
+            text = f"{self.players[seat]} discards {action.card}."
+            events.append(Event("discard", text, {"player": seat, "card": action.card}))
         if not any(state.owed):
             state.phase = ROB
         return events
@@ -504,10 +504,10 @@ class Catan(TextGame[Table]):
     def _monopoly(self, state: Table, action: Monopoly) -> list[Event]:
         spend_development(state, MONOPOLY)
         kind, taken = RESOURCES.index(action.card), 0
-        for player in state.players:
-            if player != state.turn:
-                count = state.hands[player][kind]
-                pay(state, player, one_card(action.card, count))
+        for seat in state.players:
+            if seat != state.turn:
+                count = state.hands[seat][kind]
+                pay(state, seat, one_card(action.card, count))
                 taken += count
         gain(state, state.turn, one_card(action.card, taken))
         text = f"plays a monopoly and takes {taken} {action.card}"
@@ -532,17 +532,17 @@ class Catan(TextGame[Table]):
 
     def _answer(self, state: Table, actions: Mapping[int, Any]) -> list[Event]:
         events = []
-        for player, action in sorted(actions.items()):
+        for seat, action in sorted(actions.items()):
             answer, text = Answer(), "declines"
             if isinstance(action, Accept):
                 answer, text = Answer(state.offer.wants, state.offer.gives), "accepts"
             elif isinstance(action, Counter):
                 answer = Answer(self.sets[action.give], self.sets[action.want])
                 text = f"would give {action.give} for {action.want}"
-            state.answers[player] = answer
-            show(state, player, answer.gives)
-            data = {"player": player, "gives": answer.gives, "wants": answer.wants}
-            events.append(Event("answer", f"{self.players[player]} {text}.", data))
+            state.answers[seat] = answer
+            show(state, seat, answer.gives)
+            data = {"player": seat, "gives": answer.gives, "wants": answer.wants}
+            events.append(Event("answer", f"{self.players[seat]} {text}.", data))
         some = any(answer.open for answer in state.answers if answer is not None)
         state.phase = CHOOSE if some else TRADE
         if not some:
@@ -587,17 +587,17 @@ class Catan(TextGame[Table]):
             none = (result,) * self.num_players
             return Outcome(none, (0.0,) * self.num_players, self._reason(state))
         paid = self._paid(state)
-        scores = tuple(paid[player]["payoff"] for player in state.players)
+        scores = tuple(paid[seat]["payoff"] for seat in state.players)
         results: tuple[Result, ...] = tuple("win" if score > 0 else "loss" for score in scores)
         return Outcome(results, scores, self._reason(state))
 
     def truncated(self, state: Table) -> bool:
         return state.phase == OVER and state.winner == NOBODY
 
-    def noop(self, state: Table, player: int) -> TextAction | None:
+    def noop(self, state: Table, seat: int) -> TextAction | None:
         return {ANSWER: Decline(), CHOOSE: Withdraw(), TRADE: End()}.get(state.phase)
 
-    def determinize(self, state: Table, player: int, rng: Rng) -> Table:
+    def determinize(self, state: Table, seat: int, rng: Rng) -> Table:
         """Draw anew what is not known of the others' hands, their development cards and the deck.
 
         The mover has not won, so that his cards hold no points that would.
@@ -605,7 +605,7 @@ class Catan(TextGame[Table]):
         copy = self.clone(state)
         if state.phase == OVER:
             return copy
-        others = [p for p in state.players if p != player]
+        others = [p for p in state.players if p != seat]
         unknown = [
             kind
             for kind in range(KINDS)
@@ -629,14 +629,14 @@ class Catan(TextGame[Table]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         corners = "; ".join(
             f"{letter} {' '.join(map(str, hexagon))}"
             for letter, hexagon in zip(LETTERS, HEXES, strict=True)
         )
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 f"{self.goal} points win. After {self.max_turns} turns nobody does.",
                 f"There are {self.offers} offers a turn, of up to {self.offer_cards} cards a side.",
                 "You have 15 roads, 5 settlements and 4 cities; the bank has 19 cards of each "
@@ -645,10 +645,10 @@ class Catan(TextGame[Table]):
             ]
         )
 
-    def describe(self, state: Table, player: int) -> str:
-        return "\n".join(tell_table(state, player, self.players))
+    def describe(self, state: Table, seat: int) -> str:
+        return "\n".join(tell_table(state, seat, self.players))
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -676,8 +676,8 @@ class Catan(TextGame[Table]):
             row += [*answer.gives, *answer.wants]
         return np.array(row, np.int16)
 
-    def scene(self, state: Table, player: int | None = None) -> Scene:
-        return draw_table(state, player, self.players)
+    def scene(self, state: Table, seat: int | None = None) -> Scene:
+        return draw_table(state, seat, self.players)
 
 
 def one_card(card: str, count: int = 1) -> Cards:

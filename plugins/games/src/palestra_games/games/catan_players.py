@@ -105,15 +105,15 @@ class Settler(Agent):
     def _choose(self, turn: Turn) -> TextAction:
         if not isinstance(turn.game, Catan):
             raise InvalidOption(f"the catan-settler plays games/Catan-v0, not {turn.env}")
-        return Mind(turn.game, turn.fork(self._rng).state, turn.player, turn).choose()
+        return Mind(turn.game, turn.fork(self._rng).state, turn.seat, turn).choose()
 
 
 class Mind:
     """One decision: the table as one seat sees it, with what is hidden drawn anew."""
 
-    def __init__(self, game: Catan, table: Table, player: int, turn: Turn) -> None:
-        self._game, self._table, self._player, self._turn = game, table, player, turn
-        self._hand = table.hands[player]
+    def __init__(self, game: Catan, table: Table, seat: int, turn: Turn) -> None:
+        self._game, self._table, self._player, self._turn = game, table, seat, turn
+        self._hand = table.hands[seat]
 
     def choose(self) -> TextAction:
         moves: dict[int, Callable[[], TextAction]] = {
@@ -172,14 +172,14 @@ class Mind:
 
     def _plans(self) -> list[Plan]:
         """What to build next, most wanted first."""
-        table, player = self._table, self._player
-        cities, corners = city_places(table, player), settlement_places(table, player)
+        table, seat = self._table, self._player
+        cities, corners = city_places(table, seat), settlement_places(table, seat)
         plans: list[Plan] = []
         if cities:
             plans.append((CITY_COST, City(max(cities, key=self._corner_worth))))
         if corners:
             plans.append((SETTLEMENT_COST, Settle(max(corners, key=self._corner_worth))))
-        elif road_places(table, player) and self._road_worth(self._next_road()):
+        elif road_places(table, seat) and self._road_worth(self._next_road()):
             plans.append((ROAD_COST, Road(ROAD_NAMES[self._next_road()])))
         if table.deck:
             plans.append((CARD_COST, Buy()))
@@ -296,8 +296,8 @@ class Mind:
 
     # Trade with others
 
-    def _name(self, player: int) -> str:
-        return self._game.players[player]
+    def _name(self, seat: int) -> str:
+        return self._game.players[seat]
 
     def _answer(self) -> TextAction:
         offer = self._table.offer
@@ -314,9 +314,9 @@ class Mind:
 
     def _pick_partner(self) -> TextAction:
         best, partner = 0.0, NOBODY
-        for player, answer in enumerate(self._table.answers):
-            if answer is not None and Trade(self._name(player)) in self._turn.legal:
+        for seat, answer in enumerate(self._table.answers):
+            if answer is not None and Trade(self._name(seat)) in self._turn.legal:
                 gain = self._improves(answer.wants, answer.gives)
-                if gain > best and open_points(self._table, player) < self._game.goal - 2:
-                    best, partner = gain, player
+                if gain > best and open_points(self._table, seat) < self._game.goal - 2:
+                    best, partner = gain, seat
         return Withdraw() if partner == NOBODY else Trade(self._name(partner))

@@ -265,24 +265,24 @@ def holds(hand: Sequence[int], cards: Sequence[int]) -> bool:
 # Cards change hands, and with them what everybody knows of a hand
 
 
-def gain(table: Table, player: int, cards: Sequence[int]) -> None:
+def gain(table: Table, seat: int, cards: Sequence[int]) -> None:
     """Cards are put openly into a hand."""
     for kind, count in enumerate(cards):
-        table.hands[player][kind] += count
-        table.sure[player][kind] += count
+        table.hands[seat][kind] += count
+        table.sure[seat][kind] += count
 
 
-def pay(table: Table, player: int, cards: Sequence[int]) -> None:
+def pay(table: Table, seat: int, cards: Sequence[int]) -> None:
     """Cards openly leave a hand; those not known to be in it before were unknown ones."""
     for kind, count in enumerate(cards):
-        table.hands[player][kind] -= count
-        table.sure[player][kind] = max(0, table.sure[player][kind] - count)
+        table.hands[seat][kind] -= count
+        table.sure[seat][kind] = max(0, table.sure[seat][kind] - count)
 
 
-def show(table: Table, player: int, cards: Sequence[int]) -> None:
+def show(table: Table, seat: int, cards: Sequence[int]) -> None:
     """A player has shown that he holds these cards."""
-    known = table.sure[player]
-    table.sure[player] = [max(pair) for pair in zip(known, cards, strict=True)]
+    known = table.sure[seat]
+    table.sure[seat] = [max(pair) for pair in zip(known, cards, strict=True)]
 
 
 def steal(table: Table, thief: int, victim: int) -> int:
@@ -314,14 +314,14 @@ def is_city(table: Table, corner: int) -> bool:
     return table.corners[corner] > 0 and table.corners[corner] % 2 == 0
 
 
-def buildings(table: Table, player: int, *, city: bool) -> list[int]:
+def buildings(table: Table, seat: int, *, city: bool) -> list[int]:
     """The corners where a player has settlements, or cities."""
-    mark = 1 + 2 * player + city
+    mark = 1 + 2 * seat + city
     return [corner for corner, what in enumerate(table.corners) if what == mark]
 
 
-def roads_of(table: Table, player: int) -> list[int]:
-    return [road for road, who in enumerate(table.roads) if who == player]
+def roads_of(table: Table, seat: int) -> list[int]:
+    return [road for road, who in enumerate(table.roads) if who == seat]
 
 
 def free_corners(table: Table) -> list[int]:
@@ -334,45 +334,45 @@ def free_corners(table: Table) -> list[int]:
     ]
 
 
-def settlement_places(table: Table, player: int) -> list[int]:
+def settlement_places(table: Table, seat: int) -> list[int]:
     """Free corners that an own road leads to; none if no settlement is left."""
-    if len(buildings(table, player, city=False)) == MAX_SETTLEMENTS:
+    if len(buildings(table, seat, city=False)) == MAX_SETTLEMENTS:
         return []
     return [
         corner
         for corner in free_corners(table)
-        if any(table.roads[road] == player for road in ROADS_AT[corner])
+        if any(table.roads[road] == seat for road in ROADS_AT[corner])
     ]
 
 
-def city_places(table: Table, player: int) -> list[int]:
-    if len(buildings(table, player, city=True)) == MAX_CITIES:
+def city_places(table: Table, seat: int) -> list[int]:
+    if len(buildings(table, seat, city=True)) == MAX_CITIES:
         return []
-    return buildings(table, player, city=False)
+    return buildings(table, seat, city=False)
 
 
-def road_places(table: Table, player: int) -> list[int]:
+def road_places(table: Table, seat: int) -> list[int]:
     """Free roads that touch an own building, or an own road on a corner no rival has built on."""
-    if len(roads_of(table, player)) == MAX_ROADS:
+    if len(roads_of(table, seat)) == MAX_ROADS:
         return []
     return [
         road
         for road, ends in enumerate(ROADS)
-        if table.roads[road] == NOBODY and any(reaches(table, player, end) for end in ends)
+        if table.roads[road] == NOBODY and any(reaches(table, seat, end) for end in ends)
     ]
 
 
-def reaches(table: Table, player: int, corner: int) -> bool:
+def reaches(table: Table, seat: int, corner: int) -> bool:
     """Whether a player may go on building roads from a corner."""
     if table.corners[corner]:
-        return owner(table, corner) == player
-    return any(table.roads[road] == player for road in ROADS_AT[corner])
+        return owner(table, corner) == seat
+    return any(table.roads[road] == seat for road in ROADS_AT[corner])
 
 
-def road_length(table: Table, player: int) -> int:
+def road_length(table: Table, seat: int) -> int:
     """The longest road of a player; a rival's building on it ends it."""
-    closed = {corner for corner in range(CORNERS) if owner(table, corner) not in (NOBODY, player)}
-    return longest_road(set(roads_of(table, player)), closed)
+    closed = {corner for corner in range(CORNERS) if owner(table, corner) not in (NOBODY, seat)}
+    return longest_road(set(roads_of(table, seat)), closed)
 
 
 def award_longest_road(table: Table) -> None:
@@ -380,31 +380,31 @@ def award_longest_road(table: Table) -> None:
 
     If the holder falls behind and several others tie, nobody has it.
     """
-    table.lengths = [road_length(table, player) for player in table.players]
+    table.lengths = [road_length(table, seat) for seat in table.players]
     most = max(table.lengths)
-    leaders = [player for player in table.players if table.lengths[player] == most]
+    leaders = [seat for seat in table.players if table.lengths[seat] == most]
     if most < LONG:
         table.longest = NOBODY
     elif table.longest not in leaders:
         table.longest = leaders[0] if len(leaders) == 1 else NOBODY
 
 
-def award_largest_army(table: Table, player: int) -> None:
+def award_largest_army(table: Table, seat: int) -> None:
     """It goes to whoever has played at least three knights, and more than its holder."""
     rival = table.knights[table.largest] if table.largest != NOBODY else ARMY - 1
-    if table.knights[player] > rival:
-        table.largest = player
+    if table.knights[seat] > rival:
+        table.largest = seat
 
 
-def open_points(table: Table, player: int) -> int:
+def open_points(table: Table, seat: int) -> int:
     """Points that everybody sees."""
-    built = len(buildings(table, player, city=False)) + 2 * len(buildings(table, player, city=True))
-    return built + BONUS * ((table.longest == player) + (table.largest == player))
+    built = len(buildings(table, seat, city=False)) + 2 * len(buildings(table, seat, city=True))
+    return built + BONUS * ((table.longest == seat) + (table.largest == seat))
 
 
-def points(table: Table, player: int) -> int:
+def points(table: Table, seat: int) -> int:
     """All points, those on hidden cards included."""
-    return open_points(table, player) + table.developments[player].count(POINT)
+    return open_points(table, seat) + table.developments[seat].count(POINT)
 
 
 # What rolls, cards and harbours bring
@@ -423,12 +423,12 @@ def produce(table: Table, roll: int) -> list[Cards]:
             if table.corners[corner]:
                 due[owner(table, corner)][table.terrain[place]] += 1 + is_city(table, corner)
     for kind, left in enumerate(table.bank):
-        claims = [player for player in table.players if due[player][kind]]
-        if sum(due[player][kind] for player in claims) > left:
-            for player in claims:
-                due[player][kind] = left if len(claims) == 1 else 0
-    for player in table.players:
-        gain(table, player, due[player])
+        claims = [seat for seat in table.players if due[seat][kind]]
+        if sum(due[seat][kind] for seat in claims) > left:
+            for seat in claims:
+                due[seat][kind] = left if len(claims) == 1 else 0
+    for seat in table.players:
+        gain(table, seat, due[seat])
     return [tuple(cards) for cards in due]
 
 
@@ -441,15 +441,15 @@ def first_yield(table: Table, corner: int) -> Cards:
 def victims(table: Table, place: int) -> list[int]:
     """Whom the mover may rob on a hex: rivals with a building there and a card in hand."""
     there = {owner(table, corner) for corner in HEXES[place]} - {NOBODY, table.turn}
-    return sorted(player for player in there if any(table.hands[player]))
+    return sorted(seat for seat in there if any(table.hands[seat]))
 
 
-def rates(table: Table, player: int) -> list[int]:
+def rates(table: Table, seat: int) -> list[int]:
     """How many cards of each resource a player pays the bank for another card."""
     kinds = {
         kind
         for kind, corners in zip(table.harbours, HARBOUR_CORNERS, strict=True)
-        if any(owner(table, corner) == player for corner in corners)
+        if any(owner(table, corner) == seat for corner in corners)
     }
     usual = 3 if ANY in kinds else 4
     return [2 if kind in kinds else usual for kind in range(KINDS)]

@@ -48,10 +48,10 @@ NEAR, EXCESS = 18.0, 4.0  # a settlement or city half paid, and cards that a 7 w
 LIKELY: dict[type[TextAction], float] = {City: 10_000, Settle: 1_000, Buy: 100}
 
 
-def choices(game: Catan, table: Table, player: int) -> list[TextAction]:
+def choices(game: Catan, table: Table, seat: int) -> list[TextAction]:
     """Every legal move but offers and counter-offers."""
     found: list[TextAction] = []
-    for option in game.legal(table, player):
+    for option in game.legal(table, seat):
         if not isinstance(option, OfferOption):
             names = list(option.fields)
             ways = product(*(field.values for field in option.fields.values()))  # type: ignore[attr-defined]
@@ -69,13 +69,13 @@ def worth(table: Table, player: int) -> float:
     return own - max(sides)
 
 
-def side(table: Table, player: int, yields: Sequence[int]) -> float:
+def side(table: Table, seat: int, yields: Sequence[int]) -> float:
     """What a player has on the board and in hand."""
-    hand = table.hands[player]
-    points = open_points(table, player) + table.developments[player].count(POINT)
+    hand = table.hands[seat]
+    points = open_points(table, seat) + table.developments[seat].count(POINT)
     value = POINTS * points + YIELD * sum(yields) + KIND * sum(n > 0 for n in yields)
-    value += PLACE * min(3, reachable(table, player)) + ROAD * table.lengths[player]
-    value += ARMY * table.knights[player] + UNPLAYED * len(table.developments[player])
+    value += PLACE * min(3, reachable(table, seat)) + ROAD * table.lengths[seat]
+    value += ARMY * table.knights[seat] + UNPLAYED * len(table.developments[seat])
     value += sum(hand) - EXCESS * max(0, sum(hand) - FULL_HAND)
     return value + NEAR * sum(paid(hand, cost) for cost in (CITY_COST, SETTLEMENT_COST))
 
@@ -92,12 +92,12 @@ def yields_of(table: Table) -> list[list[int]]:
     return found
 
 
-def reachable(table: Table, player: int) -> float:
+def reachable(table: Table, seat: int) -> float:
     """How many corners could be settled at once, each by a tenth of its yield in 36 rolls."""
     return sum(
         sum(pips(table, place) for place in HEXES_AT[corner]) / 10
         for corner in free_corners(table)
-        if any(table.roads[road] == player for road in ROADS_AT[corner])
+        if any(table.roads[road] == seat for road in ROADS_AT[corner])
     )
 
 
@@ -123,11 +123,11 @@ class CatanValue(Agent):
         if not isinstance(game, Catan):
             raise InvalidOption(f"{self.name or 'this agent'} plays games/Catan-v0, not {turn.env}")
         table = turn.fork(self._rng).state
-        moves = choices(game, table, turn.player)
-        return moves[0] if len(moves) == 1 else self._best(game, table, turn.player, moves)
+        moves = choices(game, table, turn.seat)
+        return moves[0] if len(moves) == 1 else self._best(game, table, turn.seat, moves)
 
-    def _best(self, game: Catan, table: Table, player: int, moves: list[TextAction]) -> TextAction:
-        return max(moves, key=lambda move: worth(after(game, table, player, move), player))
+    def _best(self, game: Catan, table: Table, seat: int, moves: list[TextAction]) -> TextAction:
+        return max(moves, key=lambda move: worth(after(game, table, seat, move), seat))
 
 
 class CatanAlphaBeta(CatanValue):
@@ -147,32 +147,32 @@ class CatanAlphaBeta(CatanValue):
                 )
         self._depth, self._width = depth, width
 
-    def _best(self, game: Catan, table: Table, player: int, moves: list[TextAction]) -> TextAction:
+    def _best(self, game: Catan, table: Table, seat: int, moves: list[TextAction]) -> TextAction:
         best, lower = moves[0], -inf
-        for move, child in self._ordered(game, table, player, player):
-            value = self._value(game, child, player, self._depth - 1, lower, inf)
+        for move, child in self._ordered(game, table, seat, seat):
+            value = self._value(game, child, seat, self._depth - 1, lower, inf)
             if value > lower:
                 best, lower = move, value
         return best
 
     def _ordered(
-        self, game: Catan, table: Table, mover: int, player: int
+        self, game: Catan, table: Table, mover: int, seat: int
     ) -> list[tuple[TextAction, Table]]:
-        """Moves and where they lead, the best for the mover by `player`'s value first."""
+        """Moves and where they lead, the best for the mover by `seat`'s value first."""
         children = [(m, after(game, table, mover, m)) for m in choices(game, table, mover)]
-        children.sort(key=lambda pair: worth(pair[1], player), reverse=mover == player)
+        children.sort(key=lambda pair: worth(pair[1], seat), reverse=mover == seat)
         return children[: self._width]
 
     def _value(
-        self, game: Catan, table: Table, player: int, depth: int, lower: float, upper: float
+        self, game: Catan, table: Table, seat: int, depth: int, lower: float, upper: float
     ) -> float:
         if depth == 0 or table.phase in (ROLL, OVER):
-            return worth(table, player)
+            return worth(table, seat)
         mover = game.to_act(table)[0]
-        sign = 1 if mover == player else -1
+        sign = 1 if mover == seat else -1
         best = -inf
-        for _, child in self._ordered(game, table, mover, player):
-            value = sign * self._value(game, child, player, depth - 1, lower, upper)
+        for _, child in self._ordered(game, table, mover, seat):
+            value = sign * self._value(game, child, seat, depth - 1, lower, upper)
             best = max(best, value)
             if sign > 0:
                 lower = max(lower, value)
@@ -186,26 +186,26 @@ class CatanAlphaBeta(CatanValue):
 class CatanWeighted(CatanValue):
     """Plays at random, but builds cities, settlements and cards far more likely than the rest."""
 
-    def _best(self, game: Catan, table: Table, player: int, moves: list[TextAction]) -> TextAction:
+    def _best(self, game: Catan, table: Table, seat: int, moves: list[TextAction]) -> TextAction:
         return moves[self._rng.weighted([LIKELY.get(type(move), 1) for move in moves])]
 
 
-def after(game: Catan, table: Table, player: int, move: TextAction) -> Table:
+def after(game: Catan, table: Table, seat: int, move: TextAction) -> Table:
     """The table after a move, and after the trade that it agrees to.
 
     Others who act at the same time decline, or discard what they have most of.
     """
     child = game.clone(table)
-    actions: dict[int, Any] = {player: move}
+    actions: dict[int, Any] = {seat: move}
     for other in game.to_act(table):
-        if other != player:
+        if other != seat:
             actions[other] = Decline() if table.phase == ANSWER else most_held(table, other)
     game.step(child, actions)
     if isinstance(move, Accept) and holds(child.hands[child.turn], child.offer.gives):
-        game.step(child, {child.turn: Trade(game.players[player])})
+        game.step(child, {child.turn: Trade(game.players[seat])})
     return child
 
 
-def most_held(table: Table, player: int) -> Discard:
-    hand = table.hands[player]
+def most_held(table: Table, seat: int) -> Discard:
+    hand = table.hands[seat]
     return Discard(RESOURCES[hand.index(max(hand))])

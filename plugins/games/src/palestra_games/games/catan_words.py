@@ -93,8 +93,8 @@ def tell_seat(table: Table, seat: int, names: Sequence[str]) -> str:
     return "; ".join(parts) + "."
 
 
-def tell_developments(table: Table, player: int) -> str:
-    held, mine = table.developments[player], player == table.turn
+def tell_developments(table: Table, seat: int) -> str:
+    held, mine = table.developments[seat], seat == table.turn
     old = len(held) - table.fresh if mine else len(held)
     told = [DEVELOPMENTS[card] + " (new)" * (n >= old) for n, card in enumerate(held)]
     played = ". One was played in this turn" if table.played and mine else ""

@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Grid, Outcome, Piece, Scene
-from palestra.errors import InvalidAction, InvalidOption
+from palestra.kernel.errors import InvalidAction, InvalidOption
 from palestra.rules import draw, mover, truncate, turn_to, win
 
 from palestra_games.games.chess_fen import MEN, START, Position, read_fen, write_fen
@@ -123,8 +123,8 @@ class Chess(ArrayGame):
         if self.start == read_fen(START):
             return
         state = self.initial_state(0)
-        other = 1 - self.start.player
-        if attacked(state, int(state.kings[other]), self.start.player):
+        other = 1 - self.start.seat
+        if attacked(state, int(state.kings[other]), self.start.seat):
             raise InvalidOption(
                 f"fen, field 2 (side to move): {COLOURS[other]} is in check, so it must be "
                 f"{COLOURS[other]}'s turn"
@@ -141,7 +141,7 @@ class Chess(ArrayGame):
     def constants(self) -> Mapping[str, Any]:
         return {
             "ranks": self.start.ranks,
-            "first": self.start.player,
+            "first": self.start.seat,
             "castling": self.start.rights,
             "en_passant": self.start.target,
             "clock": self.start.clock,
@@ -166,7 +166,7 @@ class Chess(ArrayGame):
         ]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for number in range(64):
             code = (config.ranks[number >> 3] >> (4 * (number & 7))) & 15
             kind, cell = code & 7, board_cell(0, number)
@@ -180,35 +180,35 @@ class Chess(ArrayGame):
         turn_to(state, config.first)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        play(state, player, actions[player])
-        face(state, 1 - player)
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        play(state, seat, actions[seat])
+        face(state, 1 - seat)
         state.how_over = ending(state)
         if state.how_over == CHECKMATE:
-            win(state, player, out)
+            win(state, seat, out)
         elif state.how_over != IN_PLAY:
             draw(state)
         elif state.turn + 1 == config.max_moves:
             state.how_over = TIME_UP
             truncate(state)
         else:
-            turn_to(state, 1 - player)
+            turn_to(state, 1 - seat)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         moves = state.moves
         for number in range(state.num_moves):
             mask[moves[number]] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
-        board, sign = state.board, 1 - 2 * player
-        own, other = rights_of(state, player), rights_of(state, 1 - player)
-        clock, earlier, acting = state.clock, state.earlier, state.acting[player]
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        board, sign = state.board, 1 - 2 * seat
+        own, other = rights_of(state, seat), rights_of(state, 1 - seat)
+        clock, earlier, acting = state.clock, state.earlier, state.acting[seat]
         for number in range(64):
             row, column = number >> 3, number & 7
-            kind = board[board_cell(player, number)] * sign
+            kind = board[board_cell(seat, number)] * sign
             if kind > 0:
                 view[row, column, kind - 1] = 1
             elif kind < 0:
@@ -221,7 +221,7 @@ class Chess(ArrayGame):
             view[row, column, 18] = earlier
             view[row, column, 19] = acting
         if state.en_passant != NOWHERE:
-            target = own_cell(player, state.en_passant)
+            target = own_cell(seat, state.en_passant)
             view[target >> 3, target & 7, 16] = 1
 
     def outcome(self, state: Any) -> Outcome | None:
@@ -230,21 +230,21 @@ class Chess(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player), f"You are {COLOURS[player]}."]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat), f"You are {COLOURS[seat]}."]
         if self.max_moves is not None:
             lines.append(
                 f"The game is stopped after {self.max_moves} half moves, counting both players'."
             )
         return "\n".join(lines)
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         position = self.position(state)
-        turn = f"{COLOURS[position.player]} is to move{' and in check' if state.checked else ''}."
+        turn = f"{COLOURS[position.seat]} is to move{' and in check' if state.checked else ''}."
         if state.over:
             turn = f"The game is over. {ENDINGS[state.how_over]}"
         ranks = [" ".join(position.men[first : first + 8]) for first in range(0, 64, 8)]
-        lines = [f"You are {COLOURS[player]}. {turn}"]
+        lines = [f"You are {COLOURS[seat]}. {turn}"]
         lines += [f"{rank + 1} {ranks[rank]}" for rank in reversed(range(8))]
         lines += ["  a b c d e f g h", f"FEN: {write_fen(position)}"]
         if state.earlier:
@@ -253,11 +253,11 @@ class Chess(ArrayGame):
 
     def position(self, state: Any) -> Position:
         """What a FEN of this state says."""
-        half_moves = self.start.player + int(state["turn"])
+        half_moves = self.start.seat + int(state["turn"])
         rights, target = int(state["castling"]), int(state["en_passant"])
         return Position(
             men="".join(LETTERS[man] for man in self.men(state)),
-            player=half_moves % 2,
+            seat=half_moves % 2,
             castling="".join(right for bit, right in enumerate("KQkq") if rights >> bit & 1),
             en_passant="" if target == NOWHERE else cell_name(target),
             clock=int(state["clock"]),
@@ -270,34 +270,34 @@ class Chess(ArrayGame):
         rows: list[list[int]] = state["board"].reshape(8, 16)[:, :8].tolist()
         return [man for row in rows for man in row]
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
-        text = coordinates(player, action)
-        if len(text) == 4 and text[3] in "18" and abs(man_at(state, player, action)) == PAWN:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        text = coordinates(seat, action)
+        if len(text) == 4 and text[3] in "18" and abs(man_at(state, seat, action)) == PAWN:
             return text + "q"
         return text
 
-    def parse(self, state: Any, player: int, text: str) -> int:
+    def parse(self, state: Any, seat: int, text: str) -> int:
         """Read a move in coordinates, or else in standard algebraic notation."""
         try:
-            return super().parse(state, player, text)
+            return super().parse(state, seat, text)
         except InvalidAction as error:
             for phrase in (text, *reversed(BRACKETED.findall(text)), *text.split()[-1:]):
                 word = phrase.strip(AROUND_WORDS)
-                found = list(self.read_algebraic(state, player, word))
+                found = list(self.read_algebraic(state, seat, word))
                 if len(found) == 1:
                     return found[0]
                 if found:
-                    names = ", ".join(self.action_text(state, player, a) for a in found)
+                    names = ", ".join(self.action_text(state, seat, a) for a in found)
                     why = f"{word} can be any of {names}"
                     raise InvalidAction(text, error.legal, error.example, why) from error
             raise
 
-    def read_algebraic(self, state: Any, player: int, text: str) -> Iterator[int]:
+    def read_algebraic(self, state: Any, seat: int, text: str) -> Iterator[int]:
         """The legal moves that standard algebraic notation such as Nbd7 may mean."""
         castling, move = CASTLING.fullmatch(text), MOVE.fullmatch(text)
-        for action in self.legal(state, player).nonzero()[0].tolist():
-            kind = abs(man_at(state, player, action))
-            name = self.action_text(state, player, action)
+        for action in self.legal(state, seat).nonzero()[0].tolist():
+            kind = abs(man_at(state, seat, action))
+            name = self.action_text(state, seat, action)
             files = ord(name[2]) - ord(name[0])
             if kind == KING and abs(files) == 2:
                 long = castling is not None and len(castling[1]) == 5
@@ -312,14 +312,14 @@ class Chess(ArrayGame):
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         pieces = [
             Piece(LETTERS[man], int(man < 0), "tile", f"{COLOURS[man < 0]} {KINDS[abs(man)]}")
             if man
             else None
             for man in self.men(state)
         ]
-        side = (self.start.player + int(state["turn"])) % 2
+        side = (self.start.seat + int(state["turn"])) % 2
         checked: frozenset[tuple[int, int]] = frozenset()
         if state.checked:
             king = int(state.kings[side])
@@ -341,13 +341,13 @@ def cell_name(cell: int) -> str:
 
 
 @cache
-def coordinates(player: int, action: int) -> str:
+def coordinates(seat: int, action: int) -> str:
     """An action as e2e4, with a letter where it promotes to less than a queen."""
-    cells = cell_name(origin_of(player, action)) + cell_name(target_of(player, action))
+    cells = cell_name(origin_of(seat, action)) + cell_name(target_of(seat, action))
     lesser = promotion_of(action)
     return cells + MEN[lesser].lower() if lesser else cells
 
 
-def man_at(state: Any, player: int, action: int) -> int:
+def man_at(state: Any, seat: int, action: int) -> int:
     """What an action moves."""
-    return int(state["board"][origin_of(player, action)])
+    return int(state["board"][origin_of(seat, action)])

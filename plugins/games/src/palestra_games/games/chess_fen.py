@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 
 from palestra_games.games.chess_rules import DRAW_CLOCK, NOWHERE
 
@@ -22,7 +22,7 @@ class Position:
     """What a FEN says: `men` has one letter or '.' a cell, from a1 to h8 rank by rank."""
 
     men: str
-    player: int
+    seat: int
     castling: str
     en_passant: str
     clock: int
@@ -142,7 +142,7 @@ def _check_en_passant(position: Position) -> None:
     cell = position.en_passant
     if not cell:
         return
-    rank, behind, start, pawn = "342P" if position.player else "657p"
+    rank, behind, start, pawn = "342P" if position.seat else "657p"
     well_formed = len(cell) == 2 and cell[0] in "abcdefgh" and cell[1] == rank
     if not well_formed:
         raise _wrong(4, "en passant", cell, f"'-' or a cell of rank {rank}, such as e{rank}")
@@ -158,6 +158,6 @@ def write_fen(position: Position) -> str:
     rows = [position.men[first : first + 8] for first in range(56, -1, -8)]
     for run in range(8, 0, -1):
         rows = [row.replace("." * run, str(run)) for row in rows]
-    fields = ["/".join(rows), "wb"[position.player], position.castling or "-"]
+    fields = ["/".join(rows), "wb"[position.seat], position.castling or "-"]
     fields += [position.en_passant or "-", str(position.clock), str(position.number)]
     return " ".join(fields)

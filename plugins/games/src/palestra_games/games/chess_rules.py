@@ -1,6 +1,6 @@
 """How chess men move: the parts of `Chess`'s rules that compile.
 
-Plain functions over its state record, see `palestra.array_game`. The board has 128 cells, 16 a
+Plain functions over its state record, see `palestra.kernel.array_game`. The board has 128 cells, 16 a
 rank, of which the right half is empty: cell 16 * rank + file is off the board exactly if
 `cell & OFF` is not zero. White's men are positive numbers there, Black's negative.
 """
@@ -32,36 +32,36 @@ KEY_STRIDE = 2048
 IN_PLAY, CHECKMATE, STALEMATE, FIFTY_MOVES, REPETITION, DEAD_POSITION, TIME_UP = range(7)
 
 
-def forward(player: int) -> int:
+def forward(seat: int) -> int:
     """The step of a player's pawns."""
-    return 16 - 32 * player
+    return 16 - 32 * seat
 
 
-def own_cell(player: int, cell: int) -> int:
+def own_cell(seat: int, cell: int) -> int:
     """A cell of the board as 8 * rank + file, ranks counted from the player's own side."""
     rank = cell >> 4
-    return 8 * (7 - rank if player else rank) + (cell & 7)
+    return 8 * (7 - rank if seat else rank) + (cell & 7)
 
 
-def board_cell(player: int, own: int) -> int:
+def board_cell(seat: int, own: int) -> int:
     """What `own_cell` came from."""
     rank = own >> 3
-    return 16 * (7 - rank if player else rank) + (own & 7)
+    return 16 * (7 - rank if seat else rank) + (own & 7)
 
 
-def origin_of(player: int, action: int) -> int:
+def origin_of(seat: int, action: int) -> int:
     """The cell an action moves from."""
-    return board_cell(player, int(action) // PLANES)
+    return board_cell(seat, int(action) // PLANES)
 
 
-def target_of(player: int, action: int) -> int:
+def target_of(seat: int, action: int) -> int:
     """The cell an action moves to."""
-    origin, plane = origin_of(player, action), int(action) % PLANES
+    origin, plane = origin_of(seat, action), int(action) % PLANES
     if plane < LEAP_PLANE:
-        return origin + LINES[8 * player + plane // 7] * (plane % 7 + 1)
+        return origin + LINES[8 * seat + plane // 7] * (plane % 7 + 1)
     if plane < PROMOTION_PLANE:
-        return origin + LEAPS[8 * player + plane - LEAP_PLANE]
-    return origin + forward(player) + (plane - PROMOTION_PLANE) % 3 - 1
+        return origin + LEAPS[8 * seat + plane - LEAP_PLANE]
+    return origin + forward(seat) + (plane - PROMOTION_PLANE) % 3 - 1
 
 
 def promotion_of(action: int) -> int:
@@ -101,9 +101,9 @@ def slides(kind: int, line: int) -> bool:
     return kind == QUEEN or kind == (BISHOP if line & 1 else ROOK)
 
 
-def pinned_men(state: Any, player: int) -> int:
+def pinned_men(state: Any, seat: int) -> int:
     """A bit 8 * rank + file for every man of a player that stands alone before his king."""
-    board, sign, king, pinned = state.board, 1 - 2 * player, int(state.kings[player]), 0
+    board, sign, king, pinned = state.board, 1 - 2 * seat, int(state.kings[seat]), 0
     for line in range(8):
         step = LINES[line]
         cell, shield = king + step, NOWHERE
@@ -119,16 +119,16 @@ def pinned_men(state: Any, player: int) -> int:
     return pinned
 
 
-def exposes(state: Any, player: int, origin: int, target: int) -> bool:
+def exposes(state: Any, seat: int, origin: int, target: int) -> bool:
     """Whether a move leaves the player's own king attacked."""
-    board, king = state.board, int(state.kings[player])
+    board, king = state.board, int(state.kings[seat])
     man, victim = board[origin], target
     if target == state.en_passant and abs(man) == PAWN:
-        victim = target - forward(player)
+        victim = target - forward(seat)
     taken = board[victim]
     board[victim], board[origin] = 0, 0
     board[target] = man
-    exposed = attacked(state, target if origin == king else king, 1 - player)
+    exposed = attacked(state, target if origin == king else king, 1 - seat)
     board[target] = 0
     board[victim], board[origin] = taken, man
     return exposed
@@ -137,116 +137,116 @@ def exposes(state: Any, player: int, origin: int, target: int) -> bool:
 # Moves
 
 
-def list_moves(state: Any, player: int) -> None:
+def list_moves(state: Any, seat: int) -> None:
     """Write a player's legal moves into `state.moves`, and whether his king is attacked.
 
     Only a move of the king, of a pinned man, out of check or en passant can expose the king, so
     only those are tried out.
     """
-    board, sign = state.board, 1 - 2 * player
+    board, sign = state.board, 1 - 2 * seat
     listed = int(state.num_moves)
     state.num_moves = 0
-    checked = attacked(state, int(state.kings[player]), 1 - player)
+    checked = attacked(state, int(state.kings[seat]), 1 - seat)
     state.checked = checked
-    pinned = pinned_men(state, player)
+    pinned = pinned_men(state, seat)
     for number in range(64):
         cell = board_cell(0, number)
         kind = board[cell] * sign
         risky = checked or kind == KING or (pinned >> number) & 1 == 1
         if kind == PAWN:
-            list_pawn(state, player, cell, risky)
+            list_pawn(state, seat, cell, risky)
         elif kind == KNIGHT:
-            list_leaps(state, player, cell, risky)
+            list_leaps(state, seat, cell, risky)
         elif kind > 0:
-            list_lines(state, player, cell, risky)
+            list_lines(state, seat, cell, risky)
     if not checked:
-        list_castling(state, player)
+        list_castling(state, seat)
     for rest in range(state.num_moves, listed):
         state.moves[rest] = 0
 
 
-def list_pawn(state: Any, player: int, cell: int, risky: bool) -> None:
-    board, sign, step = state.board, 1 - 2 * player, forward(player)
+def list_pawn(state: Any, seat: int, cell: int, risky: bool) -> None:
+    board, sign, step = state.board, 1 - 2 * seat, forward(seat)
     ahead = cell + step
     if board[ahead] == 0:
-        list_advance(state, player, cell, ahead, 0, risky)
-        if cell >> 4 == 1 + 5 * player and board[ahead + step] == 0:
-            list_move(state, player, cell, ahead + step, 1, risky)
+        list_advance(state, seat, cell, ahead, 0, risky)
+        if cell >> 4 == 1 + 5 * seat and board[ahead + step] == 0:
+            list_move(state, seat, cell, ahead + step, 1, risky)
     for side in (-1, 1):
         target = ahead + side
         if target & OFF:
             continue
         plane = AHEAD_RIGHT if side == 1 else AHEAD_LEFT
         if board[target] * sign < 0:
-            list_advance(state, player, cell, target, plane, risky)
+            list_advance(state, seat, cell, target, plane, risky)
         elif target == state.en_passant:
-            list_move(state, player, cell, target, plane, True)
+            list_move(state, seat, cell, target, plane, True)
 
 
-def list_advance(state: Any, player: int, cell: int, target: int, plane: int, risky: bool) -> None:
+def list_advance(state: Any, seat: int, cell: int, target: int, plane: int, risky: bool) -> None:
     """A pawn's move by one rank, as four if it promotes."""
-    legal = list_move(state, player, cell, target, plane, risky)
-    if legal and target >> 4 == 7 - 7 * player:
+    legal = list_move(state, seat, cell, target, plane, risky)
+    if legal and target >> 4 == 7 - 7 * seat:
         side = (target & 7) - (cell & 7)
         for kind in range(3):
             plane = PROMOTION_PLANE + 3 * kind + side + 1
-            list_move(state, player, cell, target, plane, False)
+            list_move(state, seat, cell, target, plane, False)
 
 
-def list_leaps(state: Any, player: int, cell: int, risky: bool) -> None:
-    board, sign = state.board, 1 - 2 * player
+def list_leaps(state: Any, seat: int, cell: int, risky: bool) -> None:
+    board, sign = state.board, 1 - 2 * seat
     for leap in range(8):
-        target = cell + LEAPS[8 * player + leap]
+        target = cell + LEAPS[8 * seat + leap]
         if not target & OFF and board[target] * sign <= 0:
-            list_move(state, player, cell, target, LEAP_PLANE + leap, risky)
+            list_move(state, seat, cell, target, LEAP_PLANE + leap, risky)
 
 
-def list_lines(state: Any, player: int, cell: int, risky: bool) -> None:
+def list_lines(state: Any, seat: int, cell: int, risky: bool) -> None:
     """The moves of a bishop, rook, queen or king, castling apart."""
-    board, sign = state.board, 1 - 2 * player
+    board, sign = state.board, 1 - 2 * seat
     kind = board[cell] * sign
     reach = 1 if kind == KING else 7
     for line in range(8):
         if kind != KING and not slides(kind, line):
             continue
-        step = LINES[8 * player + line]
+        step = LINES[8 * seat + line]
         target = cell
         for distance in range(reach):
             target += step
             if target & OFF or board[target] * sign > 0:
                 break
-            list_move(state, player, cell, target, 7 * line + distance, risky)
+            list_move(state, seat, cell, target, 7 * line + distance, risky)
             if board[target] != 0:
                 break
 
 
-def list_castling(state: Any, player: int) -> None:
+def list_castling(state: Any, seat: int) -> None:
     """Castling, for a king that is not in check."""
-    king, rights = int(state.kings[player]), rights_of(state, player)
-    if rights & 1 and free_way(state, player, king, 1, 2):
-        list_move(state, player, king, king + 2, CASTLE_RIGHT, True)
-    if rights & 2 and free_way(state, player, king, -1, 3):
-        list_move(state, player, king, king - 2, CASTLE_LEFT, True)
+    king, rights = int(state.kings[seat]), rights_of(state, seat)
+    if rights & 1 and free_way(state, seat, king, 1, 2):
+        list_move(state, seat, king, king + 2, CASTLE_RIGHT, True)
+    if rights & 2 and free_way(state, seat, king, -1, 3):
+        list_move(state, seat, king, king - 2, CASTLE_LEFT, True)
 
 
-def free_way(state: Any, player: int, king: int, step: int, cells: int) -> bool:
+def free_way(state: Any, seat: int, king: int, step: int, cells: int) -> bool:
     """Whether nothing stands between king and rook, and the king's way is not attacked."""
     for distance in range(1, cells + 1):
         if state.board[king + step * distance] != 0:
             return False
-    return not attacked(state, king + step, 1 - player)
+    return not attacked(state, king + step, 1 - seat)
 
 
-def rights_of(state: Any, player: int) -> int:
+def rights_of(state: Any, seat: int) -> int:
     """A player's castling rights: 1 for the king's side, 2 for the queen's side."""
-    return (int(state.castling) >> (2 * player)) & 3
+    return (int(state.castling) >> (2 * seat)) & 3
 
 
-def list_move(state: Any, player: int, cell: int, target: int, plane: int, risky: bool) -> bool:
+def list_move(state: Any, seat: int, cell: int, target: int, plane: int, risky: bool) -> bool:
     """Write one move down if it is legal; only a risky one may not be."""
-    if risky and exposes(state, player, cell, target):
+    if risky and exposes(state, seat, cell, target):
         return False
-    state.moves[state.num_moves] = PLANES * own_cell(player, cell) + plane
+    state.moves[state.num_moves] = PLANES * own_cell(seat, cell) + plane
     state.num_moves += 1
     return True
 
@@ -254,21 +254,21 @@ def list_move(state: Any, player: int, cell: int, target: int, plane: int, risky
 # Playing
 
 
-def play(state: Any, player: int, action: int) -> None:
+def play(state: Any, seat: int, action: int) -> None:
     """Move the men, and bring castling rights, en passant square and clock in line."""
-    board, sign = state.board, 1 - 2 * player
-    origin, target = origin_of(player, action), target_of(player, action)
+    board, sign = state.board, 1 - 2 * seat
+    origin, target = origin_of(seat, action), target_of(seat, action)
     kind = int(board[origin]) * sign
     if kind == PAWN or board[target] != 0:
         forget(state)
     else:
         state.clock += 1
     if kind == PAWN and target == state.en_passant:
-        put(state, target - forward(player), 0)
+        put(state, target - forward(seat), 0)
     put(state, origin, 0)
-    put(state, target, promoted(player, target, kind, action) * sign)
+    put(state, target, promoted(seat, target, kind, action) * sign)
     if kind == KING:
-        state.kings[player] = target
+        state.kings[seat] = target
         if abs(target - origin) == 2:
             corner = target + 1 if target > origin else target - 2
             put(state, corner, 0)
@@ -279,9 +279,9 @@ def play(state: Any, player: int, action: int) -> None:
         state.en_passant = (origin + target) // 2
 
 
-def promoted(player: int, target: int, kind: int, action: int) -> int:
+def promoted(seat: int, target: int, kind: int, action: int) -> int:
     """What stands on the target after a move."""
-    if kind != PAWN or target >> 4 != 7 - 7 * player:
+    if kind != PAWN or target >> 4 != 7 - 7 * seat:
         return kind
     lesser = promotion_of(action)
     return lesser if lesser else QUEEN
@@ -312,26 +312,26 @@ def put(state: Any, cell: int, man: int) -> None:
 # What the position before a player means for the game
 
 
-def face(state: Any, player: int) -> None:
+def face(state: Any, seat: int) -> None:
     """Work out all that follows from the position for the player who is to move in it."""
-    if state.en_passant != NOWHERE and not takes_en_passant(state, player):
+    if state.en_passant != NOWHERE and not takes_en_passant(state, seat):
         state.en_passant = NOWHERE
-    list_moves(state, player)
+    list_moves(state, seat)
     clock = int(state.clock)
-    state.keys[clock] = position_key(state, player)
+    state.keys[clock] = position_key(state, seat)
     state.earlier = 0
     for past in range(clock - 4, -1, -2):
         if state.keys[past] == state.keys[clock]:
             state.earlier += 1
 
 
-def takes_en_passant(state: Any, player: int) -> bool:
+def takes_en_passant(state: Any, seat: int) -> bool:
     """Whether a pawn of the player may legally move to the en passant square."""
-    sign, target = 1 - 2 * player, int(state.en_passant)
+    sign, target = 1 - 2 * seat, int(state.en_passant)
     for side in (-1, 1):
-        cell = target - forward(player) + side
+        cell = target - forward(seat) + side
         beside = not cell & OFF and state.board[cell] * sign == PAWN
-        if beside and not exposes(state, player, cell, target):
+        if beside and not exposes(state, seat, cell, target):
             return True
     return False
 
@@ -373,11 +373,11 @@ def is_dead(state: Any) -> bool:
     return light == 0 or dark == 0
 
 
-def position_key(state: Any, player: int) -> int:
+def position_key(state: Any, seat: int) -> int:
     """A number for men, player to move, castling rights and en passant square (Zobrist)."""
     rights = stamp(KEY_STRIDE + int(state.castling))
     target = stamp(KEY_STRIDE + 64 + int(state.en_passant))
-    return int(state.men_key) ^ rights ^ target ^ stamp(KEY_STRIDE + 32 + player)
+    return int(state.men_key) ^ rights ^ target ^ stamp(KEY_STRIDE + 32 + seat)
 
 
 def stamp(number: int) -> int:

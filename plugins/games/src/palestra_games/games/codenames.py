@@ -186,8 +186,8 @@ class Codenames(TextGame[Board]):
         """Players of a team, its spymaster first."""
         return int(self.num_players // 2)
 
-    def is_spymaster(self, player: int) -> bool:
-        return player % self.side == 0
+    def is_spymaster(self, seat: int) -> bool:
+        return seat % self.side == 0
 
     def speakers(self, state: Board) -> list[int]:
         """The operatives to be heard before the next touch, in order; the last one touches."""
@@ -240,7 +240,7 @@ class Codenames(TextGame[Board]):
         """Whether advice is to be given before the next touch."""
         return state.guessing and len(state.advice) < self.side - 2
 
-    def legal(self, state: Board, player: int) -> Grammar:
+    def legal(self, state: Board, seat: int) -> Grammar:
         if not state.guessing:
             return clue_grammar(self.hints)
         open_places = [place for place in range(TABLE) if not state.covered[place]]
@@ -250,15 +250,15 @@ class Codenames(TextGame[Board]):
         return guess_grammar(words, state.guesses > 0)
 
     def step(self, state: Board, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
+        ((seat, action),) = actions.items()
         if isinstance(action, Clue):
             events = self._hear(state, action)
         elif isinstance(action, Suggest | Say):
-            events = [self._advise(state, player, action)]
+            events = [self._advise(state, seat, action)]
         elif isinstance(action, Guess):
-            events = self._touch(state, self.vocabulary.index(action.word), player)
+            events = self._touch(state, self.vocabulary.index(action.word), seat)
         else:
-            events = [Event("stop", f"{self.players[player]} stops.", {"player": player})]
+            events = [Event("stop", f"{self.players[seat]} stops.", {"player": seat})]
             self._pass(state)
         if state.winner == NOBODY:
             return Step(events=events)
@@ -270,8 +270,8 @@ class Codenames(TextGame[Board]):
         seats = range(self.num_players)
         return tuple(1.0 if s // self.side == state.winner else -1.0 for s in seats)
 
-    def _advise(self, state: Board, player: int, action: Suggest | Say) -> Event:
-        told = f"{self.players[player]} "
+    def _advise(self, state: Board, seat: int, action: Suggest | Say) -> Event:
+        told = f"{self.players[seat]} "
         if isinstance(action, Suggest):
             state.advice += (state.words.index(self.vocabulary.index(action.word)),)
             told += f"suggests {action.word}."
@@ -279,7 +279,7 @@ class Codenames(TextGame[Board]):
             state.advice += (TALKED,)
             told += f"says: {action.text}"
         state.said += (told,)
-        return Event("advice", told, {"player": player})
+        return Event("advice", told, {"player": seat})
 
     def _hear(self, state: Board, clue: Clue) -> list[Event]:
         team, word = state.team, clue.word.lower()
@@ -299,10 +299,10 @@ class Codenames(TextGame[Board]):
             self._pass(state)
         return events
 
-    def _touch(self, state: Board, word: int, player: int) -> list[Event]:
+    def _touch(self, state: Board, word: int, seat: int) -> list[Event]:
         place = state.words.index(word)
-        text = f"{self.players[player]} touches {self.vocabulary[word]}."
-        events = [Event("touch", text, {"player": player, "place": place})]
+        text = f"{self.players[seat]} touches {self.vocabulary[word]}."
+        events = [Event("touch", text, {"player": seat, "place": place})]
         state.guesses += 1
         state.advice, state.said = (), ()
         events.append(self._cover(state, place))
@@ -350,10 +350,10 @@ class Codenames(TextGame[Board]):
         ]
         return " ".join(f"{name}: {', '.join(self.names(state, at))}." for name, at in whose)
 
-    def determinize(self, state: Board, player: int, rng: Rng) -> Board:
+    def determinize(self, state: Board, seat: int, rng: Rng) -> Board:
         """For operatives, deal the owners of the words that are not covered anew."""
         copy = self.clone(state)
-        if self.is_spymaster(player) or state.winner != NOBODY:
+        if self.is_spymaster(seat) or state.winner != NOBODY:
             return copy
         places = [place for place in range(TABLE) if not state.covered[place]]
         owners = [state.key[place] for place in places]
@@ -364,23 +364,23 @@ class Codenames(TextGame[Board]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         if self.side == 2:
-            return super().rules(player)
+            return super().rules_for(seat)
         return (
-            f"{super().rules(player)}\nBefore each touch the other operatives of the team advise "
+            f"{super().rules_for(seat)}\nBefore each touch the other operatives of the team advise "
             "in turn, Suggest(word='whale') or Say(text='Stop here.'), which everybody hears. "
             "After every clue another operative is the one who touches."
         )
 
-    def describe(self, state: Board, player: int) -> str:
-        team, role = TEAMS[player // self.side], self.seats[player].role
-        lines = [f"You are {self.players[player]}, the {team} {role}."]
+    def describe(self, state: Board, seat: int) -> str:
+        team, role = TEAMS[seat // self.side], self.seats[seat].role
+        lines = [f"You are {self.players[seat]}, the {team} {role}."]
         if state.winner != NOBODY:
             return "\n".join([*lines, state.reason, self._shown(state)])
         doing = "touch words" if state.guessing else "give a clue"
         lines.append(f"It is for the {TEAMS[state.team]} team to {doing}.")
-        if self.is_spymaster(player):
+        if self.is_spymaster(seat):
             for owner, name in enumerate(OWNERS):
                 words = ", ".join(self.names(state, state.left(owner))) or "none"
                 lines.append(f"Not covered, {name}: {words}.")
@@ -401,9 +401,9 @@ class Codenames(TextGame[Board]):
             lines += state.said
         return "\n".join(lines)
 
-    def action_mask(self, state: Board, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Board, seat: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
-        if player not in self.to_act(state):
+        if seat not in self.to_act(state):
             return mask
         clues, words = len(self.hints) * len(MENU_NUMBERS), len(self.vocabulary)
         mask[:clues] = not state.guessing
@@ -415,7 +415,7 @@ class Codenames(TextGame[Board]):
             mask[first + words] = self.advising(state) or state.guesses > 0
         return mask
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -423,21 +423,21 @@ class Codenames(TextGame[Board]):
         top = max(len(self.vocabulary), len(self.hints), TABLE)
         return spaces.Box(-1, top, (6 + 3 * TABLE + self.side - 2,), np.int16)
 
-    def observe(self, state: Board, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Board, seat: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
         over = state.winner != NOBODY
         phase = OVER if over else GUESS if state.guessing else CLUE
         _, word, number = state.clues[-1] if state.guessing else (0, "", -1)
         hint = 1 + self.hints.index(word) if word in self.hints else 0
-        knows = over or self.is_spymaster(player)
+        knows = over or self.is_spymaster(seat)
         owners = [1 + o if knows or c else 0 for o, c in zip(state.key, state.covered, strict=True)]
-        head = (phase, state.team, player // self.side, hint, number, state.guesses)
+        head = (phase, state.team, seat // self.side, hint, number, state.guesses)
         advice = [place if place == TALKED else 1 + place for place in state.advice]
         advice += [0] * (self.side - 2 - len(advice))
         return np.array([*head, *state.words, *owners, *state.covered, *advice], np.int16)
 
-    def scene(self, state: Board, player: int | None = None) -> Scene:
-        knows = player is None or self.is_spymaster(player) or state.winner != NOBODY
+    def scene(self, state: Board, seat: int | None = None) -> Scene:
+        knows = seat is None or self.is_spymaster(seat) or state.winner != NOBODY
         pieces = []
         for place, name in enumerate(self.names(state, range(TABLE))):
             covered, owner = state.covered[place], state.key[place]

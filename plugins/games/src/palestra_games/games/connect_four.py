@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Grid, Piece, Scene
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 MARKS = ".XO"
@@ -62,62 +62,62 @@ class ConnectFour(ArrayGame):
         return [("board", np.int8, (self.rows, self.columns)), ("heights", np.int8, self.columns)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        column = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        column = actions[seat]
         row = state.heights[column]
-        state.board[row, column] = player + 1
+        state.board[row, column] = seat + 1
         state.heights[column] += 1
-        if completes_line(config, state.board, row, column, player + 1):
-            win(state, player, out)
+        if completes_line(config, state.board, row, column, seat + 1):
+            win(state, seat, out)
         elif state.turn + 1 == config.rows * config.columns:
             draw(state)
         else:
             pass_turn(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for column in range(config.columns):
             mask[column] = state.heights[column] < config.rows
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         for row in range(config.rows):
             for column in range(config.columns):
-                view[0, row, column] = state.board[row, column] == player + 1
-                view[1, row, column] = state.board[row, column] == 2 - player
+                view[0, row, column] = state.board[row, column] == seat + 1
+                view[1, row, column] = state.board[row, column] == 2 - seat
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
         """Complete an own line, else block the other's, else drop near the middle."""
         block, middle = -1, -1
         for column in range(config.columns):
             row = state.heights[column]
             if row == config.rows:
                 continue
-            if completes_line(config, state.board, row, column, player + 1):
+            if completes_line(config, state.board, row, column, seat + 1):
                 return column
-            if completes_line(config, state.board, row, column, 2 - player):
+            if completes_line(config, state.board, row, column, 2 - seat):
                 block = column
             near, best = abs(2 * column - config.columns + 1), abs(2 * middle - config.columns + 1)
             if middle < 0 or near < best:
                 middle = column
         return block if block >= 0 else middle
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         # bytes: five times as quick as joining cell by cell, and language models are told often
         cells = state["board"][::-1].tobytes().translate(LETTERS).decode()
         rows = [cells[i : i + self.columns] for i in range(0, len(cells), self.columns)]
-        return "\n".join([f"You are {MARKS[player + 1]}.", DIGITS[: self.columns], *rows])
+        return "\n".join([f"You are {MARKS[seat + 1]}.", DIGITS[: self.columns], *rows])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return str(action + 1)
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = [
             tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
             for row in state.board[::-1].tolist()

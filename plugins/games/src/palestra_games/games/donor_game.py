@@ -165,7 +165,7 @@ class DonorGame(TextGame[Society]):
             return ()
         return state.newcomers or tuple(sorted(donor for donor, _ in state.pairs))
 
-    def legal(self, state: Society, player: int) -> Grammar:
+    def legal(self, state: Society, seat: int) -> Grammar:
         if state.newcomers:
             return strategy_grammar(self.message_limit)
         return donor_grammar(self.punishment)
@@ -183,8 +183,8 @@ class DonorGame(TextGame[Society]):
 
     def _write(self, state: Society, actions: Mapping[int, Any]) -> list[Event]:
         written = list(state.strategies)
-        for player, action in actions.items():
-            written[player] = action.strategy
+        for seat, action in actions.items():
+            written[seat] = action.strategy
         state.strategies, state.newcomers = tuple(written), ()
         order = list(range(self.num_players))
         state.rng.shuffle(order)
@@ -193,10 +193,10 @@ class DonorGame(TextGame[Society]):
         return [
             Event(
                 "strategy",
-                f"{self.players[player]} writes: {written[player]}",
-                {"player": player, "strategy": written[player]},
+                f"{self.players[seat]} writes: {written[seat]}",
+                {"player": seat, "strategy": written[seat]},
             )
-            for player in sorted(actions)
+            for seat in sorted(actions)
         ]
 
     def _pair(self, state: Society) -> None:
@@ -254,25 +254,25 @@ class DonorGame(TextGame[Society]):
         reason = f"{mean:.4g} units on average over {self.generations} generations"
         return Outcome((result,) * self.num_players, state.paid, reason)
 
-    def noop(self, state: Society, player: int) -> TextAction:
+    def noop(self, state: Society, seat: int) -> TextAction:
         return LINES[-1] if state.newcomers else Donate(0)
 
-    def history(self, state: Society, player: int) -> list[Act]:
+    def history(self, state: Society, seat: int) -> list[Act]:
         """What a player last did as a donor, then what his recipient had last done before, …"""
         found: list[Act] = []
         before = state.round
         while len(found) < self.trace:
-            acts = [a for a in state.acts if a.donor == player and a.round < before]
+            acts = [a for a in state.acts if a.donor == seat and a.round < before]
             if not acts:
                 break
             found.append(acts[-1])
-            player, before = acts[-1].recipient, acts[-1].round
+            seat, before = acts[-1].recipient, acts[-1].round
         return found
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         if self.punishment:
             lines.append(
                 "Instead of giving, a donor may write Punish(percent=10): he spends that share, "
@@ -284,19 +284,19 @@ class DonorGame(TextGame[Society]):
         )
         return "\n".join(lines)
 
-    def describe(self, state: Society, player: int) -> str:
+    def describe(self, state: Society, seat: int) -> str:
         if state.generation >= self.generations:
-            return f"All generations are over. You were paid {state.paid[player]:.4g} in all."
+            return f"All generations are over. You were paid {state.paid[seat]:.4g} in all."
         lines = [
-            f"You are {self.players[player]}. Generation {state.generation + 1} of "
-            f"{self.generations}. You have {state.resources[player]:.4g} units."
+            f"You are {self.players[seat]}. Generation {state.generation + 1} of "
+            f"{self.generations}. You have {state.resources[seat]:.4g} units."
         ]
         if state.newcomers:
-            return "\n".join([*lines, *self._models(state, player)])
-        lines.append(f"Your strategy: {state.strategies[player]}")
-        ((donor, recipient),) = (pair for pair in state.pairs if player in pair)
+            return "\n".join([*lines, *self._models(state, seat)])
+        lines.append(f"Your strategy: {state.strategies[seat]}")
+        ((donor, recipient),) = (pair for pair in state.pairs if seat in pair)
         lines.append(f"Round {state.round + 1} of {self.rounds}.")
-        if player != donor:
+        if seat != donor:
             lines.append(f"You may be given something by {self.players[donor]}.")
             return "\n".join(lines)
         name, has = self.players[recipient], state.resources[recipient]
@@ -318,7 +318,7 @@ class DonorGame(TextGame[Society]):
         donor, recipient = self.players[act.donor], self.players[act.recipient]
         return f"In round {act.round + 1} {donor} {did} {abs(act.percent)}%, to {recipient}."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -327,25 +327,25 @@ class DonorGame(TextGame[Society]):
         most = max(top, float(self.generations), float(self.num_players), 100.0)
         return spaces.Box(float(UNKNOWN), most, (7 + self.trace,), np.float32)
 
-    def observe(self, state: Society, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Society, seat: int) -> NDArray[np.float32]:
         """Generation, round, writes a strategy?, donor?, recipient's seat, own and his resources.
 
         Then the trace of the recipient: percent given, negative for punishments, -101 for none.
         Who is no donor sees -1 for the recipient's seat and resources.
         """
         seen = np.full(7 + self.trace, UNKNOWN, np.float32)
-        seen[:7] = state.generation, state.round, player in state.newcomers, 0, -1, 0, -1
-        seen[5] = state.resources[player]
+        seen[:7] = state.generation, state.round, seat in state.newcomers, 0, -1, 0, -1
+        seen[5] = state.resources[seat]
         for donor, recipient in state.pairs if self.to_act(state) else ():
-            if donor == player:
+            if donor == seat:
                 seen[3:5], seen[6] = (1, recipient), state.resources[recipient]
                 for place, act in enumerate(self.history(state, recipient)):
                     seen[7 + place] = act.percent
         return seen
 
-    def action_mask(self, state: Society, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Society, seat: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
-        if player in self.to_act(state):
+        if seat in self.to_act(state):
             mask[: -len(LINES)] = not state.newcomers
             mask[-len(LINES) :] = bool(state.newcomers)
         return mask

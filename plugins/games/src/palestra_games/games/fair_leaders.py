@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, randint, turn_to
 
 from palestra_games.games.matrix_game import checked_names, checked_table, payoff
@@ -122,14 +122,14 @@ class FairLeaders(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         state.leader = NOBODY
-        for player in range(2):
-            state.last[player] = NOBODY
+        for seat in range(2):
+            state.last[seat] = NOBODY
         open_stage(config, state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         leader = state.leader
         if state.phase == MEDIATE:
             appoint(state, actions[MEDIATOR])
@@ -141,10 +141,10 @@ class FairLeaders(ArrayGame):
         else:
             state.last[1 - leader] = actions[1 - leader]
             before = min(state.totals[0], state.totals[1])
-            for player in range(2):
-                paid = payoff(config, state, player)
-                out.rewards[player, 0] = paid
-                state.totals[player] += paid
+            for seat in range(2):
+                paid = payoff(config, state, seat)
+                out.rewards[seat, 0] = paid
+                state.totals[seat] += paid
             if config.num_players == 3:
                 out.rewards[MEDIATOR, 0] = min(state.totals[0], state.totals[1]) - before
             state.led[leader] += 1
@@ -155,13 +155,13 @@ class FairLeaders(ArrayGame):
                 open_stage(config, state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        choices = 2 if player == MEDIATOR else config.num_actions
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        choices = 2 if seat == MEDIATOR else config.num_actions
         for action in range(choices):
             mask[action] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_actions
         view[player] = 1
@@ -190,8 +190,8 @@ class FairLeaders(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         for row, mine in enumerate(self.moves):
             for column, theirs in enumerate(self.moves):
                 first, second = self.pay(row, column)
@@ -216,10 +216,10 @@ class FairLeaders(ArrayGame):
         lines.append(f"There are {self.stages} stages.")
         return "\n".join(lines)
 
-    def describe(self, state: Any, player: int) -> str:
-        role = ", the mediator" if player == MEDIATOR else ""
+    def describe(self, state: Any, seat: int) -> str:
+        role = ", the mediator" if seat == MEDIATOR else ""
         lines = [
-            f"You are {self.players[player]}{role}. "
+            f"You are {self.players[seat]}{role}. "
             f"Stages played: {int(state.played)} of {self.stages}."
         ]
         totals, led, last = state.totals.tolist(), state.led.tolist(), state.last.tolist()
@@ -241,17 +241,17 @@ class FairLeaders(ArrayGame):
         )
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
-        return self.players[action] if player == MEDIATOR else self.moves[action]
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        return self.players[action] if seat == MEDIATOR else self.moves[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         events = []
         if before is not None:
-            ((player, action),) = actions.items()
-            if player != MEDIATOR:
+            ((seat, action),) = actions.items()
+            if seat != MEDIATOR:
                 verb = "leads with" if before.phase == LEAD else "answers"
-                text = f"{self.players[player]} {verb} {self.moves[action]}."
-                events.append(Event("move", text, {"player": player, "action": int(action)}))
+                text = f"{self.players[seat]} {verb} {self.moves[action]}."
+                events.append(Event("move", text, {"player": seat, "action": int(action)}))
             if before.phase == FOLLOW:
                 paid = self.pay(*after.last.tolist())
                 text = f"player_0 is paid {paid[0]:g}, player_1 {paid[1]:g}."

@@ -26,14 +26,14 @@ class Stackelberg(Agent):
             raise InvalidOption(f"{self.name or 'stackelberg'} plays games/FairLeaders-v0")
         seen = [float(x) for x in turn.observation]
         n = game.num_actions
-        if turn.player == MEDIATOR:
+        if turn.seat == MEDIATOR:
             totals, led = seen[8 + 2 * n : 10 + 2 * n], seen[10 + 2 * n : 12 + 2 * n]
             return min(range(2), key=lambda seat: (totals[seat], led[seat]))
         if seen[3 + FOLLOW]:
-            other = 1 - turn.player
+            other = 1 - turn.seat
             led_with = seen[8 + other * n : 8 + (other + 1) * n].index(1.0)
-            return max(range(n), key=lambda move: paid(game, turn.player, move, led_with)[0])
-        return max(range(n), key=lambda move: commitment_value(game, turn.player, move))
+            return max(range(n), key=lambda move: paid(game, turn.seat, move, led_with)[0])
+        return max(range(n), key=lambda move: commitment_value(game, turn.seat, move))
 
 
 def commitment_value(game: FairLeaders, leader: int, move: int) -> float:
@@ -43,7 +43,7 @@ def commitment_value(game: FairLeaders, leader: int, move: int) -> float:
     return min(own for own, theirs in answers if theirs == most)
 
 
-def paid(game: FairLeaders, player: int, move: int, other: int) -> tuple[float, float]:
-    """What `player` and the other are paid for their moves."""
-    both = game.pay(move, other) if player == 0 else game.pay(other, move)
-    return both[player], both[1 - player]
+def paid(game: FairLeaders, seat: int, move: int, other: int) -> tuple[float, float]:
+    """What `seat` and the other are paid for their moves."""
+    both = game.pay(move, other) if seat == 0 else game.pay(other, move)
+    return both[seat], both[1 - seat]

@@ -135,7 +135,7 @@ class FrozenLake(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         if config.generated:
             draw_map(config, state)
         else:
@@ -148,7 +148,7 @@ class FrozenLake(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         direction = actions[0]
         if config.slippery:
             direction = (direction + 3 + randint(state, 3)) % 4
@@ -165,12 +165,12 @@ class FrozenLake(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """Planes of the player, the holes and the goal."""
         view[0, state.row, state.column] = 1
         for row in range(config.rows):
@@ -191,9 +191,9 @@ class FrozenLake(ArrayGame):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         ice = "slippery" if self.slippery else "not slippery"
-        return f"{super().rules(player)}\nThe ice is {ice}. You have {self.steps} steps."
+        return f"{super().rules_for(seat)}\nThe ice is {ice}. You have {self.steps} steps."
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
@@ -202,7 +202,7 @@ class FrozenLake(ArrayGame):
         where = {"row": int(after.row), "column": int(after.column)}
         return [Event("move", f"{text}{after.column + 1}.", {"action": actions[0], **where})]
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         rows = [[TILES[tile] for tile in row] for row in state.ice.tolist()]
         rows[state.row][state.column] = "@"
         place = f"You are in row {state.row + 1}, column {state.column + 1}"
@@ -211,10 +211,10 @@ class FrozenLake(ArrayGame):
             [*map("".join, rows), f"{place}, {on[state.ice[state.row, state.column]]}."]
         )
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         looks = (None, Piece("O", -1, "disc", "hole"), Piece("G", 2, "tile", "goal"), None)
         rows = [[looks[tile] for tile in row] for row in state.ice.tolist()]
         rows[state.row][state.column] = Piece("@", 0, "disc", "you")

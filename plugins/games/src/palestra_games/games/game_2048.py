@@ -75,13 +75,13 @@ class Game2048(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         add_tile(config, state)
         add_tile(config, state)
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         gained = slide(config, state, actions[0])
         state.score += gained
         out.rewards[0, 0] = gained
@@ -93,12 +93,12 @@ class Game2048(ArrayGame):
             finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = can_slide(config, state, action)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """Exponents, 0 for an empty cell."""
         for row in range(config.rows):
             for column in range(config.columns):
@@ -115,9 +115,9 @@ class Game2048(ArrayGame):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         aim = f"\nMake a tile of {self.goal}: then you have won." if self.goal else ""
-        return f"{super().rules(player)}{aim}"
+        return f"{super().rules_for(seat)}{aim}"
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
@@ -126,15 +126,15 @@ class Game2048(ArrayGame):
         text = f"You slide {ACTIONS[actions[0]]} and make {gained}."
         return [Event("move", text, {"action": actions[0], "made": gained})]
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         tiles = [[str(2**t) if t else "." for t in row] for row in state.board.tolist()]
         width = max(len(tile) for row in tiles for tile in row)
         return "\n".join(" ".join(tile.rjust(width) for tile in row) for row in tiles)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(Piece(short(t), t % 8, "tile", str(2**t)) if t else None for t in row)
             for row in state.board.tolist()

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Grid, Piece, Scene
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 MARKS = ".XO"
@@ -63,37 +63,37 @@ class Gomoku(ArrayGame):
         return [("board", np.int8, (self.board_size, self.board_size))]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        row, column = actions[player] // config.board_size, actions[player] % config.board_size
-        state.board[row, column] = player + 1
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        row, column = actions[seat] // config.board_size, actions[seat] % config.board_size
+        state.board[row, column] = seat + 1
         if makes_line(config, state, row, column):
-            win(state, player, out)
+            win(state, seat, out)
         elif state.turn + 1 == config.board_size * config.board_size:
             draw(state)
         else:
             pass_turn(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for row in range(config.board_size):
             for column in range(config.board_size):
                 mask[row * config.board_size + column] = state.board[row, column] == 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         for row in range(config.board_size):
             for column in range(config.board_size):
-                view[0, row, column] = state.board[row, column] == player + 1
-                view[1, row, column] = state.board[row, column] == 2 - player
+                view[0, row, column] = state.board[row, column] == seat + 1
+                view[1, row, column] = state.board[row, column] == 2 - seat
 
     # What a player reads
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         how = (
             f"exactly {self.line} of your stones in an unbroken row, column or diagonal line; a "
             "longer\nline does not win"
@@ -101,23 +101,23 @@ class Gomoku(ArrayGame):
             else f"{self.line} or more of your stones in an unbroken row, column or diagonal line"
         )
         return (
-            f"{super().rules(player)}\n\nYou win with {how}.\nA full board without one is a draw."
+            f"{super().rules_for(seat)}\n\nYou win with {how}.\nA full board without one is a draw."
         )
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         width = len(str(self.board_size))
         rows = [
             " ".join([str(row + 1).rjust(width), *(MARKS[mark] for mark in state.board[row])])
             for row in reversed(range(self.board_size))
         ]
         footer = " ".join([" " * width, *LETTERS[: self.board_size]])
-        return "\n".join([f"You are {MARKS[player + 1]}.", *rows, footer])
+        return "\n".join([f"You are {MARKS[seat + 1]}.", *rows, footer])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         row, column = divmod(action, self.board_size)
         return f"{LETTERS[column]}{row + 1}"
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
             for row in state.board[::-1].tolist()

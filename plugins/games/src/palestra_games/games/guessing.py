@@ -136,7 +136,7 @@ class Guessing(TextGame[Thought]):
     def to_act(self, state: Thought) -> tuple[int, ...]:
         return () if self.found(state) or self.used(state) >= self.turns else (0,)
 
-    def legal(self, state: Thought, player: int) -> Grammar:
+    def legal(self, state: Thought, seat: int) -> Grammar:
         return grammar(self.questions, self.names)
 
     def step(self, state: Thought, actions: Mapping[int, Any]) -> Step:
@@ -181,7 +181,7 @@ class Guessing(TextGame[Thought]):
         same = (self.holds[asked] == self.holds[asked, state.secret][:, None]).all(axis=0)
         return [n for n in np.flatnonzero(same).tolist() if n not in state.guessed]
 
-    def determinize(self, state: Thought, player: int, rng: Rng) -> Thought:
+    def determinize(self, state: Thought, seat: int, rng: Rng) -> Thought:
         """Draw the secret from all that fits the answers."""
         copy = self.clone(state)
         if self.to_act(state):
@@ -190,17 +190,17 @@ class Guessing(TextGame[Thought]):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 f"You have {self.turns} turns.",
                 f"It is one of: {', '.join(self.names)}.",
                 f"Questions: {' '.join(self.questions)}",
             ]
         )
 
-    def describe(self, state: Thought, player: int) -> str:
+    def describe(self, state: Thought, seat: int) -> str:
         lines = [f"Turns used: {self.used(state)} of {self.turns}."]
         lines += [
             f"{self.questions[number]} {'yes' if self.holds[number, state.secret] else 'no'}"
@@ -213,7 +213,7 @@ class Guessing(TextGame[Thought]):
             lines.append(f"It is {self.names[state.secret]}.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -221,7 +221,7 @@ class Guessing(TextGame[Thought]):
         length = 1 + len(self.menu)
         return spaces.Box(0, max(YES, self.turns), (length,), np.int16)
 
-    def observe(self, state: Thought, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Thought, seat: int) -> NDArray[np.int16]:
         """Turns used, then for every question and every guess 0 not asked yet, 1 no, 2 yes."""
         seen = np.zeros(1 + len(self.menu), np.int16)
         seen[0] = self.used(state)
@@ -231,9 +231,9 @@ class Guessing(TextGame[Thought]):
             seen[1 + len(self.questions) + number] = YES if number == state.secret else NO
         return seen
 
-    def scene(self, state: Thought, player: int | None = None) -> Scene:
+    def scene(self, state: Thought, seat: int | None = None) -> Scene:
         lines = self.describe(state, 0).splitlines()
-        if player is None:
+        if seat is None:
             lines.append(f"The host thinks of: {self.names[state.secret]}.")
         bar = Bar("turns", float(self.used(state)), float(self.turns))
         return Scene(bars=(bar,), lines=tuple(lines))

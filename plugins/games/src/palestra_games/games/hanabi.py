@@ -56,7 +56,7 @@ from palestra import (
     check_ranges,
     only,
 )
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, mover, pass_turn, turn_to
 
 from palestra_games.games.hanabi_rules import (
@@ -215,7 +215,7 @@ class Hanabi(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         deal(config, state)
         state.tokens, state.lives = config.tokens, config.lives
         state.turns_left = config.num_players
@@ -223,7 +223,7 @@ class Hanabi(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         player = mover(state)
         action = actions[player]
         if state.drawn == config.deck_size:
@@ -249,22 +249,22 @@ class Hanabi(ArrayGame):
             pass_turn(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for slot in range(config.hand):
-            held = state.hands[player, slot] >= 0
+            held = state.hands[seat, slot] >= 0
             mask[slot] = held and state.tokens < config.tokens
             mask[config.hand + slot] = held
         if state.tokens > 0:
             for number in range((config.num_players - 1) * (config.colours + config.ranks)):
-                mask[2 * config.hand + number] = touches(config, state, player, number)
+                mask[2 * config.hand + number] = touches(config, state, seat, number)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
-        at = show_hands(config, state, player, view)
+        at = show_hands(config, state, seat, view)
         at = show_table(config, state, view, at)
-        at = show_last_move(config, state, player, view, at)
-        at = show_knowledge(config, state, player, view, at)
+        at = show_last_move(config, state, seat, view, at)
+        at = show_knowledge(config, state, seat, view, at)
         if state.drawn == config.deck_size:
             show_count(view, at, state.turns_left, config.num_players)
 
@@ -287,31 +287,31 @@ class Hanabi(ArrayGame):
         result: Result = "score"
         return replace(ended, results=(result,) * self.num_players, reason=reason)
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Redraw this player's hand, uniformly among all that fit the hints, and the deck's order.
 
         The cards to draw from are those he does not see. Every own card is drawn among those it
         could be, and all again if two drew the same one.
         """
         copy = self.clone(state)
-        drawn, size = int(state.drawn), int((state.hands[player] >= 0).sum())
-        unseen = [*state.hands[player][:size].tolist(), *state.deck[drawn:].tolist()]
+        drawn, size = int(state.drawn), int((state.hands[seat] >= 0).sum())
+        unseen = [*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()]
         options = [
-            [at for at, card in enumerate(unseen) if self._could_be(state, player, slot, card)]
+            [at for at, card in enumerate(unseen) if self._could_be(state, seat, slot, card)]
             for slot in range(size)
         ]
         chosen = [rng.choice(places) for places in options]
         while len(set(chosen)) < size:
             chosen = [rng.choice(places) for places in options]
         for slot, at in enumerate(chosen):
-            copy.hands[player, slot] = unseen[at]
+            copy.hands[seat, slot] = unseen[at]
         rest = [card for at, card in enumerate(unseen) if at not in chosen]
         rng.shuffle(rest)
         copy.deck[drawn:] = rest
         return copy
 
-    def _could_be(self, state: Any, player: int, slot: int, card: int) -> bool:
-        colours, ranks = state.could_colour[player, slot], state.could_rank[player, slot]
+    def _could_be(self, state: Any, seat: int, slot: int, card: int) -> bool:
+        colours, ranks = state.could_colour[seat, slot], state.could_rank[seat, slot]
         return bool(colours >> card // self.ranks & ranks >> card % self.ranks & 1)
 
     # Words
@@ -320,44 +320,44 @@ class Hanabi(ArrayGame):
         """Take an array view apart."""
         return read_view(self.config, view)
 
-    def rules(self, player: int) -> str:
-        return f"{super().rules(player)}\n{setting(self.config)}"
+    def rules_for(self, seat: int) -> str:
+        return f"{super().rules_for(seat)}\n{setting(self.config)}"
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         if action < self.hand_size:
             return f"discard card {action + 1}"
         if action < 2 * self.hand_size:
             return f"play card {action - self.hand_size + 1}"
-        target, kind, value = read_hint(self.config, player, action - 2 * self.hand_size)
+        target, kind, value = read_hint(self.config, seat, action - 2 * self.hand_size)
         return f"tell {self.players[target]} {name_value(kind, value)}"
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         """What the array view holds, in words."""
-        names = self.players[player:] + self.players[:player]
-        seen = look(self.config, state, player)
+        names = self.players[seat:] + self.players[:seat]
+        seen = look(self.config, state, seat)
         return "\n".join(tell_sight(self.config, seen, names, self.score(state)))
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         """Every move reveals something to somebody; cards drawn are shown to all but the drawer."""
         if before is None:
-            return [self._dealt(after, player) for player in range(self.num_players)]
+            return [self._dealt(after, seat) for seat in range(self.num_players)]
         events = []
-        for player, action in actions.items():
+        for seat, action in actions.items():
             move = look_at_move(self.config, after, 0)
             text = tell_move(self.config, move, self.players) if move else ""
-            events.append(Event("reveal", text, {"player": player, "action": int(action)}))
+            events.append(Event("reveal", text, {"player": seat, "action": int(action)}))
             if after.drawn > before.drawn:
-                card = int(after.hands[player, self.hand_size - 1])
-                text = f"{self.players[player]} draws {name_card(self.config, card)}."
-                data = {"player": player, "card": card}
-                events.append(Event("draw", text, data, self._others(player)))
+                card = int(after.hands[seat, self.hand_size - 1])
+                text = f"{self.players[seat]} draws {name_card(self.config, card)}."
+                data = {"player": seat, "card": card}
+                events.append(Event("draw", text, data, self._others(seat)))
         return events
 
-    def _dealt(self, state: Any, player: int) -> Event:
-        cards = state.hands[player].tolist()
+    def _dealt(self, state: Any, seat: int) -> Event:
+        cards = state.hands[seat].tolist()
         names = listed(name_card(self.config, card) for card in cards)
-        text = f"{self.players[player]} is dealt {names}."
-        return Event("deal", text, {"player": player, "cards": cards}, self._others(player))
+        text = f"{self.players[seat]} is dealt {names}."
+        return Event("deal", text, {"player": seat, "cards": cards}, self._others(seat))
 
     def _others(self, player: int) -> frozenset[int]:
         return only(*(seat for seat in range(self.num_players) if seat != player))

@@ -1,6 +1,6 @@
 """The parts of `palestra_games.games.hanabi`'s rules that compile.
 
-Plain functions over its state record, see `palestra.array_game`. A card is colour * ranks + rank,
+Plain functions over its state record, see `palestra.kernel.array_game`. A card is colour * ranks + rank,
 both from 0, and -1 where there is none. Hands are in order, oldest card first.
 """
 
@@ -29,66 +29,66 @@ def deal(config: Any, state: Any) -> None:
             state.deck[at] = card
             at += 1
     shuffle(state, state.deck)
-    for player in range(config.num_players):
+    for seat in range(config.num_players):
         for slot in range(config.hand):
-            state.hands[player, slot] = -1
+            state.hands[seat, slot] = -1
         for _ in range(config.hand):
-            draw_card(config, state, player)
+            draw_card(config, state, seat)
 
 
-def draw_card(config: Any, state: Any, player: int) -> None:
+def draw_card(config: Any, state: Any, seat: int) -> None:
     """Take the next card of the deck, if there is one, as the newest of a hand that has room."""
     if state.drawn == config.deck_size:
         return
     slot = 0
-    while state.hands[player, slot] >= 0:
+    while state.hands[seat, slot] >= 0:
         slot += 1
-    state.hands[player, slot] = state.deck[state.drawn]
-    state.could_colour[player, slot] = (1 << config.colours) - 1
-    state.could_rank[player, slot] = (1 << config.ranks) - 1
+    state.hands[seat, slot] = state.deck[state.drawn]
+    state.could_colour[seat, slot] = (1 << config.colours) - 1
+    state.could_rank[seat, slot] = (1 << config.ranks) - 1
     state.deck[state.drawn] = -1
     state.drawn += 1
 
 
-def take_card(config: Any, state: Any, player: int, slot: int) -> int:
+def take_card(config: Any, state: Any, seat: int, slot: int) -> int:
     """Take a card out of a hand and close the gap; returns the card."""
-    card = int(state.hands[player, slot])
+    card = int(state.hands[seat, slot])
     newest = config.hand - 1
     for at in range(slot, newest):
-        state.hands[player, at] = state.hands[player, at + 1]
-        state.could_colour[player, at] = state.could_colour[player, at + 1]
-        state.could_rank[player, at] = state.could_rank[player, at + 1]
-        state.told_colour[player, at] = state.told_colour[player, at + 1]
-        state.told_rank[player, at] = state.told_rank[player, at + 1]
-    state.hands[player, newest] = -1
-    state.could_colour[player, newest] = 0
-    state.could_rank[player, newest] = 0
-    state.told_colour[player, newest] = 0
-    state.told_rank[player, newest] = 0
+        state.hands[seat, at] = state.hands[seat, at + 1]
+        state.could_colour[seat, at] = state.could_colour[seat, at + 1]
+        state.could_rank[seat, at] = state.could_rank[seat, at + 1]
+        state.told_colour[seat, at] = state.told_colour[seat, at + 1]
+        state.told_rank[seat, at] = state.told_rank[seat, at + 1]
+    state.hands[seat, newest] = -1
+    state.could_colour[seat, newest] = 0
+    state.could_rank[seat, newest] = 0
+    state.told_colour[seat, newest] = 0
+    state.told_rank[seat, newest] = 0
     return card
 
 
-def note_move(state: Any, player: int, kind: int) -> None:
+def note_move(state: Any, seat: int, kind: int) -> None:
     """Start the note on the last move, which everybody sees."""
-    state.last_kind, state.last_player = kind, player
+    state.last_kind, state.last_player = kind, seat
     state.last_target, state.last_value, state.last_touched = -1, -1, 0
     state.last_slot, state.last_card = -1, -1
     state.last_fitted, state.last_gained = 0, 0
 
 
-def discard(config: Any, state: Any, player: int, slot: int) -> None:
+def discard(config: Any, state: Any, seat: int, slot: int) -> None:
     """Put a card on the discard pile for an information token."""
-    note_move(state, player, DISCARDED)
-    card = take_card(config, state, player, slot)
+    note_move(state, seat, DISCARDED)
+    card = take_card(config, state, seat, slot)
     state.last_slot, state.last_card = slot, card
     state.discards[card] += 1
     state.tokens += 1
 
 
-def play(config: Any, state: Any, player: int, slot: int) -> bool:
+def play(config: Any, state: Any, seat: int, slot: int) -> bool:
     """Add a card to its firework, or discard it and lose a life; whether it fitted."""
-    note_move(state, player, PLAYED)
-    card = take_card(config, state, player, slot)
+    note_move(state, seat, PLAYED)
+    card = take_card(config, state, seat, slot)
     state.last_slot, state.last_card = slot, card
     colour, rank = card // config.ranks, card % config.ranks
     if state.fireworks[colour] != rank:
@@ -103,10 +103,10 @@ def play(config: Any, state: Any, player: int, slot: int) -> bool:
     return True
 
 
-def hint(config: Any, state: Any, player: int, number: int) -> None:
+def hint(config: Any, state: Any, seat: int, number: int) -> None:
     """Tell another player which of his cards have a colour or rank; `number` counts the hints."""
-    target, kind, value = read_hint(config, player, number)
-    note_move(state, player, kind)
+    target, kind, value = read_hint(config, seat, number)
+    note_move(state, seat, kind)
     state.last_target, state.last_value = target, value
     state.tokens -= 1
     for slot in range(config.hand):
@@ -124,7 +124,7 @@ def hint(config: Any, state: Any, player: int, number: int) -> None:
             state.told_rank[target, slot] |= touched
 
 
-def read_hint(config: Any, player: int, number: int) -> tuple[int, int, int]:
+def read_hint(config: Any, seat: int, number: int) -> tuple[int, int, int]:
     """Whom hint `number` tells, its kind, and the colour or rank: all colours, then all ranks."""
     others = config.num_players - 1
     colours = others * config.colours
@@ -133,7 +133,7 @@ def read_hint(config: Any, player: int, number: int) -> tuple[int, int, int]:
     else:
         number -= colours
         ahead, kind, value = number // config.ranks, TOLD_RANK, number % config.ranks
-    return (player + 1 + ahead) % config.num_players, kind, value
+    return (seat + 1 + ahead) % config.num_players, kind, value
 
 
 def has_value(config: Any, card: int, kind: int, value: int) -> bool:
@@ -143,9 +143,9 @@ def has_value(config: Any, card: int, kind: int, value: int) -> bool:
     return found
 
 
-def touches(config: Any, state: Any, player: int, number: int) -> bool:
+def touches(config: Any, state: Any, seat: int, number: int) -> bool:
     """Whether a hint would point at any card."""
-    target, kind, value = read_hint(config, player, number)
+    target, kind, value = read_hint(config, seat, number)
     for slot in range(config.hand):
         card = state.hands[target, slot]
         if card >= 0 and has_value(config, card, kind, value):
@@ -202,7 +202,7 @@ def show_count(view: Any, at: int, count: int, most: int) -> int:
     return int(at + most)
 
 
-def show_last_move(config: Any, state: Any, player: int, view: Any, at: int) -> int:
+def show_last_move(config: Any, state: Any, seat: int, view: Any, at: int) -> int:
     seats, kinds = config.num_players, config.colours * config.ranks
     kind = state.last_kind
     target, colour = at + seats + 4, at + 2 * seats + 4
@@ -213,10 +213,10 @@ def show_last_move(config: Any, state: Any, player: int, view: Any, at: int) -> 
     end = card + kinds + 2
     if kind == NOTHING:
         return int(end)
-    view[at + (state.last_player - player) % seats] = 1
+    view[at + (state.last_player - seat) % seats] = 1
     view[at + seats + kind] = 1
     if kind in (TOLD_COLOUR, TOLD_RANK):
-        view[target + (state.last_target - player) % seats] = 1
+        view[target + (state.last_target - seat) % seats] = 1
         view[(colour if kind == TOLD_COLOUR else rank) + state.last_value] = 1
         for place in range(config.hand):
             view[touched + place] = state.last_touched >> place & 1

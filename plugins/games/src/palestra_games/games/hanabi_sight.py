@@ -28,7 +28,7 @@ class Held(NamedTuple):
 class Move(NamedTuple):
     """The last move. Players are counted from the observer on; `value` is what a hint named."""
 
-    player: int
+    seat: int
     kind: int
     target: int
     value: int
@@ -106,15 +106,15 @@ def read_view(config: Any, view: NDArray[Any]) -> Sight:
 
 
 def read_move(config: Any, reader: Reader) -> Move | None:
-    player, kind = reader.one(config.num_players), reader.one(4)
+    seat, kind = reader.one(config.num_players), reader.one(4)
     target = reader.one(config.num_players)
     value = max(reader.one(config.colours), reader.one(config.ranks))
     touched = reader.which(config.hand)
     slot, card = reader.one(config.hand), reader.one(config.colours * config.ranks)
     fitted, gained = reader.bits(2)
-    if player < 0:
+    if seat < 0:
         return None
-    return Move(player, kind, target, value, touched, slot, card, bool(fitted), bool(gained))
+    return Move(seat, kind, target, value, touched, slot, card, bool(fitted), bool(gained))
 
 
 def read_card(config: Any, reader: Reader, card: int) -> Held:
@@ -165,14 +165,14 @@ def look_at_hand(config: Any, state: Any, seat: int, *, hidden: bool) -> tuple[H
     )
 
 
-def look_at_move(config: Any, state: Any, player: int) -> Move | None:
+def look_at_move(config: Any, state: Any, seat: int) -> Move | None:
     if state.last_kind == NOTHING:
         return None
     seats, target = config.num_players, int(state.last_target)
     return Move(
-        player=(int(state.last_player) - player) % seats,
+        seat=(int(state.last_player) - seat) % seats,
         kind=int(state.last_kind),
-        target=(target - player) % seats if target >= 0 else -1,
+        target=(target - seat) % seats if target >= 0 else -1,
         value=int(state.last_value),
         touched=members(int(state.last_touched), config.hand),
         slot=int(state.last_slot),

@@ -90,7 +90,7 @@ def _choice(left: Sequence[str], of: int, *, told: bool) -> str:
 
 def tell_move(config: Any, move: Move, names: Sequence[str]) -> str:
     """A move as a sentence."""
-    who = names[move.player]
+    who = names[move.seat]
     if move.kind == DISCARDED:
         return f"{who} discarded card {move.slot + 1}: {name_card(config, move.card)}."
     if move.kind == PLAYED:

@@ -106,7 +106,7 @@ class Hangman(TextGame[Gallows]):
         solved = set(state.secret) <= set(state.guessed)
         return () if solved or self.lives_left(state) <= 0 else (0,)
 
-    def legal(self, state: Gallows, player: int) -> Grammar:
+    def legal(self, state: Gallows, seat: int) -> Grammar:
         return grammar(state.guessed)
 
     def step(self, state: Gallows, actions: Mapping[int, Any]) -> Step:
@@ -141,7 +141,7 @@ class Hangman(TextGame[Gallows]):
         weight = 1 / len(self.vocabulary)
         return [(weight, Gallows(Rng(0), word)) for word in self.vocabulary]
 
-    def determinize(self, state: Gallows, player: int, rng: Rng) -> Gallows:
+    def determinize(self, state: Gallows, seat: int, rng: Rng) -> Gallows:
         """Draw the hidden word from all that would look the same after these letters."""
         copy = self.clone(state)
         if self.to_act(state):
@@ -152,7 +152,7 @@ class Hangman(TextGame[Gallows]):
 
     # What the player sees
 
-    def describe(self, state: Gallows, player: int) -> str:
+    def describe(self, state: Gallows, seat: int) -> str:
         guessed = ", ".join(sorted(state.guessed)) or "none"
         return "\n".join(
             [
@@ -163,7 +163,7 @@ class Hangman(TextGame[Gallows]):
             ]
         )
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -172,7 +172,7 @@ class Hangman(TextGame[Gallows]):
         top = np.array([HIDDEN_CODE] * longest + [1] * len(ALPHABET) + [self.lives], np.int8)
         return spaces.Box(np.zeros(len(top), np.int8), top, dtype=np.int8)
 
-    def observe(self, state: Gallows, player: int) -> NDArray[np.int8]:
+    def observe(self, state: Gallows, seat: int) -> NDArray[np.int8]:
         """Letter by place (1 to 26, 27 hidden, 0 past the end), letters guessed (26), lives."""
         seen = np.zeros(self._space.shape, np.int8)
         for place, letter in enumerate(shown(state.secret, state.guessed)):
@@ -183,12 +183,12 @@ class Hangman(TextGame[Gallows]):
         seen[-1] = self.lives_left(state)
         return seen
 
-    def action_mask(self, state: Gallows, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Gallows, seat: int) -> NDArray[np.int8]:
         if not self.to_act(state):
             return np.ones(len(ALPHABET), np.int8)
         return np.array([letter not in state.guessed for letter in ALPHABET], np.int8)
 
-    def scene(self, state: Gallows, player: int | None = None) -> Scene:
+    def scene(self, state: Gallows, seat: int | None = None) -> Scene:
         pattern = shown(state.secret, state.guessed)
         row = tuple(
             Piece(letter.upper(), -1 if letter == HIDDEN else 2, "tile") for letter in pattern
@@ -196,7 +196,7 @@ class Hangman(TextGame[Gallows]):
         bar = Bar("lives", float(self.lives_left(state)), float(self.lives), 0)
         wrong = " ".join(letter for letter in state.guessed if letter not in state.secret)
         lines = [f"Wrong letters: {wrong or 'none'}"]
-        if player is None:
+        if seat is None:
             lines.append(f"The word is {state.secret}.")
         return Scene(grid=Grid((row,)), bars=(bar,), lines=tuple(lines))
 

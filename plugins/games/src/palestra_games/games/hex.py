@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Grid, Piece, Scene
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 from palestra.rules import mover, turn_to, win
 
 MARKS = ".XO"
@@ -74,23 +74,23 @@ class Hex(ArrayGame):
         return [("board", np.int8, cells), ("joined", np.int8, cells), ("todo", np.int16, cells)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        cell = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        cell = actions[seat]
         if cell == config.board_size * config.board_size:
             cell = remove_only_stone(config, state)
-        place(config, state, cell, player)
+        place(config, state, cell, seat)
         if state.joined[cell] == BOTH_SIDES:
-            win(state, player, out)
+            win(state, seat, out)
         else:
-            turn_to(state, 1 - player)
+            turn_to(state, 1 - seat)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         cells = config.board_size * config.board_size
         for cell in range(cells):
             mask[cell] = state.board[cell] == 0
@@ -98,41 +98,41 @@ class Hex(ArrayGame):
             mask[cells] = state.turn == 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         for row in range(config.board_size):
             for column in range(config.board_size):
                 mark = state.board[row * config.board_size + column]
-                view[0, row, column] = mark == player + 1
-                view[1, row, column] = mark == 2 - player
-                view[2, row, column] = player
+                view[0, row, column] = mark == seat + 1
+                view[1, row, column] = mark == 2 - seat
+                view[2, row, column] = seat
 
     # What a player reads
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         swap = (
             "\n\nAfter X's first stone, and only then, O may write swap instead of a cell. That "
             "stone is\ntaken off, and O gets one on its mirror image, with row and column "
             "exchanged: for a\nstone on c1, one on a3. Then X moves."
         )
-        return super().rules(player) + (swap if self.swap else "")
+        return super().rules_for(seat) + (swap if self.swap else "")
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         width = len(str(self.board_size))
-        goal = ("the top to the bottom", "the left to the right")[player]
-        lines = [f"You are {MARKS[player + 1]} and join {goal}."]
+        goal = ("the top to the bottom", "the left to the right")[seat]
+        lines = [f"You are {MARKS[seat + 1]} and join {goal}."]
         lines.append(" " * (width + 1) + " ".join(LETTERS[: self.board_size]))
         for row, marks in enumerate(state.board.reshape(self.board_size, -1).tolist()):
             cells = " ".join(MARKS[mark] for mark in marks)
             lines.append(f"{' ' * row}{str(row + 1).rjust(width)} {cells}")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         if action == self.cells:
             return "swap"
         row, column = divmod(action, self.board_size)
         return f"{LETTERS[column]}{row + 1}"
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
             for row in state.board.reshape(self.board_size, -1).tolist()
@@ -154,19 +154,19 @@ def remove_only_stone(config: Any, state: Any) -> int:
     return mirrored
 
 
-def place(config: Any, state: Any, cell: int, player: int) -> None:
+def place(config: Any, state: Any, cell: int, seat: int) -> None:
     """Put a stone down, and tell its whole chain which sides it is joined to."""
     last = config.board_size - 1
     row, column = cell // config.board_size, cell % config.board_size
-    along = row if player == 0 else column
+    along = row if seat == 0 else column
     sides = (1 if along == 0 else 0) | (2 if along == last else 0)
     for down, right in NEIGHBOURS:
         r, c = row + down, column + right
         if 0 <= r <= last and 0 <= c <= last:
             near = r * config.board_size + c
-            if state.board[near] == player + 1:
+            if state.board[near] == seat + 1:
                 sides |= state.joined[near]
-    state.board[cell] = player + 1
+    state.board[cell] = seat + 1
     state.joined[cell] = sides
     if sides == 1 or sides == 2:
         spread(config, state, cell)

@@ -136,7 +136,7 @@ class Holdem(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for card in range(DECK):
             state.deck[card] = card
         for place in range(HOLE * config.num_players + BOARD):
@@ -150,7 +150,7 @@ class Holdem(ArrayGame):
         turn_to(state, 2 % config.num_players)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         player = mover(state)
         action = actions[player]
         high = highest(config, state)
@@ -169,20 +169,20 @@ class Holdem(ArrayGame):
         go_on(config, state, player, out)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         high = highest(config, state)
-        mask[FOLD] = state.bets[state.stage, player] < high
+        mask[FOLD] = state.bets[state.stage, seat] < high
         mask[CALL] = 1
         if config.limit:
             mask[RAISE] = state.raised < MAX_BETS
             return
-        most = most_bet(config, state, player)
+        most = most_bet(config, state, seat)
         if most > high:
             for to in range(min(most, high + state.step), most + 1):
                 mask[1 + to] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """Own hole cards and the board (52 each), round (4), then for each seat: own seat, whose
         turn, folded (one value each) and chips put in by round (4)."""
         seats = config.num_players
@@ -204,9 +204,9 @@ class Holdem(ArrayGame):
 
     # What a player reads
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         small, big = self.small_blind, self.big_blind
-        lines = [super().rules(player)]
+        lines = [super().rules_for(seat)]
         lines.append(f"Everybody starts with {self.stack} chips; the blinds are {small} and {big}.")
         if self.betting == "limit":
             lines.append(
@@ -226,11 +226,11 @@ class Holdem(ArrayGame):
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
-            return [self._dealt(after, player) for player in range(self.num_players)]
+            return [self._dealt(after, seat) for seat in range(self.num_players)]
         events = []
-        for player, action in actions.items():
-            text = f"{self.players[player]}: {self.action_text(before, player, action)}."
-            events.append(Event("move", text, {"player": player, "action": int(action)}))
+        for seat, action in actions.items():
+            text = f"{self.players[seat]}: {self.action_text(before, seat, action)}."
+            events.append(Event("move", text, {"player": seat, "action": int(action)}))
         for stage in range(before.stage + 1, after.stage + 1):
             board = self.board(after)[: SHOWN_CARDS[stage]]
             text = f"The {ROUNDS[stage]}: the board is {written(board)}."
@@ -239,9 +239,9 @@ class Holdem(ArrayGame):
             events += self._ending(after)
         return events
 
-    def _dealt(self, state: Any, player: int) -> Event:
-        cards = sorted(self.hole(state, player))
-        return Event("deal", f"You are dealt {written(cards)}.", {"cards": cards}, only(player))
+    def _dealt(self, state: Any, seat: int) -> Event:
+        cards = sorted(self.hole(state, seat))
+        return Event("deal", f"You are dealt {written(cards)}.", {"cards": cards}, only(seat))
 
     def _ending(self, state: Any) -> list[Event]:
         events = []
@@ -277,15 +277,15 @@ class Holdem(ArrayGame):
             lines.append(f"{name} has put in {by_round}, has {self.stack - sum(put_in)}{folded}.")
         return lines
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         if action == FOLD:
             return "fold"
         if action == CALL:
-            facing = state.bets[state.stage, player] < highest(self.config, state)
+            facing = state.bets[state.stage, seat] < highest(self.config, state)
             return "call" if facing else "check"
         return "raise" if self.betting == "limit" else f"raise to {action - 1}"
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
         raises = sorted(action - 1 for action in moves.values() if action >= RAISE)
         if self.betting == "limit" or len(raises) < 3:
             return ", ".join(moves)
@@ -308,8 +308,8 @@ class Holdem(ArrayGame):
 
     # States
 
-    def hole(self, state: Any, player: int) -> list[int]:
-        cards: list[int] = state.deck[HOLE * player : HOLE * (player + 1)].tolist()
+    def hole(self, state: Any, seat: int) -> list[int]:
+        cards: list[int] = state.deck[HOLE * seat : HOLE * (seat + 1)].tolist()
         return cards
 
     def board(self, state: Any) -> list[int]:
@@ -363,11 +363,11 @@ def bet_size(config: Any, state: Any) -> int:
     return size
 
 
-def most_bet(config: Any, state: Any, player: int) -> int:
+def most_bet(config: Any, state: Any, seat: int) -> int:
     """What a seat can bet in this round with all its chips."""
     chips = config.stack
     for stage in range(state.stage):
-        chips -= int(state.bets[stage, player])
+        chips -= int(state.bets[stage, seat])
     most: int = chips
     return most
 
@@ -439,11 +439,11 @@ def put_in(state: Any, seat: int) -> int:
 # Hands
 
 
-def strength(config: Any, state: Any, player: int) -> int:
+def strength(config: Any, state: Any, seat: int) -> int:
     """The worth of a seat's best five of seven cards; see `worth`."""
     counts, suits = 0, 0
     for place in range(HOLE + BOARD):
-        at = HOLE * player + place if place < HOLE else HOLE * config.num_players + place - HOLE
+        at = HOLE * seat + place if place < HOLE else HOLE * config.num_players + place - HOLE
         card = int(state.deck[at])
         counts += 1 << 4 * (card // 4)
         suits |= 1 << (BASE * (card % 4) + card // 4)

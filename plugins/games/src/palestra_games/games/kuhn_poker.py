@@ -12,24 +12,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Piece, Rng, Scene, only
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, Event, Piece, Rng, Scene, Shape, environment, only
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
 
 PASS, BET = 0, 1
 CARDS = ("jack", "queen", "king")
 
 
-@dataclass(frozen=True)
-class KuhnPoker(ArrayGame):
-    """You play Kuhn poker with a deck of a jack, a queen and a king, king highest.
+class KuhnState(ArrayState):
+    """A hand of Kuhn poker."""
 
-    Each player has put 1 in the pot and holds one card. Say "pass" (check, or fold against a bet)
-    or "bet" (bet 1, or call a bet). At a showdown the higher card takes the pot.
+    deck: Annotated[NDArray[np.int8], Shape(3)]  # first the card of each seat; 0 jack … 2 king
+    line: Annotated[NDArray[np.int8], Shape(3)]  # moves so far, PASS or BET; -1 for none
+
+
+@environment(
+    "games/KuhnPoker-v0",
+    family="card",
+    tags=("hidden-information", "chance"),
+    paper="Kuhn (1950), A simplified two-person poker",
+)
+@dataclass(frozen=True)
+class KuhnPoker(ArrayGame[KuhnState]):
+    """Kuhn poker for two: three cards, an ante of 1 and at most one bet of 1.
+
+    Actions are 0 (pass) and 1 (bet). An observation is 11 flags: own seat (2), own card (3), then
+    two a move so far (pass, bet). Payoffs are the chips won or lost: -2, -1, 1 or 2.
     """
 
+    rules_text = """
+        You play Kuhn poker with a deck of a jack, a queen and a king, king highest.
+
+        Each player has put 1 in the pot and holds one card. Say "pass" (check, or fold against a
+        bet) or "bet" (bet 1, or call a bet). At a showdown the higher card takes the pot.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
@@ -39,12 +59,8 @@ class KuhnPoker(ArrayGame):
     observation_shape = (11,)
     payoff_bounds = (-2.0, 2.0)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`deck`: the first two cards are the players'; `line`: moves so far, -1 for none."""
-        return [("deck", np.int8, 3), ("line", np.int8, 3)]
-
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: KuhnPoker, state: KuhnState) -> None:
         for card in range(3):
             state.deck[card] = card
             state.line[card] = -1
@@ -52,72 +68,74 @@ class KuhnPoker(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        state.line[state.turn] = actions[player]
+    def apply_actions(config: KuhnPoker, state: KuhnState, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        state.line[state.turn] = actions[seat]
         if state.turn == 0 or (state.turn == 1 and state.line[0] == PASS and state.line[1] == BET):
-            turn_to(state, 1 - player)
+            turn_to(state, 1 - seat)
             return
         last, before = state.line[state.turn], state.line[state.turn - 1]
         if before == BET and last == PASS:  # folded
-            settle(state, 1 - player, 1.0, out)
+            settle(state, 1 - seat, 1.0, out)
         else:
             stronger = 0 if state.deck[0] > state.deck[1] else 1
             settle(state, stronger, 2.0 if last == BET else 1.0, out)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: KuhnPoker, state: KuhnState, seat: int, mask: Any) -> None:
         mask[PASS] = 1
         mask[BET] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: KuhnPoker, state: KuhnState, seat: int, view: Any) -> None:
         """Seat (2), own card (3), then one pair a move so far."""
-        view[player] = 1
-        view[2 + state.deck[player]] = 1
+        view[seat] = 1
+        view[2 + state.deck[seat]] = 1
         for move in range(3):
             if state.line[move] >= 0:
                 view[5 + 2 * move + state.line[move]] = 1
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: KuhnState | None, actions: Mapping[int, int], after: KuhnState
+    ) -> list[Event]:
         if before is None:
             return [
                 Event(
                     "deal",
-                    f"You are dealt the {CARDS[after.deck[player]]}.",
-                    {"card": int(after.deck[player])},
-                    only(player),
+                    f"You are dealt the {CARDS[after.deck[seat]]}.",
+                    {"card": int(after.deck[seat])},
+                    only(seat),
                 )
-                for player in range(2)
+                for seat in range(2)
             ]
         events = list(super().narrate(before, actions, after))
         if after.over and not is_fold(after):
-            shown = [CARDS[after.deck[player]] for player in range(2)]
+            shown = [CARDS[after.deck[seat]] for seat in range(2)]
             text = f"Showdown: player_0 has the {shown[0]}, player_1 the {shown[1]}."
             events.append(Event("reveal", text, {"cards": after.deck[:2].tolist()}))
         return events
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: KuhnState, seat: int) -> str:
         moves = [self.action_text(state, i % 2, m) for i, m in enumerate(state.line) if m >= 0]
         return "\n".join(
             [
-                f"You are player_{player} and hold the {CARDS[state.deck[player]]}.",
+                f"You are player_{seat} and hold the {CARDS[state.deck[seat]]}.",
                 f"Moves so far: {', '.join(moves) or 'none'}.",
             ]
         )
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: KuhnState, seat: int, action: int) -> str:
         return ("pass", "bet")[action]
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: KuhnState) -> tuple[float, ...]:
         stake = 2.0 if (state.line == BET).sum() == 2 else 1.0
         return tuple(stake if result == WIN else -stake for result in state.result.tolist())
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: KuhnState, seat: int, rng: Rng) -> Any:
         """Swap the two cards this player does not hold with probability one half."""
         copy = self.clone(state)
         if rng.below(2):
-            copy.deck[1 - player], copy.deck[2] = state.deck[2], state.deck[1 - player]
+            copy.deck[1 - seat], copy.deck[2] = state.deck[2], state.deck[1 - seat]
         return copy
 
     def deals(self) -> list[tuple[float, Any]]:
@@ -129,7 +147,7 @@ class KuhnPoker(ArrayGame):
             dealt.append((1 / 6, state))
         return dealt
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: KuhnState, player: int | None = None) -> Scene:
         hands = []
         for seat in range(2):
             hidden = player not in (None, seat)
@@ -140,15 +158,15 @@ class KuhnPoker(ArrayGame):
         return Scene(hands=tuple(hands), lines=(f"Moves: {', '.join(moves) or 'none'}",))
 
 
-def settle(state: Any, winner: int, stake: float, out: Any) -> None:
+def settle(state: KuhnState, winner: int, stake: float, out: Any) -> None:
     """Pay `stake` from the loser to the winner and end the hand."""
-    for player in range(2):
-        out.rewards[player, 0] = stake if player == winner else -stake
-        state.result[player] = WIN if player == winner else LOSS
+    for seat in range(2):
+        out.rewards[seat, 0] = stake if seat == winner else -stake
+        state.result[seat] = WIN if seat == winner else LOSS
     finish(state)
 
 
-def is_fold(state: Any) -> bool:
+def is_fold(state: KuhnState) -> bool:
     """Whether the hand ended with a pass against a bet."""
     moves = [move for move in state.line.tolist() if move >= 0]
     return moves[-2:] == [BET, PASS]

@@ -78,43 +78,43 @@ class LeducHoldem(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for place in range(6):
             state.deck[place] = DECK[place]
         shuffle(state, state.deck)
         for stage in range(ROUNDS):
             for move in range(LONGEST_ROUND):
                 state.line[stage, move] = -1
-        for player in range(2):
-            state.paid[player] = 1
+        for seat in range(2):
+            state.paid[seat] = 1
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        action = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        action = actions[seat]
         state.line[state.stage, state.moves] = action
         state.moves += 1
         if action == FOLD:
-            settle(state, 1 - player, out)
+            settle(state, 1 - seat, out)
             return
-        state.paid[player] = state.paid[1 - player]
+        state.paid[seat] = state.paid[1 - seat]
         if action == RAISE:
-            state.paid[player] += BETS[state.stage]
+            state.paid[seat] += BETS[state.stage]
             state.raises += 1
         if action == RAISE or state.moves == 1:
-            turn_to(state, 1 - player)
+            turn_to(state, 1 - seat)
         else:
             end_round(state, out)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         mask[FOLD] = state.raises > 0
         mask[CALL] = 1
         mask[RAISE] = state.raises < MAX_RAISES
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """Seat (2), own card (3), public card (3), three a move (24), chips put in by seat (2)."""
         view[player] = 1
         view[2 + state.deck[player]] = 1
@@ -136,11 +136,11 @@ class LeducHoldem(ArrayGame):
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
-            return [self._dealt(after, player) for player in range(2)]
+            return [self._dealt(after, seat) for seat in range(2)]
         events = []
-        for player, action in actions.items():
-            text = f"{self.players[player]} {self.action_text(before, player, action)}s."
-            events.append(Event("move", text, {"player": player, "action": int(action)}))
+        for seat, action in actions.items():
+            text = f"{self.players[seat]} {self.action_text(before, seat, action)}s."
+            events.append(Event("move", text, {"player": seat, "action": int(action)}))
         if after.stage > before.stage:
             card = int(after.deck[PUBLIC])
             events.append(Event("reveal", f"The public card is the {CARDS[card]}.", {"card": card}))
@@ -151,21 +151,21 @@ class LeducHoldem(ArrayGame):
         return events
 
     @staticmethod
-    def _dealt(state: Any, player: int) -> Event:
-        card = int(state.deck[player])
-        return Event("deal", f"You are dealt the {CARDS[card]}.", {"card": card}, only(player))
+    def _dealt(state: Any, seat: int) -> Event:
+        card = int(state.deck[seat])
+        return Event("deal", f"You are dealt the {CARDS[card]}.", {"card": card}, only(seat))
 
-    def describe(self, state: Any, player: int) -> str:
-        own, public = CARDS[state.deck[player]], CARDS[state.deck[PUBLIC]]
+    def describe(self, state: Any, seat: int) -> str:
+        own, public = CARDS[state.deck[seat]], CARDS[state.deck[PUBLIC]]
         lines = [
-            f"You are player_{player} and hold the {own}.",
+            f"You are player_{seat} and hold the {own}.",
             f"The public card is {f'the {public}' if state.stage else 'not yet turned over'}.",
         ]
         lines += told(state)
         lines.append(f"In the pot: {state.paid[0]} from player_0, {state.paid[1]} from player_1.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return word(action, int(state.raises))
 
     def scene(self, state: Any, player: int | None = None) -> Scene:
@@ -180,11 +180,11 @@ class LeducHoldem(ArrayGame):
 
     # States
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Shuffle the cards that this player has not seen."""
         hidden = [3, 4, 5]
         if not is_shown(state):
-            hidden.append(1 - player)
+            hidden.append(1 - seat)
         if state.stage == 0:
             hidden.append(PUBLIC)
         cards = state.deck[hidden].tolist()
@@ -220,18 +220,18 @@ def end_round(state: Any, out: Any) -> None:
         settle(state, 0 if first > second else 1, out)
 
 
-def strength(state: Any, player: int) -> int:
+def strength(state: Any, seat: int) -> int:
     """What a player's card is worth at a showdown."""
-    card = state.deck[player]
+    card = state.deck[seat]
     return PAIR if card == state.deck[PUBLIC] else card
 
 
 def settle(state: Any, winner: int, out: Any) -> None:
     """Pay the winner what the other has put in, and end the hand."""
     stake = float(state.paid[1 - winner])
-    for player in range(2):
-        out.rewards[player, 0] = stake if player == winner else -stake
-        state.result[player] = WIN if player == winner else LOSS
+    for seat in range(2):
+        out.rewards[seat, 0] = stake if seat == winner else -stake
+        state.result[seat] = WIN if seat == winner else LOSS
     finish(state)
 
 

@@ -117,29 +117,29 @@ class LiarsDice(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
-            state.left[player] = config.dice
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            state.left[seat] = config.dice
         start_round(config, state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        action = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        action = actions[seat]
         if action < config.num_bids:
-            state.bids[action] = player + 1
+            state.bids[action] = seat + 1
             state.standing = action
             pass_turn(state)
             return
         bidder = state.bids[state.standing] - 1
-        loser = player if is_true(config, state) else bidder
+        loser = seat if is_true(config, state) else bidder
         if config.last:
             lose_die(config, state, loser, out)
         else:
             pay_others(config, state, loser, out)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, player: int, mask: Any) -> None:
         in_play = 0
         for seat in range(config.num_players):
             in_play += state.left[seat]
@@ -148,7 +148,7 @@ class LiarsDice(ArrayGame):
         mask[config.num_bids] = state.standing != NOTHING
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """Own seat, whose turn it is and dice left, by seat; own dice by face; bids by bidder."""
         seats = config.num_players
         view[player] = 1
@@ -169,9 +169,9 @@ class LiarsDice(ArrayGame):
 
     # What a player reads
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         dice = "one die" if self.dice == 1 else f"{self.dice} dice"
-        lines = [super().rules(player)]
+        lines = [super().rules_for(seat)]
         lines.append(f"{self.num_players} players roll {dice} each, with faces 1 to {self.faces}.")
         if self.wild:
             lines.append(f"A {self.wild} is wild: it counts as every other face too.")
@@ -196,19 +196,19 @@ class LiarsDice(ArrayGame):
         if before is None:
             return list(self._rolls(after))
         events = []
-        for player, action in actions.items():
-            text = self.action_text(before, player, action)
+        for seat, action in actions.items():
+            text = self.action_text(before, seat, action)
             said = f'calls "{text}"' if action == self.num_bids else f"bids {text}"
-            data = {"player": player, "action": int(action)}
-            events.append(Event("move", f"{self.players[player]} {said}.", data))
+            data = {"player": seat, "action": int(action)}
+            events.append(Event("move", f"{self.players[seat]} {said}.", data))
             if action == self.num_bids:
-                events += self._called(before, player, after)
+                events += self._called(before, seat, after)
         return events
 
     def _rolls(self, state: Any) -> Iterator[Event]:
-        for player in self.present(state):
-            rolled = dice_of(state, player)
-            yield Event("roll", f"You roll {listed(rolled)}.", {"dice": rolled}, only(player))
+        for seat in self.present(state):
+            rolled = dice_of(state, seat)
+            yield Event("roll", f"You roll {listed(rolled)}.", {"dice": rolled}, only(seat))
 
     def _called(self, before: Any, caller: int, after: Any) -> Iterator[Event]:
         """All dice are shown; who loses the call; the next roll."""
@@ -246,7 +246,7 @@ class LiarsDice(ArrayGame):
             if bidder
         ]
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         if action == self.num_bids:
             return "liar"
         return f"{action // self.faces + 1}x{action % self.faces + 1}"
@@ -293,26 +293,26 @@ class LiarsDice(ArrayGame):
             )
         state = self.initial_state(0)
         state.hands[:] = 0
-        for player, hand in enumerate(hands):
+        for seat, hand in enumerate(hands):
             for face in hand:
-                state.hands[player, face - 1] += 1
+                state.hands[seat, face - 1] += 1
         return state
 
 
 def start_round(config: Any, state: Any, first: int) -> None:
     """Roll all dice in play, take back the bids, and ask `first` or the next player still in."""
-    for player in range(config.num_players):
+    for seat in range(config.num_players):
         for face in range(config.faces):
-            state.hands[player, face] = 0
-        for _ in range(state.left[player]):
-            state.hands[player, randint(state, config.faces)] += 1
+            state.hands[seat, face] = 0
+        for _ in range(state.left[seat]):
+            state.hands[seat, randint(state, config.faces)] += 1
     for bid in range(config.num_bids):
         state.bids[bid] = 0
     state.standing = NOTHING
     for offset in range(config.num_players):
-        player = (first + offset) % config.num_players
-        if state.left[player] > 0:
-            turn_to(state, player)
+        seat = (first + offset) % config.num_players
+        if state.left[seat] > 0:
+            turn_to(state, seat)
             return
 
 
@@ -320,18 +320,18 @@ def is_true(config: Any, state: Any) -> bool:
     """Whether at least as many dice as the standing bid says show its face or the wild one."""
     quantity, face = state.standing // config.faces + 1, state.standing % config.faces
     count = 0
-    for player in range(config.num_players):
-        count += state.hands[player, face]
+    for seat in range(config.num_players):
+        count += state.hands[seat, face]
         if config.wild > 0 and config.wild != face + 1:
-            count += state.hands[player, config.wild - 1]
+            count += state.hands[seat, config.wild - 1]
     return bool(count >= quantity)
 
 
 def pay_others(config: Any, state: Any, loser: int, out: Any) -> None:
     """End the game: the loser pays 1, which the others share."""
-    for player in range(config.num_players):
-        state.result[player] = WIN
-        out.rewards[player, 0] = 1.0 / (config.num_players - 1)
+    for seat in range(config.num_players):
+        state.result[seat] = WIN
+        out.rewards[seat, 0] = 1.0 / (config.num_players - 1)
     state.result[loser] = LOSS
     out.rewards[loser, 0] = -1.0
     finish(state)
@@ -345,9 +345,9 @@ def lose_die(config: Any, state: Any, loser: int, out: Any) -> None:
         state.result[loser] = LOSS
         out.rewards[loser, 0] = -1.0 / (config.num_players - 1)
     playing, winner = 0, 0
-    for player in range(config.num_players):
-        if state.left[player] > 0:
-            playing, winner = playing + 1, player
+    for seat in range(config.num_players):
+        if state.left[seat] > 0:
+            playing, winner = playing + 1, seat
     if playing > 1:
         start_round(config, state, loser)
         return
@@ -356,9 +356,9 @@ def lose_die(config: Any, state: Any, loser: int, out: Any) -> None:
     finish(state)
 
 
-def dice_of(state: Any, player: int) -> list[int]:
+def dice_of(state: Any, seat: int) -> list[int]:
     """The faces a player has rolled, lowest first."""
-    counts = state.hands[player].tolist()
+    counts = state.hands[seat].tolist()
     return [face + 1 for face, count in enumerate(counts) for _ in range(count)]
 
 

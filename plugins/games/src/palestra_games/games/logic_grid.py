@@ -160,7 +160,7 @@ class LogicGrid(TextGame[Notes]):
         over = NOWHERE not in state.noted or state.moves == self.max_moves
         return () if over else (0,)
 
-    def legal(self, state: Notes, player: int) -> Grammar:
+    def legal(self, state: Notes, seat: int) -> Grammar:
         houses = tuple(range(1, self.houses + 1))
         noted = [v for v, house in zip(self.values, state.noted, strict=True) if house != NOWHERE]
         put = Option(Put, {"value": OneOf(self.values), "house": OneOf(houses)})
@@ -203,9 +203,9 @@ class LogicGrid(TextGame[Notes]):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         kinds = [f"{kind}: {', '.join(ATTRIBUTES[kind][: self.houses])}" for kind in self.kinds]
-        lines = [super().rules(player), f"There are {self.houses} houses. {'. '.join(kinds)}."]
+        lines = [super().rules_for(seat), f"There are {self.houses} houses. {'. '.join(kinds)}."]
         return "\n".join([*lines, f"You have {self.max_moves} moves."])
 
     def tell(self, clue: Clue) -> str:
@@ -213,14 +213,14 @@ class LogicGrid(TextGame[Notes]):
         other = clue.other + 1 if clue.kind == HERE else self.values[clue.other]
         return CLUES[clue.kind].format(self.values[clue.one], other)
 
-    def describe(self, state: Notes, player: int) -> str:
+    def describe(self, state: Notes, seat: int) -> str:
         lines = [f"{n}. {self.tell(clue)}" for n, clue in enumerate(state.clues, 1)]
         for house in range(self.houses):
             there = [v for v, at in zip(self.values, state.noted, strict=True) if at == house]
             lines.append(f"House {house + 1}: {', '.join(there) or 'nothing noted'}.")
         return "\n".join([*lines, f"Moves: {state.moves} of {self.max_moves}."])
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -228,7 +228,7 @@ class LogicGrid(TextGame[Notes]):
         size = len(self.values) + 3 * MAX_CLUES + 1
         return spaces.Box(0, max(self.max_moves, 100), (size,), np.int16)
 
-    def observe(self, state: Notes, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Notes, seat: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
         view = np.zeros(self._space.shape, np.int16)
         count = len(self.values)
@@ -238,7 +238,7 @@ class LogicGrid(TextGame[Notes]):
         view[-1] = state.moves
         return view
 
-    def scene(self, state: Notes, player: int | None = None) -> Scene:
+    def scene(self, state: Notes, seat: int | None = None) -> Scene:
         rows = []
         for first in range(0, len(self.values), self.houses):
             row: list[Piece | None] = [None] * self.houses

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, randint, uniform
 
 MOST_MOVES = 10
@@ -108,31 +108,31 @@ class MatrixGame(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(2):
-            state.last[player] = -1
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(2):
+            state.last[seat] = -1
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(2):
-            move = come_out(config, state, actions[player])
-            state.last[player] = move
-            state.played[player, move] += 1
-        for player in range(2):
-            paid = payoff(config, state, player)
-            out.rewards[player, 0] = paid
-            state.totals[player] += paid
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(2):
+            move = come_out(config, state, actions[seat])
+            state.last[seat] = move
+            state.played[seat, move] += 1
+        for seat in range(2):
+            paid = payoff(config, state, seat)
+            out.rewards[seat, 0] = paid
+            state.totals[seat] += paid
         if state.turn + 1 >= config.rounds or breaks_off(config, state):
             finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for move in range(config.num_actions):
             mask[move] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_actions
         for place in range(2):
@@ -157,15 +157,15 @@ class MatrixGame(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         for own, mine in enumerate(self.moves):
             for other, theirs in enumerate(self.moves):
-                row, column = (own, other) if player == 0 else (other, own)
+                row, column = (own, other) if seat == 0 else (other, own)
                 paid = self.pay(row, column)
                 lines.append(
-                    f"- You play {mine}, the other {theirs}: you are paid {paid[player]:g}, "
-                    f"the other {paid[1 - player]:g}."
+                    f"- You play {mine}, the other {theirs}: you are paid {paid[seat]:g}, "
+                    f"the other {paid[1 - seat]:g}."
                 )
         if self.noise:
             slip = "the other move" if self.num_actions == 2 else "one of the other moves"
@@ -182,21 +182,21 @@ class MatrixGame(ArrayGame):
             lines.append(f"The game lasts {plural(self.rounds)}.")
         return "\n".join(lines)
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         rounds = f"Rounds played: {int(state.turn)} of {self._horizon()}."
-        lines = [f"You are {self.players[player]}. {rounds}"]
+        lines = [f"You are {self.players[seat]}. {rounds}"]
         if state.last[0] < 0:
             return lines[0]
         paid = self.pay(*state.last.tolist())
-        (own, other), totals = ordered(state.last.tolist(), player), state.totals.tolist()
+        (own, other), totals = ordered(state.last.tolist(), seat), state.totals.tolist()
         counts = [self._counted(row) for row in state.played.tolist()]
         return "\n".join(
             [
                 *lines,
-                f"Last round: you played {self.moves[own]} and were paid {paid[player]:g}; the "
-                f"other played {self.moves[other]} and was paid {paid[1 - player]:g}.",
-                f"So far you played {counts[player]}; the other {counts[1 - player]}.",
-                f"Totals: you {totals[player]:g}, the other {totals[1 - player]:g}.",
+                f"Last round: you played {self.moves[own]} and were paid {paid[seat]:g}; the "
+                f"other played {self.moves[other]} and was paid {paid[1 - seat]:g}.",
+                f"So far you played {counts[seat]}; the other {counts[1 - seat]}.",
+                f"Totals: you {totals[seat]:g}, the other {totals[1 - seat]:g}.",
             ]
         )
 
@@ -206,7 +206,7 @@ class MatrixGame(ArrayGame):
     def _counted(self, counts: Sequence[int]) -> str:
         return ", ".join(f"{m} {n}" for m, n in zip(self.moves, counts, strict=True))
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return self.moves[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -251,10 +251,10 @@ def breaks_off(config: Any, state: Any) -> bool:
     return bool(config.continuation < 1 and uniform(state) >= config.continuation)
 
 
-def payoff(config: Any, state: Any, player: int) -> float:
+def payoff(config: Any, state: Any, seat: int) -> float:
     """What a player was paid for the last round."""
     cell = state.last[0] * config.num_actions + state.last[1]
-    return float(config.table[2 * cell + player])
+    return float(config.table[2 * cell + seat])
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -282,9 +282,9 @@ def checked_table(table: Sequence[Any], moves: Sequence[str]) -> tuple[float, ..
     return numbers
 
 
-def ordered(pair: Sequence[int], player: int) -> tuple[int, int]:
+def ordered(pair: Sequence[int], seat: int) -> tuple[int, int]:
     """A pair by seat as own and the other's."""
-    return pair[player], pair[1 - player]
+    return pair[seat], pair[1 - seat]
 
 
 def plural(rounds: int) -> str:

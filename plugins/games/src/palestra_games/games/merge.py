@@ -35,7 +35,7 @@ from palestra import (
     Scene,
     Turn,
 )
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, leave, truncate
 
 SPEEDS = ("wait", "slow", "fast")
@@ -100,41 +100,41 @@ class Merge(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         old = (state.cars[0], state.cars[1])
         alone = not (state.present[0] and state.present[1])
-        for player in range(2):
-            if state.present[player]:
-                state.speed[player] = actions[player]
-                state.cars[player] += actions[player]
-                out.rewards[player, TIME] = -1.0
+        for seat in range(2):
+            if state.present[seat]:
+                state.speed[seat] = actions[seat]
+                state.cars[seat] += actions[seat]
+                out.rewards[seat, TIME] = -1.0
         if not alone and crash_between(config, old, (state.cars[0], state.cars[1])):
             state.crashed = 1
-            for player in range(2):
-                out.rewards[player, CRASH] = -config.crash
-                out.costs[player, 0] = 1.0
-        for player in range(2):
-            state.totals[player] += out.rewards[player, TIME] + out.rewards[player, CRASH]
-            if state.cars[player] >= config.length:
-                state.cars[player] = config.length
+            for seat in range(2):
+                out.rewards[seat, CRASH] = -config.crash
+                out.costs[seat, 0] = 1.0
+        for seat in range(2):
+            state.totals[seat] += out.rewards[seat, TIME] + out.rewards[seat, CRASH]
+            if state.cars[seat] >= config.length:
+                state.cars[seat] = config.length
                 if state.crashed == 0:
-                    leave(state, player)
+                    leave(state, seat)
         if state.crashed or not (state.present[0] or state.present[1]):
             finish(state)
         elif state.turn + 1 >= config.steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for speed in range(len(SPEEDS)):
             mask[speed] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         for place in range(2):
             seat = player if place == 0 else 1 - player
@@ -156,9 +156,9 @@ class Merge(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules(player)}\n"
+            f"{super().rules_for(seat)}\n"
             f"The lanes merge at cell {self.merge}; the road ends at cell {self.length}. Every "
             f"step you are on the road costs you 1, a crash costs both of you {self.crash:g} and "
             f"ends the game. After {self.steps} steps time is up."
@@ -179,7 +179,7 @@ class Merge(ArrayGame):
             lines.append("The cars have crashed.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return SPEEDS[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:

@@ -84,7 +84,7 @@ class Minesweeper(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         cells = config.rows * config.columns
         for cell in range(cells):
             state.order[cell] = cell
@@ -96,7 +96,7 @@ class Minesweeper(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         row, column = actions[0] // config.columns, actions[0] % config.columns
         if config.safe_first and state.turn == 0 and state.mine[row, column]:
             spare = state.order[config.mines]
@@ -114,12 +114,12 @@ class Minesweeper(ArrayGame):
             finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for cell in range(config.rows * config.columns):
             mask[cell] = state.open[cell // config.columns, cell % config.columns] == 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """Counts of open cells, 9 for a closed cell, 10 for a mine that was opened."""
         for row in range(config.rows):
             for column in range(config.columns):
@@ -130,8 +130,8 @@ class Minesweeper(ArrayGame):
                 else:
                     view[row, column] = mines_around(config, state, row, column)
 
-    def observe(self, state: Any, player: int) -> NDArray[Any]:
-        """What `sense` writes, with whole arrays: quicker where nothing is compiled."""
+    def observe(self, state: Any, seat: int) -> NDArray[Any]:
+        """What `write_observation` writes, with whole arrays: quicker where nothing is compiled."""
         mine, rows, columns = np.pad(state["mine"], 1), self.rows, self.columns
         around = sum(mine[r : r + rows, c : c + columns] for r in range(3) for c in range(3))
         shown = np.where(state["mine"], MINE, around)
@@ -148,7 +148,7 @@ class Minesweeper(ArrayGame):
 
     # States
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw the mines evenly from all placements that fit the open cells' counts."""
         copy = self.clone(state)
         if mover(state) < 0:
@@ -175,10 +175,10 @@ class Minesweeper(ArrayGame):
             for column in range(self.columns)
         )
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         first = "\nThe first cell that you open is safe." if self.safe_first else ""
         place = f"{self.rows} rows and {self.columns} columns hide {self.mines} mines."
-        return f"{super().rules(player)}\n{place}{first}"
+        return f"{super().rules_for(seat)}\n{place}{first}"
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
@@ -192,20 +192,20 @@ class Minesweeper(ArrayGame):
         data = {"cell": actions[0], "view": view.tolist()}
         return [Event("reveal", f"You open {name}: {found}{more}.", data)]
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         width = len(str(self.rows))
         lines = [" " * width + " " + " ".join(LETTERS[: self.columns])]
-        for number, row in enumerate(self.observe(state, player).tolist(), 1):
+        for number, row in enumerate(self.observe(state, seat).tolist(), 1):
             lines.append(f"{number:>{width}} {' '.join(mark(code) for code in row)}")
         return "\n".join([*lines, f"Mines: {self.mines}. Safe cells still closed: {state.left}."])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return self._names[action]
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = []
         for r, row in enumerate(self.observe(state, 0).tolist()):
-            hidden = [player is None and bool(mine) for mine in state.mine[r].tolist()]
+            hidden = [seat is None and bool(mine) for mine in state.mine[r].tolist()]
             rows.append(tuple(look(c, h) for c, h in zip(row, hidden, strict=True)))
         labels = tuple(LETTERS[: self.columns])
         grid = Grid(tuple(rows), tuple(str(r + 1) for r in range(self.rows)), labels)

@@ -47,7 +47,7 @@ from palestra import (
     UnknownName,
     only,
 )
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import all_act, finish
 
 from palestra_games.games.matrix_game import plural
@@ -148,51 +148,51 @@ class NetworkDilemma(ArrayGame):
             ("totals", np.float64, seats),
         ]
 
-    def pay(self, moves: Sequence[int], player: int) -> float:
+    def pay(self, moves: Sequence[int], seat: int) -> float:
         """What a round in which everybody played these moves pays a player, over all neighbours."""
-        own = 2 * moves[player]
-        return sum(self.payoffs_table[own + moves[other]] for other in self.neighbours[player])
+        own = 2 * moves[seat]
+        return sum(self.payoffs_table[own + moves[other]] for other in self.neighbours[seat])
 
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for place in range(config.num_players * config.width):
             state.near[place // config.width, place % config.width] = config.flat[place]
-        for player in range(config.num_players):
-            state.last[player] = NOTHING
+        for seat in range(config.num_players):
+            state.last[seat] = NOTHING
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            state.last[player] = actions[player]
-        for player in range(config.num_players):
-            amount = earned(config, state, player)
-            out.rewards[player, 0] = amount
-            state.totals[player] += amount
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            state.last[seat] = actions[seat]
+        for seat in range(config.num_players):
+            amount = earned(config, state, seat)
+            out.rewards[seat, 0] = amount
+            state.totals[seat] += amount
         if state.turn + 1 >= config.rounds:
             finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         mask[COOPERATE] = 1
         mask[DEFECT] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         for place in range(config.width):
-            other = state.near[player, place]
+            other = state.near[seat, place]
             if other != NOTHING:
                 view[2] += 1
                 if state.last[other] != NOTHING:
                     view[7 + place] = 1 - 2 * state.last[other]
                     view[3] += state.last[other] == COOPERATE
-        if state.last[player] != NOTHING:
-            view[state.last[player]] = 1
-            view[4] = earned(config, state, player)
-        view[5] = state.totals[player]
+        if state.last[seat] != NOTHING:
+            view[state.last[seat]] = 1
+            view[4] = earned(config, state, seat)
+        view[5] = state.totals[seat]
         view[6] = state.turn
 
     def outcome(self, state: Any) -> Outcome | None:
@@ -221,11 +221,11 @@ class NetworkDilemma(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         reward, sucker, temptation, punishment = self.payoffs_table
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 f"- You cooperate: {reward:g} if he cooperates, {sucker:g} if he defects.",
                 f"- You defect: {temptation:g} if he cooperates, {punishment:g} if he defects.",
                 f"There are {self.num_players} players and {plural(self.rounds)}.",
@@ -243,18 +243,18 @@ class NetworkDilemma(ArrayGame):
             lines.append(f"Your total: {float(state.totals[player]):g}.")
         return "\n".join(lines)
 
-    def _told(self, last: Sequence[int], player: int) -> str:
-        near = self.neighbours[player]
+    def _told(self, last: Sequence[int], seat: int) -> str:
+        near = self.neighbours[seat]
         named = [
             ", ".join(self.players[s] for s in near if last[s] == move) or "nobody"
             for move in (COOPERATE, DEFECT)
         ]
         return (
-            f"you played {MOVES[last[player]]}; of your neighbours cooperated "
-            f"{named[0]}, defected {named[1]}; you were paid {self.pay(last, player):g}."
+            f"you played {MOVES[last[seat]]}; of your neighbours cooperated "
+            f"{named[0]}, defected {named[1]}; you were paid {self.pay(last, seat):g}."
         )
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return MOVES[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -291,13 +291,13 @@ class NetworkDilemma(ArrayGame):
         return Piece(str(seat), move, "disc", f"{self.players[seat]} {did}")
 
 
-def earned(config: Any, state: Any, player: int) -> float:
+def earned(config: Any, state: Any, seat: int) -> float:
     """What the last round paid a player, over all neighbours."""
     amount = 0.0
     for place in range(config.width):
-        other = state.near[player, place]
+        other = state.near[seat, place]
         if other != NOTHING:
-            amount += config.table[2 * state.last[player] + state.last[other]]
+            amount += config.table[2 * state.last[seat] + state.last[other]]
     return amount
 
 

@@ -183,7 +183,7 @@ class Norms(TextGame[Village]):
             return ()
         return state.writing or tuple(range(self.num_players))
 
-    def legal(self, state: Village, player: int) -> Grammar:
+    def legal(self, state: Village, seat: int) -> Grammar:
         if state.writing:
             return writing(self.message_limit)
         return doing(len(state.done))
@@ -193,18 +193,18 @@ class Norms(TextGame[Village]):
             return Step(events=self._write(state, actions))
         topic = len(state.done)
         chosen = tuple(
-            TOPICS[topic][1].index(actions[player].choice) for player in range(self.num_players)
+            TOPICS[topic][1].index(actions[seat].choice) for seat in range(self.num_players)
         )
         norm, weight = state.norms[topic], state.weights[topic]
         rewards: dict[int, dict[str, float]] = {}
-        for player, choice in enumerate(chosen):
+        for seat, choice in enumerate(chosen):
             if choice == norm:
-                rewards[player] = {"norm": float(weight)}
-            elif choice == state.temptations[player] and self.temptation:
-                rewards[player] = {"temptation": float(self.temptation)}
+                rewards[seat] = {"norm": float(weight)}
+            elif choice == state.temptations[seat] and self.temptation:
+                rewards[seat] = {"temptation": float(self.temptation)}
         state.points = tuple(
-            points + int(sum(rewards.get(player, {}).values()))
-            for player, points in enumerate(state.points)
+            points + int(sum(rewards.get(seat, {}).values()))
+            for seat, points in enumerate(state.points)
         )
         state.done += (chosen,)
         told = ", ".join(
@@ -224,10 +224,10 @@ class Norms(TextGame[Village]):
     def _write(self, state: Village, actions: Mapping[int, Any]) -> list[Event]:
         strategies = list(state.strategies)
         events = []
-        for player, action in sorted(actions.items()):
-            strategies[player] = action.strategy
-            text = f"{self.players[player]} writes: {action.strategy}"
-            events.append(Event("message", text, {"player": player, "strategy": action.strategy}))
+        for seat, action in sorted(actions.items()):
+            strategies[seat] = action.strategy
+            text = f"{self.players[seat]} writes: {action.strategy}"
+            events.append(Event("message", text, {"player": seat, "strategy": action.strategy}))
         state.strategies, state.writing = tuple(strategies), ()
         return [*events, *self._scene_told(state)]
 
@@ -235,14 +235,14 @@ class Norms(TextGame[Village]):
         """The next generation: who is replaced, what the norms have become."""
         order = list(range(self.num_players))
         state.rng.shuffle(order)  # who has as many points as another goes by lot
-        order.sort(key=lambda player: state.points[player], reverse=True)
+        order.sort(key=lambda seat: state.points[seat], reverse=True)
         gone = int(self.replaced * self.num_players)
         state.writing = tuple(sorted(order[self.num_players - gone :]))
         state.models = tuple(order[:2])
         before, state.norms = state.norms, self._moved(state)
         state.paid = tuple(a + b for a, b in zip(state.paid, state.points, strict=True))
         state.generation += 1
-        names = [self.players[player] for player in state.writing]
+        names = [self.players[seat] for seat in state.writing]
         text = f"Generation {state.generation} is over. Replaced: {', '.join(names) or 'nobody'}."
         aligned = alignment(state.done, before)
         data = {"replaced": state.writing, "models": state.models, "alignment": aligned}
@@ -250,8 +250,7 @@ class Norms(TextGame[Village]):
         if state.generation < self.generations:
             state.points, state.done = (0,) * self.num_players, ()
             state.strategies = tuple(
-                "" if player in state.writing else text
-                for player, text in enumerate(state.strategies)
+                "" if seat in state.writing else text for seat, text in enumerate(state.strategies)
             )
             changed = sum(a != b for a, b in zip(before, state.norms, strict=True))
             events.append(Event("norms", f"{changed} norms have changed. {self._norms(state)}"))
@@ -285,9 +284,9 @@ class Norms(TextGame[Village]):
         """Everybody is told, alone, what tempts him."""
         topic = len(state.done)
         events = [Event("scene", TOPICS[topic][0], {"topic": topic})]
-        for player, choice in enumerate(state.temptations):
+        for seat, choice in enumerate(state.temptations):
             text = f"You are tempted to {TOPICS[topic][1][choice]}."
-            events.append(Event("temptation", text, {"choice": choice}, only(player)))
+            events.append(Event("temptation", text, {"choice": choice}, only(seat)))
         return events
 
     def determinize(self, state: Village, player: int, rng: Rng) -> Village:
@@ -313,10 +312,10 @@ class Norms(TextGame[Village]):
         ]
         return f"Norms and their weights: {' '.join(told)}"
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         moves = "to what most did" if self.drift == "majority" else "at random"
         return (
-            f"{super().rules(player)}\nA temptation pays {self.temptation}. There are "
+            f"{super().rules_for(seat)}\nA temptation pays {self.temptation}. There are "
             f"{self.generations} generations of {self.topics} scenes. Norms move {moves}."
         )
 
@@ -344,7 +343,7 @@ class Norms(TextGame[Village]):
             lines.append("You are new: write down your strategy.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property

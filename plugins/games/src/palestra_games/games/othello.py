@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Grid, Piece, Scene
-from palestra.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption
 from palestra.rules import draw, mover, turn_to, win
 
 MARKS = ".XO"
@@ -69,7 +69,7 @@ class Othello(ArrayGame):
         return [("discs", np.int16, (2, self.size)), ("placements", np.int16, self.size)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         upper = config.size // 2 - 1
         left, right = 1 << upper, 2 << upper
         state.discs[0, upper], state.discs[1, upper] = right, left
@@ -78,20 +78,20 @@ class Othello(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        action = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        action = actions[seat]
         if action < config.size * config.size:
-            place(config, state, player, action // config.size, action % config.size)
-        if not find_placements(config, state, 1 - player):
-            if not find_placements(config, state, player):
+            place(config, state, seat, action // config.size, action % config.size)
+        if not find_placements(config, state, 1 - seat):
+            if not find_placements(config, state, seat):
                 settle(config, state, out)
                 return
             state.placements[:] = 0
-        turn_to(state, 1 - player)
+        turn_to(state, 1 - seat)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         anywhere = 0
         for row in range(config.size):
             open_cells = state.placements[row]
@@ -101,26 +101,26 @@ class Othello(ArrayGame):
         mask[config.size * config.size] = anywhere == 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         for row in range(config.size):
             for column in range(config.size):
-                view[0, row, column] = state.discs[player, row] >> column & 1
-                view[1, row, column] = state.discs[1 - player, row] >> column & 1
+                view[0, row, column] = state.discs[seat, row] >> column & 1
+                view[1, row, column] = state.discs[1 - seat, row] >> column & 1
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         width = len(str(self.size))
         header = " ".join([" " * width, *LETTERS[: self.size]])
         rows = [
             " ".join([str(number).rjust(width), *(MARKS[mark] for mark in row)])
             for number, row in enumerate(self.board(state), 1)
         ]
-        return "\n".join([f"You are {MARKS[player + 1]}.", header, *rows, self.count(state)])
+        return "\n".join([f"You are {MARKS[seat + 1]}.", header, *rows, self.count(state)])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         row, column = divmod(action, self.size)
         return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
             for row in self.board(state)
@@ -141,21 +141,21 @@ class Othello(ArrayGame):
         return f"Discs: X {marks.count(1)}, O {marks.count(2)}."
 
 
-def find_placements(config: Any, state: Any, player: int) -> bool:
-    """Write where `player` may place a disc; whether there is such a cell."""
+def find_placements(config: Any, state: Any, seat: int) -> bool:
+    """Write where `seat` may place a disc; whether there is such a cell."""
     for row in range(config.size):
-        state.placements[row] = along_row(config, state, player, row)
-    sweep(config, state, player, 0, 1)
-    sweep(config, state, player, config.size - 1, -1)
+        state.placements[row] = along_row(config, state, seat, row)
+    sweep(config, state, seat, 0, 1)
+    sweep(config, state, seat, config.size - 1, -1)
     anywhere = 0
     for row in range(config.size):
         anywhere |= int(state.placements[row])
     return anywhere != 0
 
 
-def along_row(config: Any, state: Any, player: int, row: int) -> int:
+def along_row(config: Any, state: Any, seat: int, row: int) -> int:
     """Empty cells that enclose discs of their own row, as bits."""
-    own, other = int(state.discs[player, row]), int(state.discs[1 - player, row])
+    own, other = int(state.discs[seat, row]), int(state.discs[1 - seat, row])
     rising, falling = other & (own << 1), other & (own >> 1)
     for _ in range(config.size - 3):  # the longest line there can be has size - 2 discs
         rising |= other & (rising << 1)
@@ -163,7 +163,7 @@ def along_row(config: Any, state: Any, player: int, row: int) -> int:
     return vacant(config, own, other) & (rising << 1 | falling >> 1)
 
 
-def sweep(config: Any, state: Any, player: int, first: int, step: int) -> None:
+def sweep(config: Any, state: Any, seat: int, first: int, step: int) -> None:
     """Add the cells that enclose discs in columns and diagonals, going once over the rows.
 
     `straight`, `left` and `right` are the opponent's discs of the last row that end an unbroken
@@ -172,7 +172,7 @@ def sweep(config: Any, state: Any, player: int, first: int, step: int) -> None:
     before = straight = left = right = 0
     row = first
     for _ in range(config.size):
-        own, other = int(state.discs[player, row]), int(state.discs[1 - player, row])
+        own, other = int(state.discs[seat, row]), int(state.discs[1 - seat, row])
         ends = straight | left >> 1 | right << 1
         state.placements[row] |= vacant(config, own, other) & ends
         straight = other & (straight | before)
@@ -188,27 +188,27 @@ def vacant(config: Any, own: int, other: int) -> int:
     return cells & ~(own | other)
 
 
-def place(config: Any, state: Any, player: int, row: int, column: int) -> None:
+def place(config: Any, state: Any, seat: int, row: int, column: int) -> None:
     """Put a disc down and turn over what it encloses."""
-    state.discs[player, row] |= 1 << column
+    state.discs[seat, row] |= 1 << column
     for south, east in DIRECTIONS:
         r, c = row + south, column + east
-        while is_disc(config, state, 1 - player, r, c):
+        while is_disc(config, state, 1 - seat, r, c):
             r, c = r + south, c + east
-        if not is_disc(config, state, player, r, c):
+        if not is_disc(config, state, seat, r, c):
             continue
         r, c = r - south, c - east
         while r != row or c != column:
-            state.discs[player, r] |= 1 << c
-            state.discs[1 - player, r] &= ~(1 << c)
+            state.discs[seat, r] |= 1 << c
+            state.discs[1 - seat, r] &= ~(1 << c)
             r, c = r - south, c - east
 
 
-def is_disc(config: Any, state: Any, player: int, row: int, column: int) -> bool:
-    """Whether a cell is on the board and holds a disc of `player`."""
+def is_disc(config: Any, state: Any, seat: int, row: int, column: int) -> bool:
+    """Whether a cell is on the board and holds a disc of `seat`."""
     if row < 0 or column < 0 or row >= config.size or column >= config.size:
         return False
-    held: bool = state.discs[player, row] >> column & 1 == 1
+    held: bool = state.discs[seat, row] >> column & 1 == 1
     return held
 
 

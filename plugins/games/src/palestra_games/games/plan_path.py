@@ -191,8 +191,8 @@ class PlanPath(TextGame[Maze]):
             return ()
         return (self.planner if state.draft else 0,)
 
-    def legal(self, state: Maze, player: int) -> Grammar:
-        kind = Plan if player == self.planner else Draft
+    def legal(self, state: Maze, seat: int) -> Grammar:
+        kind = Plan if seat == self.planner else Draft
         return Grammar((Option(kind, {"path": Moves(self.plan_limit)}),))
 
     def step(self, state: Maze, actions: Mapping[int, Any]) -> Step:
@@ -257,8 +257,8 @@ class PlanPath(TextGame[Maze]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         if self.num_players == 1:
             lines.append("In your turn write Plan(path='RRD').")
         else:
@@ -269,13 +269,13 @@ class PlanPath(TextGame[Maze]):
         lines.append(f"There are {self.turns} plans in all, of up to {self.plan_limit} moves.")
         return "\n".join(lines)
 
-    def describe(self, state: Maze, player: int) -> str:
+    def describe(self, state: Maze, seat: int) -> str:
         rows = [
             "".join(self._glyph(state, (row, column)) for column in range(self.columns))
             for row in range(self.rows)
         ]
         lines = [
-            f"You are the {self.seats[player].role}. Plans made: {state.plans} of {self.turns}. "
+            f"You are the {self.seats[seat].role}. Plans made: {state.plans} of {self.turns}. "
             f"Steps taken: {len(state.trail) - 1}. Blocked: {state.blocked}.",
             *rows,
         ]
@@ -289,7 +289,7 @@ class PlanPath(TextGame[Maze]):
             return "S"
         return "G" if cell == state.goal else "#" if cell in state.walls else "."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -297,17 +297,17 @@ class PlanPath(TextGame[Maze]):
         size = 9 + len(self.cells) + (self.plan_limit if self.num_players == 2 else 0)
         return spaces.Box(0, self.turns * self.plan_limit, (size,), np.int32)
 
-    def observe(self, state: Maze, player: int) -> NDArray[np.int32]:
+    def observe(self, state: Maze, seat: int) -> NDArray[np.int32]:
         """See the module's docstring for the layout."""
         acting = self.planner if state.draft else 0
-        row = [player, acting, state.plans, len(state.trail) - 1, state.blocked]
+        row = [seat, acting, state.plans, len(state.trail) - 1, state.blocked]
         row += [*state.walker, *state.goal, *(cell in state.walls for cell in self.cells)]
         if self.num_players == 2:
             draft = [1 + MOVES.index(move) for move in state.draft]
             row += draft + [0] * (self.plan_limit - len(draft))
         return np.array(row, np.int32)
 
-    def scene(self, state: Maze, player: int | None = None) -> Scene:
+    def scene(self, state: Maze, seat: int | None = None) -> Scene:
         pieces: dict[Cell, Piece] = {cell: Piece("#", -1, "square", "wall") for cell in state.walls}
         pieces |= {cell: Piece("+", 0, "mark", "walked") for cell in state.trail}
         pieces |= {state.goal: Piece("G", 2, "tile", "goal")}
@@ -347,4 +347,4 @@ class PathPlanner(Agent):
         maze = turn.fork(Rng(0)).state  # everything is public
         path = maze.draft if self._trusting and maze.draft else game.shortest(maze) or ""
         path = path[: game.plan_limit]
-        return Plan(path) if turn.player == game.planner else Draft(path)
+        return Plan(path) if turn.seat == game.planner else Draft(path)

@@ -233,7 +233,7 @@ class Quest(TextGame[House]):
         over = state.gained == self.subgoals or state.steps == self.max_steps
         return () if over else (0,)
 
-    def legal(self, state: House, player: int) -> Grammar:
+    def legal(self, state: House, seat: int) -> Grammar:
         exits = [
             way for way, to in zip(DIRECTIONS, state.doors[state.room], strict=True) if to >= 0
         ]
@@ -295,7 +295,7 @@ class Quest(TextGame[House]):
             moves.append(Open(COLOURS[goal // 2]) if goal % 2 else Take(self.prizes[goal // 2]))
         return moves
 
-    def determinize(self, state: House, player: int, rng: Rng) -> House:
+    def determinize(self, state: House, seat: int, rng: Rng) -> House:
         """Draw the unseen places again, of walks that are just as long; other things anywhere."""
         copy = self.clone(state)
         unseen = tuple(room for room, seen in enumerate(state.seen) if not seen)
@@ -314,12 +314,12 @@ class Quest(TextGame[House]):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         chests = [f"{colour} chest" for colour in COLOURS[: self.chests]]
         order = f"The chests in order: {', '.join(chests)}. " if chests else "There is no chest. "
-        return f"{super().rules(player)}\n{order}You have {self.max_steps} steps."
+        return f"{super().rules_for(seat)}\n{order}You have {self.max_steps} steps."
 
-    def describe(self, state: House, player: int) -> str:
+    def describe(self, state: House, seat: int) -> str:
         known = [self._contents(state, room) for room, seen in enumerate(state.seen) if seen]
         hand = [
             *self._keys(state),
@@ -353,7 +353,7 @@ class Quest(TextGame[House]):
         doors = zip(DIRECTIONS, state.doors[room], strict=True)
         return f"{ROOMS[room]} " + ", ".join(f"{way} {ROOMS[to]}" for way, to in doors if to >= 0)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -361,7 +361,7 @@ class Quest(TextGame[House]):
         size = 3 + 5 * self.rooms + 1 + 2 * self.chests + 1 + self.things
         return spaces.Box(0, max(self.max_steps, self.rooms + 1), (size,), np.int16)
 
-    def observe(self, state: House, player: int) -> NDArray[np.int16]:
+    def observe(self, state: House, seat: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
         row = [state.room, state.steps, self.max_steps - state.steps, *state.seen]
         row += [1 + to for doors in state.doors for to in doors]
@@ -377,20 +377,20 @@ class Quest(TextGame[House]):
     def _known(state: House, room: int) -> int:
         return room + 1 if state.seen[room] else 0
 
-    def scene(self, state: House, player: int | None = None) -> Scene:
+    def scene(self, state: House, seat: int | None = None) -> Scene:
         """The map, a room a tile, with its number of things where it has been seen."""
         rows, columns = (1 + max(spot[axis] for spot in state.spots) for axis in (0, 1))
         cells: list[list[Piece | None]] = [[None] * columns for _ in range(rows)]
         for room, (row, column) in enumerate(state.spots):
-            cells[row][column] = self._tile(state, room, player)
+            cells[row][column] = self._tile(state, room, seat)
         lines = [self._room(state), f"Subgoals: {state.gained} of {self.subgoals}"]
         return Scene(grid=Grid(tuple(map(tuple, cells))), lines=tuple(lines))
 
-    def _tile(self, state: House, room: int, player: int | None) -> Piece:
+    def _tile(self, state: House, room: int, seat: int | None) -> Piece:
         label = ROOMS[room]
         if room == state.room:
             return Piece("@", 0, "disc", label)
-        if not state.seen[room] and player is not None:
+        if not state.seen[room] and seat is not None:
             return Piece("?", -1, "mark", label)
         prize = self.prize_in(state, room)
         if prize:

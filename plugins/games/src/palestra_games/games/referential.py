@@ -49,7 +49,7 @@ from palestra import (
     Turn,
     UnknownName,
 )
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, randint, shuffle
 
 SPEAK, LISTEN = 0, 1
@@ -181,7 +181,7 @@ class Referential(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         for seat in range(config.num_players):
             state.seated[seat] = seat
             for place in range(4):
@@ -189,7 +189,7 @@ class Referential(ArrayGame):
         deal(config, state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         if state.phase == SPEAK:
             for seat in range(config.num_players):
                 if state.role[seat] == SPEAK:
@@ -213,31 +213,31 @@ class Referential(ArrayGame):
             deal(config, state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        if state.role[player] == SPEAK:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        if state.role[seat] == SPEAK:
             for message in range(config.messages):
                 mask[message] = 1
         else:
             for thing in range(config.objects):
-                mask[thing] = state.open_to[player, thing]
+                mask[thing] = state.open_to[seat, thing]
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         a, n = config.attributes, config.length
-        speaks = state.role[player] == SPEAK
-        view[0], view[1], view[2] = state.phase, state.role[player], state.partner[player]
-        view[3], view[4] = state.played, state.totals[player]
-        spell(view, 5, state.meant[player] if speaks else NONE, config.values, a)
-        spell(view, 5 + a, state.message[player], config.symbols, n)
+        speaks = state.role[seat] == SPEAK
+        view[0], view[1], view[2] = state.phase, state.role[seat], state.partner[seat]
+        view[3], view[4] = state.played, state.totals[seat]
+        spell(view, 5, state.meant[seat] if speaks else NONE, config.values, a)
+        spell(view, 5 + a, state.message[seat], config.symbols, n)
         at = 5 + a + n
-        view[at] = state.last[player, 0]
-        spell(view, at + 1, state.last[player, 1], config.values, a)
-        spell(view, at + 1 + a, state.last[player, 2], config.symbols, n)
-        spell(view, at + 1 + a + n, state.last[player, 3], config.values, a)
+        view[at] = state.last[seat, 0]
+        spell(view, at + 1, state.last[seat, 1], config.values, a)
+        spell(view, at + 1 + a, state.last[seat, 2], config.symbols, n)
+        spell(view, at + 1 + a + n, state.last[seat, 3], config.values, a)
         at += 1 + 2 * a + n
         for thing in range(config.objects):
-            view[at + thing] = NONE if speaks else state.open_to[player, thing]
+            view[at + thing] = NONE if speaks else state.open_to[seat, thing]
 
     def outcome(self, state: Any) -> Outcome | None:
         ended = super().outcome(state)
@@ -251,7 +251,7 @@ class Referential(ArrayGame):
     def scores(self, state: Any) -> tuple[float, ...]:
         return tuple(float(n) for n in state["totals"].tolist())
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw what a listener's speaker means, what others mean and say, and their candidates."""
         copy = self.clone(state)
         for listener in range(self.num_players) if not state.over else ():
@@ -259,16 +259,16 @@ class Referential(ArrayGame):
             if state.role[listener] != LISTEN:
                 continue
             pair = (speaker, listener)
-            if player == listener:
+            if seat == listener:
                 meant = rng.choice(np.flatnonzero(state.open_to[listener]).tolist())
-            elif player == speaker:
+            elif seat == speaker:
                 meant = int(state.meant[speaker])
             else:
                 meant = rng.below(self.objects)
                 said = rng.below(self.messages) if state.phase == LISTEN else NONE
                 copy.message[list(pair)] = said
             copy.meant[list(pair)] = meant
-            if player != listener:
+            if seat != listener:
                 others = [thing for thing in range(self.objects) if thing != meant]
                 rng.shuffle(others)
                 copy.open_to[listener] = 0
@@ -277,7 +277,7 @@ class Referential(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         symbols, many = ", ".join(ascii_lowercase[: self.symbols]), self.length > 1
         who = "Speakers and listeners are drawn anew every round."
         if not self.mixed:
@@ -285,31 +285,31 @@ class Referential(ArrayGame):
             who = f"Players below player_{half} always speak, the others always listen."
         return "\n".join(
             [
-                super().rules(player),
+                super().rules_for(seat),
                 f"A message has {self.length} symbol{'s' if many else ''}, each of: {symbols}.",
                 f"Objects: {', '.join(self.names)}.",
                 f"{who} There are {self.rounds} rounds.",
             ]
         )
 
-    def describe(self, state: Any, player: int) -> str:
-        partner = self.players[state.partner[player]]
+    def describe(self, state: Any, seat: int) -> str:
+        partner = self.players[state.partner[seat]]
         lines = [
-            f"You are {self.players[player]}. Rounds played: {int(state.played)} of {self.rounds}. "
-            f"Points: {int(state.totals[player])}."
+            f"You are {self.players[seat]}. Rounds played: {int(state.played)} of {self.rounds}. "
+            f"Points: {int(state.totals[seat])}."
         ]
         if not state.over:
-            speaks = state.role[player] == SPEAK
-            lines.append(f"You are the {ROLES[state.role[player]]}, paired with {partner}.")
+            speaks = state.role[seat] == SPEAK
+            lines.append(f"You are the {ROLES[state.role[seat]]}, paired with {partner}.")
             if speaks:
-                lines.append(f"The object is: {self.names[state.meant[player]]}.")
-            if state.message[player] != NONE:
-                lines.append(f"The message is: {self.words[state.message[player]]}.")
+                lines.append(f"The object is: {self.names[state.meant[seat]]}.")
+            if state.message[seat] != NONE:
+                lines.append(f"The message is: {self.words[state.message[seat]]}.")
             if not speaks:
-                things = np.flatnonzero(state.open_to[player]).tolist()
+                things = np.flatnonzero(state.open_to[seat]).tolist()
                 lines.append(f"Candidates: {', '.join(self.names[thing] for thing in things)}.")
-        if state.last[player, 0] != NONE:
-            role, meant, message, picked = state.last[player].tolist()
+        if state.last[seat, 0] != NONE:
+            role, meant, message, picked = state.last[seat].tolist()
             lines.append(f"Last round, as a {ROLES[role]}: {self._told(meant, message, picked)}")
         return "\n".join(lines)
 
@@ -320,8 +320,8 @@ class Referential(ArrayGame):
             f"picked: {right}."
         )
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
-        return self.words[action] if state.role[player] == SPEAK else self.names[action]
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        return self.words[action] if state.role[seat] == SPEAK else self.names[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None or before.phase == SPEAK:
@@ -446,7 +446,7 @@ class Signaller(Agent):
         last = seen[5 + a + n : 6 + 3 * a + 2 * n]
         things = [thing for thing, flag in enumerate(seen[-game.objects :]) if flag > 0]
         if self._urn:
-            key = (turn.episode_key, turn.player)
+            key = (turn.episode_key, turn.seat)
             return self._draw(game, key, (meant, message), last, things)
         if seen[1] == SPEAK:
             return (meant + self._code) % game.messages

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, check_ranges, only
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, randint
 
 from palestra_games.games.matrix_game import plural
@@ -153,14 +153,14 @@ class Sanctions(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
             for other in range(config.num_players):
-                state.known[player, other] = NOTHING
+                state.known[seat, other] = NOTHING
         meet(config, state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         n = config.num_players
         first, second = state.chooser, state.partner
         if state.phase == SELECT:
@@ -169,48 +169,48 @@ class Sanctions(ArrayGame):
         if state.phase == PLAY:
             play(config, state, actions[first] - n, actions[second] - n, out)
         else:
-            for player in range(n):
-                if state.acting[player] and actions[player] > n + 2:
-                    punish(config, state, player, actions[player] - n - 3, out)
+            for seat in range(n):
+                if state.acting[seat] and actions[seat] > n + 2:
+                    punish(config, state, seat, actions[seat] - n - 3, out)
         if state.phase == PLAY and config.punishment:
             state.phase = PUNISH
         elif state.phase < WATCH and config.third_party:
             state.phase = WATCH
-            for player in range(n):
-                state.acting[player] = player == state.onlooker
+            for seat in range(n):
+                state.acting[seat] = seat == state.onlooker
         else:
             close(config, state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         n = config.num_players
         for other in range(n):
             here = other == state.chooser or other == state.partner
             if state.phase == SELECT:
-                mask[other] = other != player
+                mask[other] = other != seat
             elif state.phase != PLAY:
-                mask[n + 3 + other] = here and other != player
+                mask[n + 3 + other] = here and other != seat
         mask[n + COOPERATE] = mask[n + DEFECT] = state.phase == PLAY
         mask[n + 2] = state.phase >= PUNISH
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_players
-        view[player] = 1
+        view[seat] = 1
         view[n + state.phase] = 1
         view[n + 4 + state.chooser] = 1
         if state.partner != NOBODY:
             view[2 * n + 4 + state.partner] = 1
         if state.onlooker != NOBODY:
             view[3 * n + 4 + state.onlooker] = 1
-        if state.phase >= PUNISH and sees(config, state, player):
+        if state.phase >= PUNISH and sees(config, state, seat):
             view[4 * n + 4] = 1 - 2 * state.moves[state.chooser]
             view[4 * n + 5] = 1 - 2 * state.moves[state.partner]
         for other in range(n):
-            if state.known[player, other] != NOTHING:
-                view[4 * n + 6 + other] = 1 - 2 * state.known[player, other]
-        view[5 * n + 6] = state.totals[player]
+            if state.known[seat, other] != NOTHING:
+                view[4 * n + 6 + other] = 1 - 2 * state.known[seat, other]
+        view[5 * n + 6] = state.totals[seat]
         view[5 * n + 7] = state.rounds_played
 
     def outcome(self, state: Any) -> Outcome | None:
@@ -249,10 +249,10 @@ class Sanctions(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         reward, sucker, temptation, mutual = self.payoffs_table
         lines = [
-            super().rules(player),
+            super().rules_for(seat),
             f"- You cooperate: {reward:g} if the other cooperates, {sucker:g} if he defects.",
             f"- You defect: {temptation:g} if the other cooperates, {mutual:g} if he defects.",
         ]
@@ -307,7 +307,7 @@ class Sanctions(ArrayGame):
         told = [f"{self.players[seat]} {MOVES[state.moves[seat]]}s" for seat in pair]
         return f"{told[0]}, {told[1]}."
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         n = self.num_players
         if action < n:
             return self.players[action]
@@ -343,15 +343,15 @@ class Sanctions(ArrayGame):
     def _told(self, kind: str, text: str, data: dict[str, Any], there: Sequence[int]) -> Event:
         return Event(kind, text, data) if self.reputation else Event(kind, text, data, only(*there))
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         totals = state.totals.tolist()
         full = max(1.0, max(totals))
-        shown = range(self.num_players) if player is None or self.reputation else (player,)
+        shown = range(self.num_players) if seat is None or self.reputation else (seat,)
         bars = tuple(Bar(self.players[s], max(0.0, totals[s]), full, s) for s in shown)
         lines = [f"Rounds played: {int(state.rounds_played)} of {self.rounds}"]
         if not state.over:
             lines.append(self._encounter(state))
-            if state.phase >= PUNISH and (player is None or sees(self.config, state, player)):
+            if state.phase >= PUNISH and (seat is None or sees(self.config, state, seat)):
                 lines.append(self._played(state))
         return Scene(bars=bars, lines=tuple(lines))
 
@@ -361,8 +361,8 @@ def meet(config: Any, state: Any) -> None:
     state.partner, state.onlooker = NOBODY, NOBODY
     if config.selection:
         state.phase = SELECT
-        for player in range(config.num_players):
-            state.acting[player] = player == state.chooser
+        for seat in range(config.num_players):
+            state.acting[seat] = seat == state.chooser
         return
     drawn = randint(state, config.num_players - 1)
     pair(config, state, drawn + (drawn >= state.chooser))
@@ -378,8 +378,8 @@ def pair(config: Any, state: Any, partner: int) -> None:
         drawn += drawn >= low
         state.onlooker = drawn + (drawn >= high)
     state.phase = PLAY
-    for player in range(config.num_players):
-        state.acting[player] = player == state.chooser or player == partner
+    for seat in range(config.num_players):
+        state.acting[seat] = seat == state.chooser or seat == partner
 
 
 def play(config: Any, state: Any, first: int, second: int, out: Any) -> None:
@@ -397,24 +397,24 @@ def play(config: Any, state: Any, first: int, second: int, out: Any) -> None:
                 state.known[witness, seat] = state.moves[seat]
 
 
-def punish(config: Any, state: Any, player: int, target: int, out: Any) -> None:
+def punish(config: Any, state: Any, seat: int, target: int, out: Any) -> None:
     """Take the fee and the fine, and count whether a defector was met."""
-    reward(state, player, FEE, -config.fee, out)
+    reward(state, seat, FEE, -config.fee, out)
     reward(state, target, FINE, -config.fine, out)
     if state.moves[target] == DEFECT:
-        state.just[player] += 1
+        state.just[seat] += 1
     else:
-        state.unjust[player] += 1
+        state.unjust[seat] += 1
 
 
-def reward(state: Any, player: int, term: int, amount: float, out: Any) -> None:
-    out.rewards[player, term] += amount
-    state.totals[player] += amount
+def reward(state: Any, seat: int, term: int, amount: float, out: Any) -> None:
+    out.rewards[seat, term] += amount
+    state.totals[seat] += amount
 
 
-def sees(config: Any, state: Any, player: int) -> bool:
+def sees(config: Any, state: Any, seat: int) -> bool:
     """Whether a player knows what is done in this encounter."""
-    there = player == state.chooser or player == state.partner or player == state.onlooker
+    there = seat == state.chooser or seat == state.partner or seat == state.onlooker
     return bool(config.reputation or there)
 
 

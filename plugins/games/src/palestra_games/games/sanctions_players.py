@@ -24,7 +24,7 @@ class Sight:
         if not isinstance(game, Sanctions):
             raise InvalidOption(f"this agent plays games/Sanctions-v0, not {turn.env}")
         seen, n = np.asarray(turn.observation).tolist(), game.num_players
-        self.seats, self.player = n, turn.player
+        self.seats, self.seat = n, turn.seat
         self.hope = max(game.payoffs_table)
         self.phase = seen[n : n + 4].index(1)
         self.chooser = seen[n + 4 : 2 * n + 4].index(1)
@@ -32,7 +32,7 @@ class Sight:
         self.partner = partner.index(1) if 1 in partner else -1
         self.moves = {self.chooser: seen[4 * n + 4], self.partner: seen[4 * n + 5]}
         self.known = seen[4 * n + 6 : 5 * n + 6]
-        self.other = self.partner if self.player == self.chooser else self.chooser
+        self.other = self.partner if self.seat == self.chooser else self.chooser
         self.encounter = (seen[5 * n + 7], self.chooser)
         self.leave, self.punishing = n + 2, n + 3
 
@@ -40,8 +40,8 @@ class Sight:
     def targets(self) -> list[int]:
         """Whom one may choose, or punish."""
         if self.phase == SELECT:
-            return [seat for seat in range(self.seats) if seat != self.player]
-        return [s for s in (self.chooser, self.partner) if s != self.player]
+            return [seat for seat in range(self.seats) if seat != self.seat]
+        return [s for s in (self.chooser, self.partner) if s != self.seat]
 
 
 class SanctionPlayer(Agent):
@@ -109,7 +109,7 @@ class SanctionLearner(Agent):
 
     def _choose(self, turn: Turn) -> int:
         sight = Sight(turn)
-        life = self._lives.setdefault((turn.episode_key, turn.player), Life(sight.hope))
+        life = self._lives.setdefault((turn.episode_key, turn.seat), Life(sight.hope))
         if life.encounter != sight.encounter:
             life.learn(turn.returns, self._rate)
             life.encounter = sight.encounter
@@ -152,7 +152,7 @@ def kinds(sight: Sight) -> dict[Key, list[int]]:
         for seat in sight.targets:
             found[SELECT, 0, int(sight.known[seat])].append(seat)
     else:
-        both = [int(sight.moves[seat]) for seat in (sight.player, *sight.targets)[-2:]]
+        both = [int(sight.moves[seat]) for seat in (sight.seat, *sight.targets)[-2:]]
         state = 3 * both[0] + both[1]
         found[sight.phase, state, 0].append(sight.leave)
         for seat in sight.targets:

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, check_ranges, only
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, randint, turn_to
 
 from palestra_games.games.matrix_game import checked_names
@@ -141,12 +141,12 @@ class SimulationGame(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         state.commitment, state.move, state.answer = NOTHING, NOTHING, NOTHING
         turn_to(state, SIMULATEE)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         if state.commitment == NOTHING:
             state.commitment = actions[SIMULATEE]
             turn_to(state, SIMULATOR)
@@ -157,25 +157,25 @@ class SimulationGame(ArrayGame):
             state.move = actions[SIMULATOR]
             state.answer = drawn_answer(config, state)
             cell = 2 * (state.move * config.num_answers + state.answer)
-            for player in range(2):
-                out.rewards[player, PAYOFF] = config.table[cell + player]
+            for seat in range(2):
+                out.rewards[seat, PAYOFF] = config.table[cell + seat]
             finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        count = config.num_commitments if player == SIMULATEE else config.num_moves + 1
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        count = config.num_commitments if seat == SIMULATEE else config.num_moves + 1
         for action in range(count):
             mask[action] = 1
-        if player == SIMULATOR and state.simulated:
+        if seat == SIMULATOR and state.simulated:
             mask[config.num_moves] = 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
-        view[player] = 1
+        view[seat] = 1
         view[2] = state.commitment != NOTHING
         view[3] = state.simulated
-        if state.commitment != NOTHING and (player == SIMULATEE or state.simulated):
+        if state.commitment != NOTHING and (seat == SIMULATEE or state.simulated):
             for answer in range(config.num_answers):
                 share = config.shares[state.commitment * config.num_answers + answer]
                 view[4 + answer] = share / config.grain
@@ -199,10 +199,10 @@ class SimulationGame(ArrayGame):
     def deals(self) -> list[tuple[float, Any]] | None:
         return [(1.0, self.initial_state(0))] if self.deterministic else None
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw the commitment anew for a simulator who has not seen it, as the answer allows."""
         copy = self.clone(state)
-        if player == SIMULATEE or state.simulated or state.commitment == NOTHING:
+        if seat == SIMULATEE or state.simulated or state.commitment == NOTHING:
             return copy
         drawn = int(state.answer)
         copy.commitment = rng.choice(
@@ -212,8 +212,8 @@ class SimulationGame(ArrayGame):
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player)]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
         for move, answer in product(range(len(self.moves)), range(len(self.answers))):
             first, second = self.pay(move, answer)
             lines.append(
@@ -228,8 +228,8 @@ class SimulationGame(ArrayGame):
             )
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
-        if player == SIMULATEE:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        if seat == SIMULATEE:
             return self._shares(action)
         return SIMULATE if action == self.simulate else self.moves[action]
 
@@ -240,11 +240,11 @@ class SimulationGame(ArrayGame):
         parts = zip(self.answers, share, strict=True)
         return ", ".join(f"{name} {part}/{self.grain}" for name, part in parts)
 
-    def describe(self, state: Any, player: int) -> str:
-        lines = [f"You are {self.players[player]}."]
+    def describe(self, state: Any, seat: int) -> str:
+        lines = [f"You are {self.players[seat]}."]
         if state.commitment != NOTHING:
             shares = self._shares(int(state.commitment))
-            if player == SIMULATEE:
+            if seat == SIMULATEE:
                 lines.append(f"You have committed yourself to: {shares}.")
             else:
                 seen = f" to: {shares}" if state.simulated else ", unseen by you"

@@ -149,8 +149,8 @@ class SimulationPlayer(Agent):
             shares = np.rint(seen[4 : 4 + len(game.answers)] * game.grain).astype(int)
             return best_reply(game, game.commitments.index(tuple(shares.tolist())))
         if self._style != "equilibrium":
-            wary = self._style == "wary" and turn.player != SIMULATEE
+            wary = self._style == "wary" and turn.seat != SIMULATEE
             return game.simulate if wary else 0
         best = max(equilibria(game), key=lambda found: found.welfare)
-        chances = best.commitments if turn.player == SIMULATEE else best.plans
+        chances = best.commitments if turn.seat == SIMULATEE else best.plans
         return self._rng.weighted(chances)

@@ -151,7 +151,7 @@ class Sokoban(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         if config.generated:
             draw_level(config, state)
         else:
@@ -165,7 +165,7 @@ class Sokoban(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         south, east = SOUTHWARD[actions[0]], EASTWARD[actions[0]]
         row, column = state.row + south, state.column + east
         if not state.cells[row, column] & WALL and clear_way(state, row, column, south, east):
@@ -178,12 +178,12 @@ class Sokoban(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """Planes of walls, goals, boxes and the keeper."""
         for row in range(config.rows):
             for column in range(config.columns):
@@ -203,8 +203,8 @@ class Sokoban(ArrayGame):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
-        return f"{super().rules(player)}\nYou have {self.max_steps} steps."
+    def rules_for(self, seat: int) -> str:
+        return f"{super().rules_for(seat)}\nYou have {self.max_steps} steps."
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
@@ -222,15 +222,15 @@ class Sokoban(ArrayGame):
         rows[state.row][state.column] = KEEPER_TILES[under]
         return tuple(map("".join, rows))
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         left = boxes_off(self.config, state)
         still = f"{left} box{'es' if left != 1 else ''} not on a goal."
         return "\n".join([*self.drawing(state), still])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = [[look(cell) for cell in row] for row in state.cells.tolist()]
         rows[state.row][state.column] = Piece("@", 0, "disc", "keeper")
         count = int(((state.cells & GOAL) > 0).sum())

@@ -198,11 +198,11 @@ class SplitFacts(TextGame[World]):
     def to_act(self, state: World) -> tuple[int, ...]:
         return () if NOTHING not in state.answers else (state.turn,)
 
-    def legal(self, state: World, player: int) -> Grammar:
+    def legal(self, state: World, seat: int) -> Grammar:
         answer = Option(Answer, {"town": OneOf(tuple(TOWNS[town] for town in state.choices))})
         if max(state.answers) != NOTHING or state.messages == self.max_messages:
             return Grammar((answer,))
-        samples = tuple(self.sentence(state, fact) for fact in sorted(state.dealt[player]))
+        samples = tuple(self.sentence(state, fact) for fact in sorted(state.dealt[seat]))
         return Grammar((Option(Say, {"text": Text(self.message_limit, samples)}), answer))
 
     def sentence(self, state: World, fact: Fact) -> str:
@@ -248,21 +248,19 @@ class SplitFacts(TextGame[World]):
 
     def opening(self, state: World) -> Sequence[Event]:
         told = [Event("question", self._question(state), {"first": PEOPLE[state.first]})]
-        for player in range(SEATS):
-            text = f"Your facts: {' '.join(self._facts(state, player))}"
-            told.append(Event("facts", text, {}, only(player)))
+        for seat in range(SEATS):
+            text = f"Your facts: {' '.join(self._facts(state, seat))}"
+            told.append(Event("facts", text, {}, only(seat)))
         return told
 
-    def determinize(self, state: World, player: int, rng: Rng) -> World:
+    def determinize(self, state: World, seat: int, rng: Rng) -> World:
         """Draw the other's facts among all worlds that fit one's own and how facts are dealt."""
         if not self.to_act(state):
             return self.clone(state)
         while True:
             copy = self.clone(state)
-            copy.friends = complete_circle(rng, self._own_friends(state, player))
-            held = [
-                person for person in range(self.people) if (TOWN, person) in state.dealt[player]
-            ]
+            copy.friends = complete_circle(rng, self._own_friends(state, seat))
+            held = [person for person in range(self.people) if (TOWN, person) in state.dealt[seat]]
             free = [town for town in state.choices if town not in {state.towns[p] for p in held}]
             rng.shuffle(free)
             copy.towns = tuple(
@@ -271,10 +269,10 @@ class SplitFacts(TextGame[World]):
             if not self.alternate or self._takes_turns(copy):
                 return copy
 
-    def _own_friends(self, state: World, player: int) -> list[int]:
+    def _own_friends(self, state: World, seat: int) -> list[int]:
         """By person the friend, or NOTHING where this player was not dealt it."""
         return [
-            friend if (FRIEND, person) in state.dealt[player] else NOTHING
+            friend if (FRIEND, person) in state.dealt[seat] else NOTHING
             for person, friend in enumerate(state.friends)
         ]
 
@@ -293,13 +291,13 @@ class SplitFacts(TextGame[World]):
         asked = f"{PEOPLE[state.first]}'s friend" + "'s friend" * (self.links - 1)
         return f"Where does {asked} live?"
 
-    def _facts(self, state: World, player: int) -> list[str]:
-        return [self.sentence(state, fact) for fact in sorted(state.dealt[player])]
+    def _facts(self, state: World, seat: int) -> list[str]:
+        return [self.sentence(state, fact) for fact in sorted(state.dealt[seat])]
 
-    def describe(self, state: World, player: int) -> str:
+    def describe(self, state: World, seat: int) -> str:
         lines = [
-            f"You are {self.players[player]}. The question: {self._question(state)}",
-            f"Your facts: {' '.join(self._facts(state, player))}",
+            f"You are {self.players[seat]}. The question: {self._question(state)}",
+            f"Your facts: {' '.join(self._facts(state, seat))}",
             f"The towns: {', '.join(TOWNS[town] for town in state.choices)}.",
             f"Messages so far: {state.messages} of {self.max_messages}.",
         ]
@@ -313,7 +311,7 @@ class SplitFacts(TextGame[World]):
                 lines.append(f"{name} has answered: {TOWNS[town]}.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -321,14 +319,14 @@ class SplitFacts(TextGame[World]):
         top = max(len(TOWNS), self.max_messages)
         return spaces.Box(0, top, (6 + 5 * self.people,), np.int16)
 
-    def observe(self, state: World, player: int) -> NDArray[np.int16]:
+    def observe(self, state: World, seat: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
         own, said = np.zeros((2, self.people), np.int16), np.zeros((2, self.people), np.int16)
-        for kind, person in state.dealt[player]:
+        for kind, person in state.dealt[seat]:
             own[kind, person] = 1 + (state.friends if kind == FRIEND else state.towns)[person]
         for kind, person, value in state.claims:
             said[kind, person] = 1 + value
-        head = [player, state.turn, state.first, state.messages, *(1 + a for a in state.answers)]
+        head = [seat, state.turn, state.first, state.messages, *(1 + a for a in state.answers)]
         parts = [np.array([*head, *state.choices], np.int16), own.ravel(), said.ravel()]
         return np.concatenate(parts)
 

@@ -72,22 +72,22 @@ class Strategy(Agent):
         if self._kind == "grim":
             return DEFECT if counts[2 + DEFECT] else COOPERATE
         after = int(2 * own_d + other_d)
-        chance = self._responses(game, turn.player)[after]
+        chance = self._responses(game, turn.seat)[after]
         return COOPERATE if self._rng.random() < chance else DEFECT
 
-    def _responses(self, game: MatrixGame, player: int) -> Responses:
+    def _responses(self, game: MatrixGame, seat: int) -> Responses:
         if self._kind == "zero-determinant":
-            return extortion(*table_for(game, player), self._chi)
+            return extortion(*table_for(game, seat), self._chi)
         if self._kind == "generous-tit-for-tat":
             return (1, self._generosity, 1, self._generosity)
         return MEMORY_ONE[self._kind]
 
 
-def table_for(game: MatrixGame, player: int) -> tuple[Responses, Responses]:
+def table_for(game: MatrixGame, seat: int) -> tuple[Responses, Responses]:
     """A player's payoffs and the other's after CC, CD, DC and DD, own move first."""
     pairs = [(own, other) for own in (COOPERATE, DEFECT) for other in (COOPERATE, DEFECT)]
-    paid = [game.pay(*(pair if player == 0 else pair[::-1])) for pair in pairs]
-    own, others = zip(*((p[player], p[1 - player]) for p in paid), strict=True)
+    paid = [game.pay(*(pair if seat == 0 else pair[::-1])) for pair in pairs]
+    own, others = zip(*((p[seat], p[1 - seat]) for p in paid), strict=True)
     return own, others
 
 
@@ -131,24 +131,24 @@ class Bargainer(Agent):
         game = turn.game
         seen = np.asarray(turn.observation).tolist()
         if isinstance(game, Ultimatum):
-            return self._divide(game, turn.player, offer=seen[2])
+            return self._divide(game, turn.seat, offer=seen[2])
         if isinstance(game, Trust):
-            return self._entrust(game, turn.player, sent=seen[2])
+            return self._entrust(game, turn.seat, sent=seen[2])
         raise InvalidOption(f"the bargainer plays ultimatum, dictator and trust, not {turn.env}")
 
-    def _divide(self, game: Ultimatum, player: int, *, offer: int) -> int:
+    def _divide(self, game: Ultimatum, seat: int, *, offer: int) -> int:
         half = game.pie // 2
-        if player == 0:
+        if seat == 0:
             least = 1 if game.veto else 0
             return half if self._fair else least
         if not game.veto or offer >= (half if self._fair else 1):
             return game.accept
         return game.reject
 
-    def _entrust(self, game: Trust, player: int, *, sent: int) -> int:
+    def _entrust(self, game: Trust, seat: int, *, sent: int) -> int:
         if not self._fair:
             return 0
-        if player == 0:
+        if seat == 0:
             return game.pie
         grown = game.multiplier * sent
         return max(0, (grown - (game.pie - sent)) // 2)

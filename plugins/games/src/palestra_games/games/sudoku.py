@@ -132,7 +132,7 @@ class Sudoku(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         side = config.side
         which = randint(state, config.count) * side
         for place in range(side):
@@ -156,7 +156,7 @@ class Sudoku(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         cell, digit = actions[0] // config.side, actions[0] % config.side + 1
         state.grid[cell // config.side, cell % config.side] = digit
         state.left -= 1
@@ -169,7 +169,7 @@ class Sudoku(ArrayGame):
             finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         side = config.side
         for cell in range(side * side):
             row, column = cell // side, cell % side
@@ -179,7 +179,7 @@ class Sudoku(ArrayGame):
                     mask[cell * side + digit] = free >> digit & 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """Digits, 0 for an empty cell; and whether they were given."""
         for row in range(config.side):
             for column in range(config.side):
@@ -196,9 +196,9 @@ class Sudoku(ArrayGame):
 
     # What the player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         box = 2 if self.side == 4 else 3
-        return f"{super().rules(player)}\nDigits are 1 to {self.side}; boxes are {box}x{box}."
+        return f"{super().rules_for(seat)}\nDigits are 1 to {self.side}; boxes are {box}x{box}."
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
@@ -206,7 +206,7 @@ class Sudoku(ArrayGame):
         text = f"You write {self.action_text(before, 0, actions[0])}."
         return [Event("move", text, {"action": actions[0]})]
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         box = 2 if self.side == 4 else 3
         lines = ["  " + blocks(list(LETTERS[: self.side]), box, "  ")]
         for number, row in enumerate(state.grid.tolist(), 1):
@@ -215,12 +215,12 @@ class Sudoku(ArrayGame):
                 lines.append("  " + "+-".join(["--" * box] * box).rstrip())
         return "\n".join([*lines, f"Empty cells: {state.left}."])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         cell, digit = divmod(action, self.side)
         row, column = divmod(cell, self.side)
         return f"{LETTERS[column]}{row + 1}={digit + 1}"
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(
                 Piece(str(d), -1 if given else 0, "tile") if d else None

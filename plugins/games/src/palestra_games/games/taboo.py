@@ -170,8 +170,8 @@ class Taboo(TextGame[Cards]):
             return ()
         return (GUESSER if len(state.said) > len(state.guessed) else GIVER,)
 
-    def legal(self, state: Cards, player: int) -> Grammar:
-        if player == GIVER:
+    def legal(self, state: Cards, seat: int) -> Grammar:
+        if seat == GIVER:
             return giver_grammar(self.hints, self.message_limit)
         return guesser_grammar(self.vocabulary)
 
@@ -235,13 +235,13 @@ class Taboo(TextGame[Cards]):
     def opening(self, state: Cards) -> Sequence[Event]:
         return [self._dealt(state)]
 
-    def noop(self, state: Cards, player: int) -> TextAction | None:
-        return Skip() if player == GIVER else None
+    def noop(self, state: Cards, seat: int) -> TextAction | None:
+        return Skip() if seat == GIVER else None
 
-    def determinize(self, state: Cards, player: int, rng: Rng) -> Cards:
+    def determinize(self, state: Cards, seat: int, rng: Rng) -> Cards:
         """For the guesser, draw the word from those for which nothing said would be buzzed."""
         copy = self.clone(state)
-        if player == GUESSER and self.to_act(state):
+        if seat == GUESSER and self.to_act(state):
             fitting = [n for n in self._left(state) if self._fits(state, n)]
             copy.target = rng.choice(fitting)
         return copy
@@ -252,20 +252,20 @@ class Taboo(TextGame[Cards]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules(player)}\nThere are {self.cards} cards; a card is lost after "
+            f"{super().rules_for(seat)}\nThere are {self.cards} cards; a card is lost after "
             f"{self.tries} wrong guesses."
         )
 
-    def describe(self, state: Cards, player: int) -> str:
+    def describe(self, state: Cards, seat: int) -> str:
         lines = [
-            f"You are {self.players[player]}, the {self.seats[player].role}. Cards done: "
+            f"You are {self.players[seat]}, the {self.seats[seat].role}. Cards done: "
             f"{len(state.done)} of {self.cards}, found: {state.points}."
         ]
         if not self.to_act(state):
             return lines[0]
-        if player == GIVER:
+        if seat == GIVER:
             lines.append(self._shown(state))
         lines += [f"Said: {text}" for text in state.said]
         if state.guessed:
@@ -273,7 +273,7 @@ class Taboo(TextGame[Cards]):
         lines.append(f"Guesses left: {self.tries - len(state.guessed)}.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -282,28 +282,28 @@ class Taboo(TextGame[Cards]):
         length = 6 + self.forbidden + len(self.hints) + words
         return spaces.Box(0, max(words, self.tries, OVER), (length,), np.int16)
 
-    def observe(self, state: Cards, player: int) -> NDArray[np.int16]:
+    def observe(self, state: Cards, seat: int) -> NDArray[np.int16]:
         """See the module's docstring for the layout."""
         acting = self.to_act(state)
         phase = OVER if not acting else GUESS if acting[0] == GUESSER else DESCRIBE
         card = [0] * (1 + self.forbidden)
-        if player == GIVER and acting:
+        if seat == GIVER and acting:
             named = (self.vocabulary[state.target], *self.card(state.target))
             card[: len(named)] = [1 + self.vocabulary.index(word) for word in named]
         said = [hint in state.said for hint in self.hints]
         guessed = [word in state.guessed for word in self.vocabulary]
-        head = (phase, player, len(state.done), state.points, len(state.guessed))
+        head = (phase, seat, len(state.done), state.points, len(state.guessed))
         return np.array([*head, *card, *said, *guessed], np.int16)
 
-    def action_mask(self, state: Cards, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Cards, seat: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
-        if player in self.to_act(state):
-            mask[: len(self.hints) + 1] = player == GIVER
-            mask[len(self.hints) + 1 :] = player == GUESSER
+        if seat in self.to_act(state):
+            mask[: len(self.hints) + 1] = seat == GIVER
+            mask[len(self.hints) + 1 :] = seat == GUESSER
         return mask
 
-    def scene(self, state: Cards, player: int | None = None) -> Scene:
-        lines = self.describe(state, GIVER if player is None else player).splitlines()[1:]
+    def scene(self, state: Cards, seat: int | None = None) -> Scene:
+        lines = self.describe(state, GIVER if seat is None else seat).splitlines()[1:]
         bars = (
             Bar("found", float(state.points), float(self.cards), 0),
             Bar("cards", float(len(state.done)), float(self.cards)),
@@ -345,7 +345,7 @@ class TabooPlayer(Agent):
         start = 6 + game.forbidden
         flags, words = seen[start : start + len(game.hints)], seen[start + len(game.hints) :]
         said = [fits for flag, (_, fits) in zip(flags, game.associations, strict=True) if flag]
-        if turn.player == GIVER:
+        if turn.seat == GIVER:
             return self._describe(game, seen[5] - 1, flags)
         guessed = {word for word, flag in zip(game.vocabulary, words, strict=True) if flag}
         candidates = [w for w in (said[0] if said else game.vocabulary) if w not in guessed]

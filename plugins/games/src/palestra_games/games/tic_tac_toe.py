@@ -9,23 +9,38 @@ empty board's continuations up to the end of each game; Schaefer, MathRec Soluti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, Grid, Piece, Scene, Shape, environment
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 MARKS = ".XO"
 
 
-@dataclass(frozen=True)
-class TicTacToe(ArrayGame):
-    """You play tic-tac-toe on a 3x3 board whose cells are numbered 1 to 9, row by row.
+class TicTacToeState(ArrayState):
+    """A position of tic-tac-toe."""
 
-    Players take turns marking an empty cell; three of your marks in a row, column or diagonal win.
+    board: Annotated[NDArray[np.int8], Shape(9)]  # by cell: 0 empty, else 1 + the seat that marked
+
+
+@environment("games/TicTacToe-v0", family="board", tags=("perfect-information", "deterministic"))
+@dataclass(frozen=True)
+class TicTacToe(ArrayGame[TicTacToeState]):
+    """Tic-tac-toe on a 3x3 board. An action is the number of a cell, 0 to 8, row by row.
+
+    An observation is two 3x3 planes of 0 and 1: the player's own marks, then the other's. The
+    winner is paid 1, the loser -1.
     """
 
+    rules_text = """
+        You play tic-tac-toe on a 3x3 board whose cells are numbered 1 to 9, row by row.
+
+        Players take turns marking an empty cell; three of your marks in a row, column or diagonal
+        win.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
@@ -33,57 +48,54 @@ class TicTacToe(ArrayGame):
     num_actions = 9
     observation_shape = (2, 3, 3)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        return [("board", np.int8, 9)]
-
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: TicTacToe, state: TicTacToeState) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        state.board[actions[player]] = player + 1
-        if has_line(state.board, player + 1):
-            win(state, player, out)
+    def apply_actions(config: TicTacToe, state: TicTacToeState, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        state.board[actions[seat]] = seat + 1
+        if has_line(state.board, seat + 1):
+            win(state, seat, out)
         elif state.turn == 8:
             draw(state)
         else:
             pass_turn(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: TicTacToe, state: TicTacToeState, seat: int, mask: Any) -> None:
         for cell in range(9):
             mask[cell] = state.board[cell] == 0
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: TicTacToe, state: TicTacToeState, seat: int, view: Any) -> None:
         for cell in range(9):
-            view[0, cell // 3, cell % 3] = state.board[cell] == player + 1
-            view[1, cell // 3, cell % 3] = state.board[cell] == 2 - player
+            view[0, cell // 3, cell % 3] = state.board[cell] == seat + 1
+            view[1, cell // 3, cell % 3] = state.board[cell] == 2 - seat
 
     @staticmethod
-    def script(config: Any, state: Any, player: int) -> int:
+    def scripted_action(config: TicTacToe, state: TicTacToeState, seat: int) -> int:
         """Complete an own line, else block the other's, else take the centre, else anything."""
-        own = completing_cell(state.board, player + 1)
-        block = completing_cell(state.board, 2 - player)
+        own = completing_cell(state.board, seat + 1)
+        block = completing_cell(state.board, 2 - seat)
         centre = 4 if state.board[4] == 0 else -1
         return own if own >= 0 else block if block >= 0 else centre
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: TicTacToeState, seat: int) -> str:
         rows = ["".join(MARKS[mark] for mark in row) for row in state.board.reshape(3, 3)]
-        return "\n".join([f"You are {MARKS[player + 1]}.", *rows])
+        return "\n".join([f"You are {MARKS[seat + 1]}.", *rows])
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: TicTacToeState, seat: int, action: int) -> str:
         return str(action + 1)
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: TicTacToeState, seat: int | None = None) -> Scene:
         cells = [Piece(MARKS[m], m - 1, "mark") if m else None for m in state.board.tolist()]
         rows = tuple(tuple(cells[r : r + 3]) for r in (0, 3, 6))
         return Scene(grid=Grid(rows, names=(("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9"))))
 
 
-def completing_cell(board: Any, mark: int) -> int:
+def completing_cell(board: NDArray[np.int8], mark: int) -> int:
     """An empty cell that gives `mark` a line; -1 if there is none."""
     found = -1
     for a, b, c in LINES:
@@ -94,7 +106,7 @@ def completing_cell(board: Any, mark: int) -> int:
     return found
 
 
-def has_line(board: Any, mark: int) -> bool:
+def has_line(board: NDArray[np.int8], mark: int) -> bool:
     """Whether `mark` fills a row, column or diagonal of a 9-cell board."""
     found = False  # no early return: looking at all lines costs less than guessing when to stop
     for a, b, c in LINES:

@@ -134,20 +134,20 @@ class TrustAndSplit(TextGame[Deal]):
             return ()
         return ((state.round + len(state.said)) % 2,) if self.talking(state) else (0, 1)
 
-    def legal(self, state: Deal, player: int) -> Grammar:
+    def legal(self, state: Deal, seat: int) -> Grammar:
         return talk(self.message_limit) if self.talking(state) else claims(self.coins)
 
     def step(self, state: Deal, actions: Mapping[int, Any]) -> Step:
         if self.talking(state):
-            ((player, action),) = actions.items()
+            ((seat, action),) = actions.items()
             number = self.index_of(action)
             state.said += (-1 if number is None else number,)
-            text = f"{self.players[player]} says: {action.text}"
-            data = {"player": player, "text": action.text}
+            text = f"{self.players[seat]} says: {action.text}"
+            data = {"player": seat, "text": action.text}
             return Step(events=[Event("message", text, data)])
         asked = (actions[0].coins, actions[1].coins)
         paid = self.split(state.hands, asked)
-        rewards = {player: {"points": points} for player, points in enumerate(paid) if points}
+        rewards = {seat: {"points": points} for seat, points in enumerate(paid) if points}
         events = [self._shown(state, asked, paid)]
         state.last_hands, state.last_claims = state.hands, asked
         state.points = (state.points[0] + paid[0], state.points[1] + paid[1])
@@ -177,11 +177,11 @@ class TrustAndSplit(TextGame[Deal]):
         return [
             Event(
                 "deal",
-                f"Round {state.round + 1}: you, {self.players[player]}, have {HANDS[hand]}.",
+                f"Round {state.round + 1}: you, {self.players[seat]}, have {HANDS[hand]}.",
                 {"hand": hand},
-                only(player),
+                only(seat),
             )
-            for player, hand in enumerate(state.hands)
+            for seat, hand in enumerate(state.hands)
         ]
 
     def opening(self, state: Deal) -> Sequence[Event]:
@@ -192,25 +192,25 @@ class TrustAndSplit(TextGame[Deal]):
             return None
         return Outcome(("score", "score"), state.points, f"{self.rounds} rounds were played")
 
-    def noop(self, state: Deal, player: int) -> TextAction:
+    def noop(self, state: Deal, seat: int) -> TextAction:
         return LINES[-1] if self.talking(state) else Claim(0)
 
-    def determinize(self, state: Deal, player: int, rng: Rng) -> Deal:
+    def determinize(self, state: Deal, seat: int, rng: Rng) -> Deal:
         """Deal the other one of the two hands that this player does not hold."""
         copy = self.clone(state)
         if state.round < self.rounds:
-            own = state.hands[player]
+            own = state.hands[seat]
             other = (own + 1 + rng.below(2)) % 3
-            copy.hands = (own, other) if player == 0 else (other, own)
+            copy.hands = (own, other) if seat == 0 else (other, own)
         return copy
 
     # What a player sees
 
-    def describe(self, state: Deal, player: int) -> str:
-        name = self.players[player]
+    def describe(self, state: Deal, seat: int) -> str:
+        name = self.players[seat]
         lines = [f"You are {name}. Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
         if state.round < self.rounds:
-            lines.append(f"Your hand: {HANDS[state.hands[player]]}.")
+            lines.append(f"Your hand: {HANDS[state.hands[seat]]}.")
             said = f"{len(state.said)} of {self.messages} messages of this round are said"
             lines.append(f"{said}." if self.talking(state) else f"{said}: claim coins.")
         if state.last_hands is not None:
@@ -218,11 +218,11 @@ class TrustAndSplit(TextGame[Deal]):
             told = ", ".join(f"{who} {HANDS[hand]} and {n} claimed" for who, hand, n in last)
             lines.append(f"Last round: {told}.")
         lines.append(
-            f"Points so far: {state.points[player]:g}, {state.points[1 - player]:g} the other's."
+            f"Points so far: {state.points[seat]:g}, {state.points[1 - seat]:g} the other's."
         )
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -230,26 +230,26 @@ class TrustAndSplit(TextGame[Deal]):
         most = max(self.rounds, self.coins, len(LINES) + 1, HIGH * self.coins * self.rounds)
         return spaces.Box(-1, most, (9 + self.messages,), np.float32)
 
-    def observe(self, state: Deal, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Deal, seat: int) -> NDArray[np.float32]:
         """Seat, round, own hand, last hands and claims (own first, -1), points, messages.
 
         A message is the number of its menu line, one less than the number of lines for other
         words, -1 for one not said yet.
         """
-        other = 1 - player
+        other = 1 - seat
         last = (-1, -1, -1, -1)
         if state.last_hands is not None:
             hands, asked = state.last_hands, state.last_claims
-            last = (hands[player], hands[other], asked[player], asked[other])
-        hand = state.hands[player] if state.round < self.rounds else -1
+            last = (hands[seat], hands[other], asked[seat], asked[other])
+        hand = state.hands[seat] if state.round < self.rounds else -1
         said = [len(LINES) if number < 0 else number for number in state.said]
         said += [-1] * (self.messages - len(said))
-        points = (state.points[player], state.points[other])
-        return np.array([player, state.round, hand, *last, *points, *said], np.float32)
+        points = (state.points[seat], state.points[other])
+        return np.array([seat, state.round, hand, *last, *points, *said], np.float32)
 
-    def action_mask(self, state: Deal, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Deal, seat: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
-        if player in self.to_act(state):
+        if seat in self.to_act(state):
             mask[: len(LINES)] = self.talking(state)
             mask[len(LINES) :] = not self.talking(state)
         return mask

@@ -115,7 +115,7 @@ class TrustDilemma(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         state.hunters[1] = config.rows * config.columns - 1
         state.stag = -1
         for plant in range(config.plants):
@@ -126,30 +126,30 @@ class TrustDilemma(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(2):
-            state.hunters[player] = walked(config, state.hunters[player], actions[player])
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(2):
+            state.hunters[seat] = walked(config, state.hunters[seat], actions[seat])
         meet(config, state, out)
         pick(config, state, out)
-        for player in range(2):
+        for seat in range(2):
             for term in range(3):
-                state.totals[player] += out.rewards[player, term]
+                state.totals[seat] += out.rewards[seat, term]
         if state.turn + 1 >= config.steps:
             truncate(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for move in range(5):
             mask[move] = (
-                move == 0 or walked(config, state.hunters[player], move) != (state.hunters[player])
+                move == 0 or walked(config, state.hunters[seat], move) != (state.hunters[seat])
             )
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         for place in range(3 + config.plants):
             if place < 2:
-                cell = state.hunters[player if place == 0 else 1 - player]
+                cell = state.hunters[seat if place == 0 else 1 - seat]
             elif place == 2:
                 cell = state.stag
             else:
@@ -172,9 +172,9 @@ class TrustDilemma(ArrayGame):
         """Row and column of a cell."""
         return divmod(int(number), self.columns)
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules(player)}\n"
+            f"{super().rules_for(seat)}\n"
             f"A stag taken together pays each of you {self.stag_reward:g}; being gored costs "
             f"{self.gore:g}; a plant pays {self.plant_reward:g}. The grid has {self.rows} rows "
             f"and {self.columns} columns. There are {self.steps} steps."
@@ -192,7 +192,7 @@ class TrustDilemma(ArrayGame):
             lines.append(f"Plants: {cells}.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return MOVES[action]
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
@@ -265,8 +265,8 @@ def meet(config: Any, state: Any, out: Any) -> None:
     first, second = state.hunters[0] == state.stag, state.hunters[1] == state.stag
     if first and second:
         state.taken += 1
-        for player in range(2):
-            out.rewards[player, TOGETHER] = config.stag_reward
+        for seat in range(2):
+            out.rewards[seat, TOGETHER] = config.stag_reward
     elif first:
         out.rewards[0, GORED] = -config.gore
     elif second:
@@ -281,9 +281,9 @@ def pick(config: Any, state: Any, out: Any) -> None:
         cell = state.growing[plant]
         both = state.hunters[0] == cell and state.hunters[1] == cell
         share = SHARED if both else 1.0
-        for player in range(2):
-            if state.hunters[player] == cell:
-                out.rewards[player, PLANT] += share * config.plant_reward
+        for seat in range(2):
+            if state.hunters[seat] == cell:
+                out.rewards[seat, PLANT] += share * config.plant_reward
         if state.hunters[0] == cell or state.hunters[1] == cell:
             state.growing[plant] = free_cell(config, state)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Scene
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, turn_to
 
 MOST = 1000  # units in a pie
@@ -64,14 +64,14 @@ class Division(ArrayGame):
         return [("first", np.int32), ("second", np.int32)]
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
+    def init_state(config: Any, state: Any) -> None:
         state.first, state.second = UNKNOWN, UNKNOWN
         turn_to(state, 0)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """One's own seat as two flags, the first player's move, the second's (-1 before)."""
-        view[player] = 1
+        view[seat] = 1
         view[2] = state.first
         view[3] = state.second
 
@@ -89,17 +89,17 @@ class Division(ArrayGame):
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
             return []
-        ((player, action),) = actions.items()
-        made = int(after.first if player == 0 else after.second)
-        data = {"player": player, "action": int(action)}
-        events = [Event("move", self.told(after, player, made), data)]
+        ((seat, action),) = actions.items()
+        made = int(after.first if seat == 0 else after.second)
+        data = {"player": seat, "action": int(action)}
+        events = [Event("move", self.told(after, seat, made), data)]
         if after.over:
             paid = {"payoffs": list(self.scores(after))}
             events.append(Event("end", f"{self.result(after)}.", paid))
         return events
 
     @abstractmethod
-    def told(self, state: Any, player: int, action: int) -> str:
+    def told(self, state: Any, seat: int, action: int) -> str:
         """A move as a sentence."""
 
     def describe(self, state: Any, player: int) -> str:
@@ -143,7 +143,7 @@ class Ultimatum(Division):
         return {**super().constants(), "veto": self.veto}
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         if state.turn == 0:
             state.first = actions[0]
             turn_to(state, 1)
@@ -155,8 +155,8 @@ class Ultimatum(Division):
         finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        if player == 0:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        if seat == 0:
             for offer in range(config.pie + 1):
                 mask[offer] = 1
         else:
@@ -168,16 +168,16 @@ class Ultimatum(Division):
             return (0.0, 0.0)
         return (float(self.pie - state.first), float(state.first))
 
-    def rules(self, player: int) -> str:
-        return f"{super().rules(player)}\nThe pie has {plural(self.pie)}."
+    def rules_for(self, seat: int) -> str:
+        return f"{super().rules_for(seat)}\nThe pie has {plural(self.pie)}."
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         if action <= self.pie:
             return str(action)
         return "accept" if action == self.accept else "reject"
 
-    def told(self, state: Any, player: int, move: int) -> str:
-        if player == 0:
+    def told(self, state: Any, seat: int, move: int) -> str:
+        if seat == 0:
             return f"player_0 offers {move} of {plural(self.pie)}."
         return f"player_1 {'accepts' if move == ACCEPTED else 'rejects'} the offer."
 
@@ -193,8 +193,8 @@ class Dictator(Ultimatum):
 
     veto = False
 
-    def told(self, state: Any, player: int, move: int) -> str:
-        if player == 0:
+    def told(self, state: Any, seat: int, move: int) -> str:
+        if seat == 0:
             return f"player_0 gives {move} of {plural(self.pie)}."
         return "player_1 accepts."
 
@@ -225,7 +225,7 @@ class Trust(Division):
         return self.most + 1
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
         if state.turn == 0:
             state.first = actions[0]
             turn_to(state, 1)
@@ -236,8 +236,8 @@ class Trust(Division):
         finish(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
-        most = config.pie if player == 0 else config.multiplier * state.first
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        most = config.pie if seat == 0 else config.multiplier * state.first
         for units in range(most + 1):
             mask[units] = 1
 
@@ -245,15 +245,17 @@ class Trust(Division):
         sent, returned = max(0, int(state.first)), max(0, int(state.second))
         return (float(self.pie - sent + returned), float(self.multiplier * sent - returned))
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         start = f"At the start player_0 has {plural(self.pie)}."
-        return f"{super().rules(player)}\n{start} What he sends is multiplied by {self.multiplier}."
+        return (
+            f"{super().rules_for(seat)}\n{start} What he sends is multiplied by {self.multiplier}."
+        )
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         return str(action)
 
-    def told(self, state: Any, player: int, move: int) -> str:
-        if player == 1:
+    def told(self, state: Any, seat: int, move: int) -> str:
+        if seat == 1:
             return f"player_1 returns {move}."
         return (
             f"player_0 sends {move} of {plural(self.pie)}, which become {self.multiplier * move}."

@@ -154,11 +154,11 @@ class Werewolf(TextGame[Village]):
     def menu(self) -> tuple[TextAction, ...]:
         return full_menu(self.players)
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         counts = [(self.composition.count(role), name) for role, name in enumerate(ROLES)]
         told = ", ".join(f"{name} {n}" for n, name in counts)
         turns = f"Turns to speak for each player a day: {self.talk_rounds}."
-        return f"{TextGame.rules(self, player)}\nRoles in this game: {told}. {turns}"
+        return f"{TextGame.rules_for(self, seat)}\nRoles in this game: {told}. {turns}"
 
     # The rules
 
@@ -247,16 +247,16 @@ class Werewolf(TextGame[Village]):
         return events
 
     def _speak(self, state: Village, actions: Mapping[int, Any]) -> list[Event]:
-        (player, action), *_ = actions.items()
+        (seat, action), *_ = actions.items()
         state.speakers.pop(0)
         if not state.speakers:
             state.phase = VOTE
         said = action.text if isinstance(action, Say) else ""
-        state.said.append((player, said))
+        state.said.append((seat, said))
         if not isinstance(action, Say):
             return []
-        data = {"player": player, "text": said}
-        return [Event("message", f"{self.players[player]} says: {said}", data)]
+        data = {"player": seat, "text": said}
+        return [Event("message", f"{self.players[seat]} says: {said}", data)]
 
     def _lynch(self, state: Village, chosen: list[int]) -> list[Event]:
         day, voters = len(state.nights), state.alive.copy()
@@ -305,16 +305,16 @@ class Werewolf(TextGame[Village]):
             events.append(Event("role", text, {"role": ROLES[role]}, only(seat)))
         return events
 
-    def noop(self, state: Village, player: int) -> TextAction | None:
+    def noop(self, state: Village, seat: int) -> TextAction | None:
         if state.phase == TALK:
             return Pass()
-        return Sleep() if state.phase == NIGHT and state.roles[player] == VILLAGER else None
+        return Sleep() if state.phase == NIGHT and state.roles[seat] == VILLAGER else None
 
-    def determinize(self, state: Village, player: int, rng: Rng) -> Village:
+    def determinize(self, state: Village, seat: int, rng: Rng) -> Village:
         """Draw evenly from the deals that fit what the player saw, and nights that fit them."""
         copy = self.clone(state)
         if state.phase != OVER:
-            redraw(copy, player, rng)
+            redraw(copy, seat, rng)
         return copy
 
     # What a player sees
@@ -355,7 +355,7 @@ class Werewolf(TextGame[Village]):
         voters = [seat for seat, vote in enumerate(votes) if vote != NOBODY]
         return f"Day {day + 1}: {lynched} was lynched. Votes: {self._pairs(votes, voters)}."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property

@@ -125,9 +125,9 @@ class Wordle(TextGame[Board]):
     def _grammar(self) -> Grammar:
         return Grammar((Option(Guess, {"word": Listed(self.vocabulary)}),))
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         told = f"You have {self.guesses} guesses. The words: {' '.join(self.vocabulary)}."
-        return f"{TextGame.rules(self, player)}\n{told}"
+        return f"{TextGame.rules_for(self, seat)}\n{told}"
 
     # The rules
 
@@ -142,7 +142,7 @@ class Wordle(TextGame[Board]):
         over = self.solved(state) or len(state.guesses) >= self.guesses
         return () if over else (0,)
 
-    def legal(self, state: Board, player: int) -> Grammar:
+    def legal(self, state: Board, seat: int) -> Grammar:
         return self._grammar
 
     def step(self, state: Board, actions: Mapping[int, Any]) -> Step:
@@ -176,7 +176,7 @@ class Wordle(TextGame[Board]):
         weight = 1 / len(self.vocabulary)
         return [(weight, Board(Rng(0), word, [])) for word in self.vocabulary]
 
-    def determinize(self, state: Board, player: int, rng: Rng) -> Board:
+    def determinize(self, state: Board, seat: int, rng: Rng) -> Board:
         """Draw the hidden word from all that would have been marked the same."""
         copy = self.clone(state)
         if self.to_act(state):
@@ -186,7 +186,7 @@ class Wordle(TextGame[Board]):
 
     # What the player sees
 
-    def describe(self, state: Board, player: int) -> str:
+    def describe(self, state: Board, seat: int) -> str:
         lines = [
             f"{number}. {guess} {marked(marks(guess, state.secret))}"
             for number, guess in enumerate(state.guesses, 1)
@@ -194,7 +194,7 @@ class Wordle(TextGame[Board]):
         left = self.guesses - len(state.guesses)
         return "\n".join([*lines, f"Guesses left: {left} of {self.guesses}."])
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -203,7 +203,7 @@ class Wordle(TextGame[Board]):
         top = np.repeat(np.array([26, 3], np.int8), cells)
         return spaces.Box(np.zeros(2 * cells, np.int8), top, dtype=np.int8)
 
-    def observe(self, state: Board, player: int) -> NDArray[np.int8]:
+    def observe(self, state: Board, seat: int) -> NDArray[np.int8]:
         """Letters by guess and place (1 to 26), then their marks (1 absent, 2 elsewhere, 3 right).
 
         Guesses not yet made are zeros.
@@ -214,10 +214,10 @@ class Wordle(TextGame[Board]):
             seen[1, row] = [mark + 1 for mark in marks(guess, state.secret)]
         return seen.ravel()
 
-    def action_mask(self, state: Board, player: int) -> NDArray[np.int8]:
+    def action_mask(self, state: Board, seat: int) -> NDArray[np.int8]:
         return np.ones(len(self.vocabulary), np.int8)
 
-    def scene(self, state: Board, player: int | None = None) -> Scene:
+    def scene(self, state: Board, seat: int | None = None) -> Scene:
         rows = [
             tuple(
                 Piece(letter.upper(), COLOURS[mark], "tile", MEANINGS[mark])
@@ -226,7 +226,7 @@ class Wordle(TextGame[Board]):
             for guess in state.guesses
         ]
         blank = [(None,) * self.length] * (self.guesses - len(rows))
-        lines = (f"The word is {state.secret}.",) if player is None else ()
+        lines = (f"The word is {state.secret}.",) if seat is None else ()
         return Scene(grid=Grid((*rows, *blank)), lines=lines)
 
 

@@ -188,7 +188,7 @@ class ContentAuction(TextGame[PageSale]):
     def to_act(self, state: PageSale) -> tuple[int, ...]:
         return tuple(range(self.num_players)) if state.round < self.rounds else ()
 
-    def legal(self, state: PageSale, player: int) -> Grammar:
+    def legal(self, state: PageSale, seat: int) -> Grammar:
         return self._bids
 
     @cached_property
@@ -234,7 +234,7 @@ class ContentAuction(TextGame[PageSale]):
             parts.append(part)
         return f"Round {state.round}: {'; '.join(parts)}."
 
-    def noop(self, state: PageSale, player: int) -> TextAction:
+    def noop(self, state: PageSale, seat: int) -> TextAction:
         return Bid(0)
 
     def opening(self, state: PageSale) -> Sequence[Event]:
@@ -273,7 +273,7 @@ class ContentAuction(TextGame[PageSale]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         ways = {
             "vcg": "The page is the best for the bids, and you pay what the others lose by you.",
             "gsp": "Places go by bid times attraction or click chance in the first position, and a "
@@ -282,21 +282,21 @@ class ContentAuction(TextGame[PageSale]):
             "you pay for each click the least bid that would still bring it.",
         }
         return (
-            f"{super().rules(player)}\n{ways[self.mechanism]} There are {self.positions} positions "
+            f"{super().rules_for(seat)}\n{ways[self.mechanism]} There are {self.positions} positions "
             f"and {self.readers} readers a round."
         )
 
-    def describe(self, state: PageSale, player: int) -> str:
+    def describe(self, state: PageSale, seat: int) -> str:
         at = min(state.round + 1, self.rounds)
         lines = [
-            f"You are {self.players[player]}. Round {at} of {self.rounds}.",
-            f"A click is worth {state.values[player]} to you. You have earned "
-            f"{state.earned[player]:.2f} so far.",
+            f"You are {self.players[seat]}. Round {at} of {self.rounds}.",
+            f"A click is worth {state.values[seat]} to you. You have earned "
+            f"{state.earned[seat]:.2f} so far.",
             self._reader_text(state),
         ]
         return "\n".join([*lines, self._told(state)] if state.bids else lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -305,11 +305,11 @@ class ContentAuction(TextGame[PageSale]):
         size = 9 + self.num_players * (1 + self._columns)
         return spaces.Box(-most, most, (size,), np.float32)
 
-    def observe(self, state: PageSale, player: int) -> NDArray[np.float32]:
+    def observe(self, state: PageSale, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        place = state.page.index(player) + 1 if player in state.page else 0
-        seen: list[float] = [state.values[player], state.round, self.rounds, state.earned[player]]
-        seen += [player, place, state.clicks[player], state.paid[player], sum(state.paid)]
+        place = state.page.index(seat) + 1 if seat in state.page else 0
+        seen: list[float] = [state.values[seat], state.round, self.rounds, state.earned[seat]]
+        seen += [seat, place, state.clicks[seat], state.paid[seat], sum(state.paid)]
         seen += state.bids or [-1] * self.num_players
         return np.array([*seen, *(x for row in state.table for x in row)], np.float32)
 

@@ -133,32 +133,32 @@ class PositionAuction(SealedBids):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
-            state.bid[player] = -1
-            drawn = config.worths[player] if config.fixed else randint(state, config.max_value + 1)
-            state.worth[player] = drawn
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            state.bid[seat] = -1
+            drawn = config.worths[seat] if config.fixed else randint(state, config.max_value + 1)
+            state.worth[seat] = drawn
         draw_lots(state)
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            state.bid[player] = actions[player]
-        for player in range(config.num_players):
-            rank = rank_of(state, player)
-            state.position[player] = rank + 1 if rank < config.positions else 0
-            state.payment[player] = payment(config, state, rank)
-            won = clicks(config, rank) * state.worth[player]
-            out.rewards[player, 0], out.rewards[player, 1] = won, -state.payment[player]
-            state.earned[player] += won - state.payment[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            state.bid[seat] = actions[seat]
+        for seat in range(config.num_players):
+            rank = rank_of(state, seat)
+            state.position[seat] = rank + 1 if rank < config.positions else 0
+            state.payment[seat] = payment(config, state, rank)
+            won = clicks(config, rank) * state.worth[seat]
+            out.rewards[seat, 0], out.rewards[seat, 1] = won, -state.payment[seat]
+            state.earned[seat] += won - state.payment[seat]
         if state.turn + 1 >= config.rounds:
             finish(state)
             return
         draw_lots(state)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_players
         view[0], view[1], view[2] = state.worth[player], state.turn, config.rounds
@@ -170,24 +170,24 @@ class PositionAuction(SealedBids):
         for position in range(config.positions):
             view[7 + n + position] = config.rates[position]
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw the other advertisers' values anew."""
         copy = self.clone(state)
         for other in range(self.num_players):
-            if other != player:
+            if other != seat:
                 copy.worth[other] = rng.below(self.max_value + 1)
         return copy
 
     # Words
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         rates = ", ".join(f"{rate:g}" for rate in self.click_rates)
         kind = PAYS[MECHANISMS.index(self.mechanism)]
-        return "\n".join([super().rules(player), kind, f"Clicks by position: {rates}."])
+        return "\n".join([super().rules_for(seat), kind, f"Clicks by position: {rates}."])
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
-            return [self._dealt(after, player) for player in range(self.num_players)]
+            return [self._dealt(after, seat) for seat in range(self.num_players)]
         data = {
             "bids": after.bid.tolist(),
             "positions": after.position.tolist(),
@@ -196,39 +196,39 @@ class PositionAuction(SealedBids):
         events = [Event("page", f"Round {int(after.turn)}: {self._page(after)}.", data)]
         return [*events, Event("end", "The auction is over.")] if after.over else events
 
-    def _dealt(self, state: Any, player: int) -> Event:
-        worth = int(state.worth[player])
-        text = f"To you, {self.players[player]}, a click is worth {worth}."
-        return Event("value", text, {"player": player, "value": worth}, only(player))
+    def _dealt(self, state: Any, seat: int) -> Event:
+        worth = int(state.worth[seat])
+        text = f"To you, {self.players[seat]}, a click is worth {worth}."
+        return Event("value", text, {"player": seat, "value": worth}, only(seat))
 
     def _page(self, state: Any) -> str:
         """Bids with positions and payments, best first."""
         told = []
-        for player in sorted(range(self.num_players), key=lambda p: state.position[p] or np.inf):
-            text = f"{self.players[player]} bids {state.bid[player]}"
-            if state.position[player]:
-                text += f", gets position {state.position[player]}"
-                text += f" and pays {state.payment[player]:g}"
+        for seat in sorted(range(self.num_players), key=lambda p: state.position[p] or np.inf):
+            text = f"{self.players[seat]} bids {state.bid[seat]}"
+            if state.position[seat]:
+                text += f", gets position {state.position[seat]}"
+                text += f" and pays {state.payment[seat]:g}"
             told.append(text)
         return "; ".join(told)
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         number = min(int(state.turn) + 1, self.rounds)
         rates = ", ".join(f"{rate:g}" for rate in self.click_rates)
         lines = [
-            f"You are {self.players[player]}. Round {number} of {self.rounds}.",
-            f"A click is worth {state.worth[player]} to you. Clicks by position: {rates}.",
-            f"You have earned {state.earned[player]:g} so far.",
+            f"You are {self.players[seat]}. Round {number} of {self.rounds}.",
+            f"A click is worth {state.worth[seat]} to you. Clicks by position: {rates}.",
+            f"You have earned {state.earned[seat]:g} so far.",
         ]
         if state.bid[0] >= 0:
             lines.append(f"Last round: {self._page(state)}.")
         return "\n".join(lines)
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         lines = [f"Rounds played: {int(state.turn)} of {self.rounds}."]
         if state.bid[0] >= 0:
             lines.append(f"{self._page(state)}.")
-        return Scene(bars=self.bars(state, player), lines=tuple(lines))
+        return Scene(bars=self.bars(state, seat), lines=tuple(lines))
 
 
 def checked_rates(rates: Sequence[float]) -> tuple[float, ...]:

@@ -30,20 +30,20 @@ def is_ahead(state: Any, one: int, other: int) -> bool:
     return bool(higher or (equal and state.lot[one] < state.lot[other]))
 
 
-def rank_of(state: Any, player: int) -> int:
+def rank_of(state: Any, seat: int) -> int:
     """How many come before a seat."""
     rank = 0
     for other in range(len(state.bid)):
-        if other != player and is_ahead(state, other, player):
+        if other != seat and is_ahead(state, other, seat):
             rank += 1
     return rank
 
 
 def seat_at(state: Any, rank: int) -> int:
     """The seat of a rank, from 0; -1 where there are not so many."""
-    for player in range(len(state.bid)):
-        if rank_of(state, player) == rank:
-            return player
+    for seat in range(len(state.bid)):
+        if rank_of(state, seat) == rank:
+            return seat
     return -1
 
 

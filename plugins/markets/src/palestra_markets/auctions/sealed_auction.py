@@ -106,24 +106,24 @@ class SealedAuction(SealedBids):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
-            state.bid[player] = -1
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            state.bid[seat] = -1
         state.winner = -1
         draw_values(config, state)
         draw_lots(state)
         all_act(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        for player in range(config.num_players):
-            state.bid[player] = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        for seat in range(config.num_players):
+            state.bid[seat] = actions[seat]
         award(config, state)
-        for player in range(config.num_players):
-            won = state.worth[player] if player == state.winner else 0
-            paid = payment(config, state, player)
-            out.rewards[player, 0], out.rewards[player, 1] = won, -paid
-            state.earned[player] += won - paid
+        for seat in range(config.num_players):
+            won = state.worth[seat] if seat == state.winner else 0
+            paid = payment(config, state, seat)
+            out.rewards[seat, 0], out.rewards[seat, 1] = won, -paid
+            state.earned[seat] += won - paid
             state.revenue += paid
         if state.turn + 1 >= config.rounds:
             finish(state)
@@ -132,29 +132,29 @@ class SealedAuction(SealedBids):
         draw_lots(state)
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_players
-        view[0], view[1] = state.worth[player], config.reserve
-        view[2], view[3], view[4] = state.turn, config.rounds, state.earned[player]
-        view[5] = -1 if state.winner < 0 else (state.winner - player + n) % n
+        view[0], view[1] = state.worth[seat], config.reserve
+        view[2], view[3], view[4] = state.turn, config.rounds, state.earned[seat]
+        view[5] = -1 if state.winner < 0 else (state.winner - seat + n) % n
         view[6], view[7] = state.price, state.sales
         for offset in range(n):
-            view[8 + offset] = state.bid[(player + offset) % n]
+            view[8 + offset] = state.bid[(seat + offset) % n]
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw the other bidders' values, and the lots, anew."""
         copy = self.clone(state)
         if not copy.over:
             for other in range(self.num_players):
-                if other != player:
+                if other != seat:
                     copy.worth[other] = rng.below(self.max_value + 1)
         return copy
 
     # Words
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player), PAYS[FORMATS.index(self.format)]]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat), PAYS[FORMATS.index(self.format)]]
         lines.append(f"Values are drawn evenly from 0 to {self.max_value}.")
         lines.append(f"The reserve price is {self.reserve}.")
         return "\n".join(lines)
@@ -177,20 +177,20 @@ class SealedAuction(SealedBids):
         return [
             Event(
                 "value",
-                f"To you, {self.players[player]}, the thing is worth {worth} now.",
-                {"player": player, "value": worth},
-                only(player),
+                f"To you, {self.players[seat]}, the thing is worth {worth} now.",
+                {"player": seat, "value": worth},
+                only(seat),
             )
-            for player, worth in enumerate(state.worth.tolist())
+            for seat, worth in enumerate(state.worth.tolist())
         ]
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: Any, seat: int) -> str:
         number = min(int(state.turn) + 1, self.rounds)
         lines = [
-            f"You are {self.players[player]}. Round {number} of {self.rounds}. The reserve price "
+            f"You are {self.players[seat]}. Round {number} of {self.rounds}. The reserve price "
             f"is {self.reserve}.",
-            f"The thing is worth {state.worth[player]} to you.",
-            f"You have earned {state.earned[player]} so far.",
+            f"The thing is worth {state.worth[seat]} to you.",
+            f"You have earned {state.earned[seat]} so far.",
         ]
         if state.bid[0] >= 0:
             bids = state.bid.tolist()
@@ -201,9 +201,9 @@ class SealedAuction(SealedBids):
             lines.append(f"Rounds with a sale: {state.sales}.")
         return "\n".join(lines)
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         line = f"Rounds played: {int(state.turn)} of {self.rounds}."
-        return Scene(bars=self.bars(state, player), lines=(line, f"Revenue: {int(state.revenue)}."))
+        return Scene(bars=self.bars(state, seat), lines=(line, f"Revenue: {int(state.revenue)}."))
 
 
 # Helpers of the rules
@@ -211,8 +211,8 @@ class SealedAuction(SealedBids):
 
 def draw_values(config: Any, state: Any) -> None:
     """Draw what the thing is worth to everybody."""
-    for player in range(config.num_players):
-        state.worth[player] = randint(state, config.max_value + 1)
+    for seat in range(config.num_players):
+        state.worth[seat] = randint(state, config.max_value + 1)
 
 
 def award(config: Any, state: Any) -> None:
@@ -228,8 +228,8 @@ def award(config: Any, state: Any) -> None:
     state.sales += 1
 
 
-def payment(config: Any, state: Any, player: int) -> int:
+def payment(config: Any, state: Any, seat: int) -> int:
     """What a bidder pays for this round."""
     if config.kind == ALL_PAY:
-        return int(state.bid[player]) if state.bid[player] >= config.reserve else 0
-    return int(state.price) if player == state.winner else 0
+        return int(state.bid[seat]) if state.bid[seat] >= config.reserve else 0
+    return int(state.price) if seat == state.winner else 0

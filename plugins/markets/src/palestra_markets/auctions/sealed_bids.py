@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from palestra import ArrayGame, Bar, Outcome
-from palestra.game import Result
+from palestra.kernel.game import Result
 
 
 class SealedBids(ArrayGame):
@@ -25,7 +25,7 @@ class SealedBids(ArrayGame):
         return self.max_value + 1
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         for bid in range(config.num_actions):
             mask[bid] = 1
 
@@ -39,10 +39,10 @@ class SealedBids(ArrayGame):
         """What each bidder has earned."""
         return tuple(float(value) for value in state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return 0
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
         return f"a whole number from 0 to {self.max_value}"
 
     def bars(self, state: Any, player: int | None) -> tuple[Bar, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, comb, exp
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 QUERIES = 100  # in the sandbox; a component's value is how many of them it solves
 CHEAPEST, DEAREST = 10, 40

@@ -189,7 +189,7 @@ class Composer(TextGame[Workbench]):
         taken = self.kinds and any(state.seen[n].kind == offer.kind for n in state.bought)
         return offer.price <= state.left and not taken
 
-    def legal(self, state: Workbench, player: int) -> Grammar:
+    def legal(self, state: Workbench, seat: int) -> Grammar:
         options = [Option(Skip)]
         if self.may_buy(state):
             options.append(Option(Buy))
@@ -243,7 +243,7 @@ class Composer(TextGame[Workbench]):
         rows = [[c.price, c.value, c.claim, c.kind] for c in state.seen]
         return Event("reveal", text, {"components": rows, "bought": list(state.bought)})
 
-    def noop(self, state: Workbench, player: int) -> TextAction:
+    def noop(self, state: Workbench, seat: int) -> TextAction:
         return Skip()
 
     def opening(self, state: Workbench) -> Sequence[Event]:
@@ -256,7 +256,7 @@ class Composer(TextGame[Workbench]):
         reason = f"{len(state.bought)} components for {self.budget - state.left} of {self.budget}"
         return Outcome(("score",), (float(value),), reason)
 
-    def determinize(self, state: Workbench, player: int, rng: Rng) -> Workbench:
+    def determinize(self, state: Workbench, seat: int, rng: Rng) -> Workbench:
         """The value of the component on offer is drawn from what its trials make likely."""
         copy = self.clone(state)
         if state.ended or self.components:
@@ -269,9 +269,9 @@ class Composer(TextGame[Workbench]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         lines = [
-            super().rules(player),
+            super().rules_for(seat),
             f"{self.count} components are offered; the budget is {self.budget}. A trial is of "
             f"{self.probes} queries and costs {self.trial_price}; a component can be tried "
             f"{self.trials} times. Value over price is from {self.low:g} to {self.high:g}.",
@@ -280,7 +280,7 @@ class Composer(TextGame[Workbench]):
             lines.append(f"There are {self.kinds} kinds, and room for one component of each.")
         return "\n".join(lines)
 
-    def describe(self, state: Workbench, player: int) -> str:
+    def describe(self, state: Workbench, seat: int) -> str:
         run = state.trials * self.probes
         lines = [
             f"Component {len(state.seen)} of {self.count} {self._offer_text(state.seen[-1])}",
@@ -294,14 +294,14 @@ class Composer(TextGame[Workbench]):
             lines.append("There is no room for it.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
     def _space(self) -> spaces.Box:
         return spaces.Box(-1.0, 1e7, (15,), np.float32)
 
-    def observe(self, state: Workbench, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Workbench, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
         offer = state.seen[-1]
         seen: list[float] = [len(state.seen) - 1, self.count, offer.price, offer.claim]
@@ -311,7 +311,7 @@ class Composer(TextGame[Workbench]):
         seen.append(self.trial_price)
         return np.array(seen, np.float32)
 
-    def scene(self, state: Workbench, player: int | None = None) -> Scene:
+    def scene(self, state: Workbench, seat: int | None = None) -> Scene:
         """The budget, the component on offer, and what was bought."""
         offer, run = state.seen[-1], state.trials * self.probes
         bars = [
@@ -321,7 +321,7 @@ class Composer(TextGame[Workbench]):
         ]
         if run:
             bars.append(Bar("solved", float(state.solved), float(run), 3))
-        if player is None:
+        if seat is None:
             bars.append(Bar("value", float(offer.value), float(QUERIES), 4))
         lines = [f"Component {len(state.seen)} of {self.count}.", f"{len(state.bought)} bought."]
         return Scene(caption="components on trial", bars=tuple(bars), lines=tuple(lines))

@@ -23,7 +23,7 @@ class Party(Agent):
     def _choose(self, turn: Turn) -> TextAction:
         if not isinstance(turn.game, Shopping):
             raise InvalidOption(f"this agent is for markets/Shopping-v0, not {turn.env}")
-        if turn.player != self.seat:
+        if turn.seat != self.seat:
             raise InvalidOption(
                 "trusting-principal takes the first seat, leaning-assistant the second"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 MOST = 100  # of price, quality and greenness
 NEED = 100  # what having any product is worth

@@ -186,7 +186,7 @@ class Shopping(TextGame[Trip]):
             return ()
         return (ASSISTANT if state.phase == ADVICE else PRINCIPAL,)
 
-    def legal(self, state: Trip, player: int) -> Grammar:
+    def legal(self, state: Trip, seat: int) -> Grammar:
         return self._grammars[state.phase]
 
     @cached_property
@@ -253,12 +253,12 @@ class Shopping(TextGame[Trip]):
         text = f"Trip {state.trip + 1}: {goal_text(state.goal)}"
         return Event("goal", text, {"goal": state.goal})
 
-    def _shown(self, state: Trip, player: int) -> Event:
+    def _shown(self, state: Trip, seat: int) -> Event:
         """What a seat now sees of the shelf."""
-        rows = [list(row[:3]) for row in self._sight(state, player)]
-        return Event("reveal", self._shelf_text(state, player), {"shelf": rows}, only(player))
+        rows = [list(row[:3]) for row in self._sight(state, seat)]
+        return Event("reveal", self._shelf_text(state, seat), {"shelf": rows}, only(seat))
 
-    def noop(self, state: Trip, player: int) -> TextAction:
+    def noop(self, state: Trip, seat: int) -> TextAction:
         return (Offer(0), Recommend(1, 0), Choose(0))[state.phase]
 
     def opening(self, state: Trip) -> Sequence[Event]:
@@ -272,14 +272,14 @@ class Shopping(TextGame[Trip]):
         score: Result = "score"
         return Outcome((score, score), tuple(state.totals), "all trips are made")
 
-    def determinize(self, state: Trip, player: int, rng: Rng) -> Trip:
+    def determinize(self, state: Trip, seat: int, rng: Rng) -> Trip:
         """The principal does not know the leaning, nor marks he does not see."""
         copy = self.clone(state)
         if state.trip >= self.trips:
             return copy
-        if player == PRINCIPAL and self.leaning == -1:
+        if seat == PRINCIPAL and self.leaning == -1:
             copy.leaning = round(self.most_leaning * rng.random(), 2)
-        rows = zip(state.shelf, self._sight(state, player), strict=True)
+        rows = zip(state.shelf, self._sight(state, seat), strict=True)
         shelf = []
         for product, seen in rows:
             drawn = draw_product(rng)
@@ -291,10 +291,10 @@ class Shopping(TextGame[Trip]):
 
     # What a player sees
 
-    def _sight(self, state: Trip, player: int) -> list[tuple[float, float, float, float]]:
+    def _sight(self, state: Trip, seat: int) -> list[tuple[float, float, float, float]]:
         """Price, quality, greenness and worth by product, -1 where they are not seen."""
-        looking = state.phase >= ADVICE if player == ASSISTANT else state.phase == CHOICE
-        level = 2 if player == ASSISTANT else INFORMATION.index(self.information)
+        looking = state.phase >= ADVICE if seat == ASSISTANT else state.phase == CHOICE
+        level = 2 if seat == ASSISTANT else INFORMATION.index(self.information)
         if not looking or not level or state.trip >= self.trips:
             return [(-1.0, -1.0, -1.0, -1.0)] * self.products
         if level == 1:
@@ -304,58 +304,58 @@ class Shopping(TextGame[Trip]):
             for p in state.shelf
         ]
 
-    def _shelf_text(self, state: Trip, player: int) -> str:
+    def _shelf_text(self, state: Trip, seat: int) -> str:
         parts = []
-        for number, (price, quality, green, gain) in enumerate(self._sight(state, player), 1):
+        for number, (price, quality, green, gain) in enumerate(self._sight(state, seat), 1):
             marks = f", quality {quality:g}, green {green:g}, a gain of {gain:g}"
             parts.append(f"product {number} costs {price:g}{marks if quality >= 0 else ''}")
         return f"On the shelf: {'; '.join(parts)}."
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         sees = {
             "none": "nothing of the shelf",
             "prices": "the prices",
             "full": "all that the assistant sees",
         }[self.information]
         return (
-            f"{super().rules(player)}\nThere are {self.trips} trips with {self.products} products. "
+            f"{super().rules_for(seat)}\nThere are {self.trips} trips with {self.products} products. "
             f"The principal sees {sees} before he buys; all comes out afterwards. The assistant is "
             "paid the bonus, and for how green the product is that is bought, as he leans."
         )
 
-    def describe(self, state: Trip, player: int) -> str:
+    def describe(self, state: Trip, seat: int) -> str:
         at = min(state.trip + 1, self.trips)
         lines = [
-            f"You are the {ROLES[player]}. Trip {at} of {self.trips}, {PHASES[state.phase]}: "
+            f"You are the {ROLES[seat]}. Trip {at} of {self.trips}, {PHASES[state.phase]}: "
             f"{goal_text(state.goal)}",
-            f"The bonus is {state.bonus}. You have gained {state.totals[player]:g}.",
+            f"The bonus is {state.bonus}. You have gained {state.totals[seat]:g}.",
         ]
-        if player == ASSISTANT:
+        if seat == ASSISTANT:
             lines.append(f"A point of greenness is worth {state.leaning:g} to you.")
-        if self._sight(state, player)[0][0] >= 0:
-            lines.append(self._shelf_text(state, player))
+        if self._sight(state, seat)[0][0] >= 0:
+            lines.append(self._shelf_text(state, seat))
         if state.advice >= 0:
             lines.append(f"Recommended: product {state.advice + 1}, a gain of {state.claim}.")
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return spaces.Box(-float(MOST), 1e6, (11 + 4 * self.products,), np.float32)
 
-    def observe(self, state: Trip, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Trip, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        leaning = state.leaning if player == ASSISTANT else 0.0
-        seen: list[float] = [state.phase, state.trip, self.trips, player, GOALS[state.goal]]
+        leaning = state.leaning if seat == ASSISTANT else 0.0
+        seen: list[float] = [state.phase, state.trip, self.trips, seat, GOALS[state.goal]]
         seen += [state.bonus, leaning, self.most_bonus, state.advice, state.claim]
         seen.append(INFORMATION.index(self.information))
-        for row in self._sight(state, player):
+        for row in self._sight(state, seat):
             seen += row
         return np.array(seen, np.float32)
 
-    def scene(self, state: Trip, player: int | None = None) -> Scene:
+    def scene(self, state: Trip, seat: int | None = None) -> Scene:
         """What the products are worth to the principal, as far as the viewer sees it."""
         gains = [worth(product, state.goal) for product in state.shelf]
-        if player is not None:
-            gains = [row[3] for row in self._sight(state, player)]
+        if seat is not None:
+            gains = [row[3] for row in self._sight(state, seat)]
         bars = [
             Bar(f"product {n}", float(max(0.0, gain)), float(MOST_CLAIM), n)
             for n, gain in enumerate(gains, 1)

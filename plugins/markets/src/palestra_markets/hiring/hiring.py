@@ -247,7 +247,7 @@ class Hiring(TextGame[Firm]):
             return (PRINCIPAL,)
         return tuple(range(1, self.num_players))
 
-    def legal(self, state: Firm, player: int) -> Grammar:
+    def legal(self, state: Firm, seat: int) -> Grammar:
         return self._grammars[state.phase]
 
     @cached_property
@@ -410,65 +410,65 @@ class Hiring(TextGame[Firm]):
             (score,) * self.num_players, scores, f"the principal gains {mean:,.1f} a round"
         )
 
-    def determinize(self, state: Firm, player: int, rng: Rng) -> Firm:
+    def determinize(self, state: Firm, seat: int, rng: Rng) -> Firm:
         """Draw the others' advice, signals and costs anew, as far as they are not known."""
         copy = self.clone(state)
-        if not self.known or player != PRINCIPAL:
+        if not self.known or seat != PRINCIPAL:
             copy.costs = tuple(
-                own if expert + 1 == player else self._draw_costs(rng)
+                own if expert + 1 == seat else self._draw_costs(rng)
                 for expert, own in enumerate(state.costs)
             )
-        if state.mechanism is not None and player != PRINCIPAL:
-            profiles, own = state.mechanism.profiles, player - 1
+        if state.mechanism is not None and seat != PRINCIPAL:
+            profiles, own = state.mechanism.profiles, seat - 1
             advised = profiles[state.drawn][own]
             pairs = zip(profiles, state.mechanism.chances, strict=True)
             copy.drawn = rng.weighted([c if p[own] == advised else 0.0 for p, c in pairs])
         if state.signals and not state.ended:
             chances = joint(self.information, tuple(state.efforts)).sum(-1)
-            if player != PRINCIPAL:
-                seen = np.moveaxis(chances, player - 1, 0)
-                seen[[s for s in range(self.states) if s != state.signals[player - 1]]] = 0
+            if seat != PRINCIPAL:
+                seen = np.moveaxis(chances, seat - 1, 0)
+                seen[[s for s in range(self.states) if s != state.signals[seat - 1]]] = 0
             copy.signals = drawn_cell(chances, rng)
         return copy
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         right = ", ".join(f"{q:g}" for q in self.accuracies)
         about = "the state" if self.verified else "the next expert's report"
         luck = (
             f" With chance {self.overlap:g} all experts share their luck." if self.overlap else ""
         )
         return (
-            f"{super().rules(player)}\nThere are {self.rounds} rounds and {self.states} equally "
+            f"{super().rules_for(seat)}\nThere are {self.rounds} rounds and {self.states} equally "
             f"likely states. Signals are right with chance {right} by level.{luck} A right "
             f"decision is worth {self.value} units. Scoring rules score what a report says about "
             f"{about}."
         )
 
-    def describe(self, state: Firm, player: int) -> str:
+    def describe(self, state: Firm, seat: int) -> str:
         at = min(state.round + 1, self.rounds)
         lines = [
-            f"You are {self.players[player]}, {'the principal' if not player else 'an expert'}. "
+            f"You are {self.players[seat]}, {'the principal' if not seat else 'an expert'}. "
             f"Round {at} of {self.rounds}: {PHASES[state.phase]}.",
-            f"You have earned {state.totals[player]} units so far.",
+            f"You have earned {state.totals[seat]} units so far.",
         ]
         if state.last[0] >= 0:
             lines.append(f"The last decision was {state.last[0]}, the state {state.last[1]}.")
-        if player:
-            lines.append(f"The levels cost you {listed(state.costs[player - 1])}.")
+        if seat:
+            lines.append(f"The levels cost you {listed(state.costs[seat - 1])}.")
         if state.mechanism is not None and not state.ended:
-            lines += self._standing(state, player)
+            lines += self._standing(state, seat)
         return "\n".join(lines)
 
-    def _standing(self, state: Firm, player: int) -> list[str]:
+    def _standing(self, state: Firm, seat: int) -> list[str]:
         """What the round has brought so far."""
         assert state.mechanism is not None
         profile = state.mechanism.profiles[state.drawn]
-        if player == PRINCIPAL:
+        if seat == PRINCIPAL:
             lines = [f"You recommended {listed(profile)}."]
             return lines + ([f"Reports: {listed(state.reports)}."] if state.reports else [])
-        expert = player - 1
+        expert = seat - 1
         lines = [self._advice(state.mechanism, expert, profile[expert]).text]
         if state.signals:
             lines.append(f"You work at level {state.efforts[expert]}.")
@@ -477,7 +477,7 @@ class Hiring(TextGame[Firm]):
             lines.append(f"You reported {state.reports[expert]}.")
         return lines
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -486,20 +486,20 @@ class Hiring(TextGame[Firm]):
         most = float(max(1e6, *map(abs, self.payoff_bounds)))
         return spaces.Box(-most, most, (size,), np.float32)
 
-    def observe(self, state: Firm, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Firm, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        expert, k = player - 1, self.experts
-        seen: list[float] = [state.phase, state.round, self.rounds, player]
-        seen += [self.value, self.most_paid, state.totals[player]]
+        expert, k = seat - 1, self.experts
+        seen: list[float] = [state.phase, state.round, self.rounds, seat]
+        seen += [self.value, self.most_paid, state.totals[seat]]
         offered = state.mechanism is not None and not state.ended
         profile = state.mechanism.profiles[state.drawn] if offered else ()  # type: ignore[union-attr]
-        own = player > 0 and offered
+        own = seat > 0 and offered
         seen.append(profile[expert] if own else -1)
         seen.append(state.efforts[expert] if own and state.efforts else -1)
         seen.append(state.signals[expert] if own and state.signals else -1)
-        seen += [state.drawn if offered and not player else -1, *state.last]
-        seen += state.costs[expert] if player else [-1] * len(self.accuracies)
-        if player == PRINCIPAL:
+        seen += [state.drawn if offered and not seat else -1, *state.last]
+        seen += state.costs[expert] if seat else [-1] * len(self.accuracies)
+        if seat == PRINCIPAL:
             seen += state.reports if offered and state.reports else [-1] * k
             seen += profile if offered else [-1] * k
         else:

@@ -14,7 +14,7 @@ def _pairs(record: EpisodeRecord, kind: str, name: str, verb: str) -> list[tuple
             for event in record.events
             if event.kind == kind and event.audience == [seat]
         ]
-        turns = (turn for turn in record.turns if turn.player == seat)
+        turns = (turn for turn in record.turns if turn.seat == seat)
         done = [int(turn.text[:-1].split("=")[1]) for turn in turns if turn.text.startswith(verb)]
         pairs += list(zip(told, done, strict=False))
     return pairs

@@ -50,9 +50,9 @@ class RationalExpert(Agent):
 
     def _choose(self, turn: Turn) -> TextAction:
         game, seen = read(turn)
-        if turn.player == PRINCIPAL:
+        if turn.seat == PRINCIPAL:
             raise InvalidOption("rational-expert takes an expert's seat, not the principal's")
-        expert, known = turn.player - 1, game.information
+        expert, known = turn.seat - 1, game.information
         advised, level, signal = seen[7:10]
         offered = offered_to(expert, last(turn, "advice"))
         if seen[0] == EFFORT:
@@ -81,7 +81,7 @@ class Principal(Agent):
 
     def _choose(self, turn: Turn) -> TextAction:
         game, seen = read(turn)
-        if turn.player != PRINCIPAL:
+        if turn.seat != PRINCIPAL:
             raise InvalidOption("principals take the first seat; experts play rational-expert")
         if seen[0] != DECISION:
             return self.offer(game, turn)

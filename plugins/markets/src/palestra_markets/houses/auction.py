@@ -221,24 +221,24 @@ class HouseAuction(TextGame[Sale]):
             return tuple(range(self.num_players))
         return (state.asked,)
 
-    def legal(self, state: Sale, player: int) -> Grammar:
+    def legal(self, state: Sale, seat: int) -> Grammar:
         if state.house >= self.houses:
-            rival = self.players[self.rival(state, player)]
+            rival = self.players[self.rival(state, seat)]
             fields = {"player": OneOf((rival,)), "likes": OneOf(ATTRIBUTES)}
             return Grammar((Option(Profile, fields),))
         if self.format == "dutch":
-            take = (Option(Take),) if state.left[player] >= state.price else ()
+            take = (Option(Take),) if state.left[seat] >= state.price else ()
             return Grammar((*take, Option(Wait)))
         if self.format != "english":
-            return Grammar((Option(Bid, {"price": Integer(0, state.left[player])}),))
+            return Grammar((Option(Bid, {"price": Integer(0, state.left[seat])}),))
         least = state.price + self.increment
-        raises = (Option(Raise, {"price": Integer(least, state.left[player])}),)
-        return Grammar((*(raises if least <= state.left[player] else ()), Option(Withdraw)))
+        raises = (Option(Raise, {"price": Integer(least, state.left[seat])}),)
+        return Grammar((*(raises if least <= state.left[seat] else ()), Option(Withdraw)))
 
-    def rival(self, state: Sale, player: int, turn: int | None = None) -> int:
+    def rival(self, state: Sale, seat: int, turn: int | None = None) -> int:
         """Whom a seat profiles now, or in some turn: the others in order."""
-        at = len(state.guesses[player]) if turn is None else turn
-        return (player + 1 + at) % self.num_players
+        at = len(state.guesses[seat]) if turn is None else turn
+        return (seat + 1 + at) % self.num_players
 
     def step(self, state: Sale, actions: Mapping[int, Any]) -> Step:
         if state.house >= self.houses:
@@ -342,7 +342,7 @@ class HouseAuction(TextGame[Sale]):
         data = {"house": state.house, "marks": list(house.marks)}
         return Event("house", f"House {state.house + 1}: {house_text(house)}", data)
 
-    def noop(self, state: Sale, player: int) -> TextAction | None:
+    def noop(self, state: Sale, seat: int) -> TextAction | None:
         if state.house >= self.houses:
             return None
         return {"english": Withdraw(), "dutch": Wait()}.get(self.format, Bid(0))
@@ -403,7 +403,7 @@ class HouseAuction(TextGame[Sale]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         ways = {
             "english": f"Bids are open and rise by at least {self.increment}.",
             "dutch": f"The price falls from {self.top} by {self.increment} until one takes it.",
@@ -411,15 +411,15 @@ class HouseAuction(TextGame[Sale]):
             "vickrey": "Bids are sealed, and the highest pays the second highest.",
         }
         return (
-            f"{super().rules(player)}\n{ways[self.format]} There are {self.houses} houses, worth "
+            f"{super().rules_for(seat)}\n{ways[self.format]} There are {self.houses} houses, worth "
             f"up to {FULL_VALUE}. A right profile pays {self.profiling}."
         )
 
-    def describe(self, state: Sale, player: int) -> str:
-        persona = state.personas[player]
+    def describe(self, state: Sale, seat: int) -> str:
+        persona = state.personas[seat]
         lines = [
-            f"You are {self.players[player]}: {persona_text(persona)}",
-            f"You have {state.left[player]} left and have gained {state.profits[player]:g}.",
+            f"You are {self.players[seat]}: {persona_text(persona)}",
+            f"You have {state.left[seat]} left and have gained {state.profits[seat]:g}.",
         ]
         if state.house < self.houses:
             house = state.houses[state.house]
@@ -427,8 +427,8 @@ class HouseAuction(TextGame[Sale]):
             lines.append(f"To you it is worth {persona.value(house)}.")
             lines += self._bidding_text(state)
         elif not state.ended:
-            lines.append(f"Say what {self.players[self.rival(state, player)]} likes best.")
-        known = self._known(state, player)
+            lines.append(f"Say what {self.players[self.rival(state, seat)]} likes best.")
+        known = self._known(state, seat)
         return "\n".join([*lines, known.text] if known else lines)
 
     def _bidding_text(self, state: Sale) -> list[str]:
@@ -440,7 +440,7 @@ class HouseAuction(TextGame[Sale]):
         leads = f"bid by {self.players[state.leader]}" if state.leader != NOBODY else "no bid yet"
         return [f"The price is {state.price}, {leads}. Still bidding: {', '.join(staying)}."]
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 ATTRIBUTES = ("size", "location", "condition", "garden")
 BEST = 10  # marks go from 1

@@ -150,7 +150,7 @@ class Bargaining(TextGame[Talks]):
             return ()
         return (proposer(state) if state.asked is None else 1 - proposer(state),)
 
-    def legal(self, state: Talks, player: int) -> Grammar:
+    def legal(self, state: Talks, seat: int) -> Grammar:
         return self._proposals if state.asked is None else ANSWERS
 
     def step(self, state: Talks, actions: Mapping[int, Any]) -> Step:
@@ -171,13 +171,13 @@ class Bargaining(TextGame[Talks]):
             events.append(Event("end", "The talks are over: no deal."))
         return Step(events=events)
 
-    def _proposed(self, player: int, action: Propose) -> Event:
+    def _proposed(self, seat: int, action: Propose) -> Event:
         rest = self.total - action.share
-        name, other = self.players[player], self.players[1 - player]
+        name, other = self.players[seat], self.players[1 - seat]
         text = f"{name} proposes {action.share} for himself and {rest} for {other}."
         if action.text:
             text += f" He says: {action.text}"
-        data = {"player": player, "share": action.share, "text": action.text}
+        data = {"player": seat, "share": action.share, "text": action.text}
         return Event("proposal", text, data)
 
     def shares(self, state: Talks) -> tuple[int, int]:
@@ -207,45 +207,45 @@ class Bargaining(TextGame[Talks]):
         ends = "no last round" if self.unbounded else f"{self.rounds} rounds"
         table = Event("table", f"There is {self.total} to divide, and {ends}.")
         told = []
-        for player, discount in enumerate(state.discounts):
-            name = self.players[player]
+        for seat, discount in enumerate(state.discounts):
+            name = self.players[seat]
             text = f"With every round, what {name} gets is worth {discount:g} times as much."
-            audience = None if self.complete else only(player)
-            told.append(Event("discount", text, {"player": player, "discount": discount}, audience))
+            audience = None if self.complete else only(seat)
+            told.append(Event("discount", text, {"player": seat, "discount": discount}, audience))
         return [table, *told]
 
-    def determinize(self, state: Talks, player: int, rng: Rng) -> Talks:
+    def determinize(self, state: Talks, seat: int, rng: Rng) -> Talks:
         """Draw the other's discount anew."""
         copy = self.clone(state)
         if not self.complete:
             drawn = rng.choice(DISCOUNTS)
-            own = state.discounts[player]
-            copy.discounts = (own, drawn) if player == 0 else (drawn, own)
+            own = state.discounts[seat]
+            copy.discounts = (own, drawn) if seat == 0 else (drawn, own)
         return copy
 
     # What a player sees
 
-    def describe(self, state: Talks, player: int) -> str:
-        own, other = state.discounts[player], state.discounts[1 - player]
+    def describe(self, state: Talks, seat: int) -> str:
+        own, other = state.discounts[seat], state.discounts[1 - seat]
         theirs = f"the other's {other:g}" if self.complete else "the other's is not known to you"
         of = "" if self.unbounded else f" of {self.rounds}"
         return "\n".join(
             [
-                f"You are {self.players[player]}. There is {self.total} to divide.",
+                f"You are {self.players[seat]}. There is {self.total} to divide.",
                 f"Round {state.round + 1}{of}. Your discount is {own:g}, {theirs}.",
-                self._standing(state, player),
+                self._standing(state, seat),
             ]
         )
 
-    def _standing(self, state: Talks, player: int) -> str:
+    def _standing(self, state: Talks, seat: int) -> str:
         if state.asked is None:
             return "There is no proposal yet in this round."
-        share = self.shares(state)[player]
-        if proposer(state) == player:
+        share = self.shares(state)[seat]
+        if proposer(state) == seat:
             return f"Your proposal stands: {share} for you, {self.total - share} for the other."
         return f"Proposal to you: {share} for you, {self.total - share} for the other."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -253,14 +253,14 @@ class Bargaining(TextGame[Talks]):
         top = np.array([1, self.rounds, self.rounds, 1, 1, 1, self.total], np.float32)
         return spaces.Box(np.zeros(7, np.float32), top, dtype=np.float32)
 
-    def observe(self, state: Talks, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Talks, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout; an own proposal shows what it keeps."""
-        own, other = state.discounts[player], state.discounts[1 - player]
-        mine = state.asked is not None and proposer(state) != player
-        share = 0 if state.asked is None else self.shares(state)[player]
+        own, other = state.discounts[seat], state.discounts[1 - seat]
+        mine = state.asked is not None and proposer(state) != seat
+        share = 0 if state.asked is None else self.shares(state)[seat]
         last = 0 if self.unbounded else self.rounds
         known = other if self.complete else 0.0
-        return np.array([player, state.round, last, own, known, mine, share], np.float32)
+        return np.array([seat, state.round, last, own, known, mine, share], np.float32)
 
     def scene(self, state: Talks, player: int | None = None) -> Scene:
         shares = (0, 0) if state.asked is None else self.shares(state)

@@ -69,7 +69,7 @@ def seller_gain(record: EpisodeRecord) -> float:
 def _products(record: EpisodeRecord) -> list[tuple[bool, bool]]:
     """Every finished round as (good, bought)."""
     good = [e.data["quality"] == "good" for e in record.events if e.kind == "quality"]
-    bought = [turn.text == "Buy()" for turn in record.turns if turn.player == 1]
+    bought = [turn.text == "Buy()" for turn in record.turns if turn.seat == 1]
     return list(zip(good, bought, strict=False))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, Turn
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 from palestra_markets.language.persuasion import FACTORS, Buy, Pass, Persuasion, Recommend
 

@@ -50,7 +50,7 @@ from palestra import (
     TextGame,
     only,
 )
-from palestra.game import Seat
+from palestra.kernel.game import Seat
 
 FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # worths of a good product that are drawn, over the price
 ROLES = ("seller", "buyer")
@@ -179,7 +179,7 @@ class Persuasion(TextGame[Shop]):
             return ()
         return (SELLER,) if state.advice is None else (BUYER,)
 
-    def legal(self, state: Shop, player: int) -> Grammar:
+    def legal(self, state: Shop, seat: int) -> Grammar:
         return self._advices if state.advice is None else ANSWERS
 
     def step(self, state: Shop, actions: Mapping[int, Any]) -> Step:
@@ -261,32 +261,32 @@ class Persuasion(TextGame[Shop]):
             f"is worth {self.bad_worth} to the buyer. There are {ends}."
         )
 
-    def determinize(self, state: Shop, player: int, rng: Rng) -> Shop:
+    def determinize(self, state: Shop, seat: int, rng: Rng) -> Shop:
         """To the buyer the product may be good or bad; to a seller not told, worth anything."""
         copy = self.clone(state)
-        if player == BUYER and not state.ended:
+        if seat == BUYER and not state.ended:
             copy.good = self._drawn_quality(rng)
-        if player == SELLER and not self.complete:
+        if seat == SELLER and not self.complete:
             copy.worth = self._drawn_worth(rng)
         return copy
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
-        lines = [super().rules(player), self._offer()]
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat), self._offer()]
         if self.myopic:
             lines.append("In every round there is a new buyer, who remembers nothing himself.")
         return "\n".join(lines)
 
-    def describe(self, state: Shop, player: int) -> str:
-        lines = [f"You are {self.players[player]}, the {ROLES[player]}. {self._round(state)}"]
-        if player == BUYER or self.complete:
-            whose = "you" if player == BUYER else "the buyer"
+    def describe(self, state: Shop, seat: int) -> str:
+        lines = [f"You are {self.players[seat]}, the {ROLES[seat]}. {self._round(state)}"]
+        if seat == BUYER or self.complete:
+            whose = "you" if seat == BUYER else "the buyer"
             lines.append(f"A good product is worth {state.worth} to {whose}.")
         lines.append(self._history(state))
-        if state.last and self._remembers(player):
+        if state.last and self._remembers(seat):
             lines.append(f"The last product was {tell(state.last)}.")
-        if player == SELLER and not state.ended:
+        if seat == SELLER and not state.ended:
             lines.append(f"The product is {'good' if state.good else 'bad'}.")
         return "\n".join([*lines, self._standing(state)])
 
@@ -297,8 +297,8 @@ class Persuasion(TextGame[Shop]):
         words = f", in the seller's words: {state.advice.text}" if state.advice.text else ""
         return f"The advice is: {advice}{words}."
 
-    def _remembers(self, player: int) -> bool:
-        return player == SELLER or not self.myopic
+    def _remembers(self, seat: int) -> bool:
+        return seat == SELLER or not self.myopic
 
     def _round(self, state: Shop) -> str:
         at = f"Round {min(state.round + 1, self.rounds)}"
@@ -312,7 +312,7 @@ class Persuasion(TextGame[Shop]):
             f"although bad, {state.sold} sold, {state.goods_sold} of them good."
         )
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -322,18 +322,18 @@ class Persuasion(TextGame[Shop]):
         high = np.array([1, n, n, worth, 1, 1, n, n, n, n, 1, 1], np.float32)
         return spaces.Box(low, high, dtype=np.float32)
 
-    def observe(self, state: Shop, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Shop, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
         last_round = self.rounds if self.continuation >= 1 else 0
-        worth = state.worth if player == BUYER or self.complete else -1
-        quality = int(state.good) if player == SELLER and not state.ended else -1
+        worth = state.worth if seat == BUYER or self.complete else -1
+        quality = int(state.good) if seat == SELLER and not state.ended else -1
         advice = -1 if state.advice is None else int(state.advice.buy)
-        last = state.last if state.last and self._remembers(player) else (-1, -1)
+        last = state.last if state.last and self._remembers(seat) else (-1, -1)
         counts = [state.goods, state.lies, state.sold, state.goods_sold]
-        seen = [player, state.round, last_round, worth, quality, advice, *counts, *last]
+        seen = [seat, state.round, last_round, worth, quality, advice, *counts, *last]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Shop, player: int | None = None) -> Scene:
+    def scene(self, state: Shop, seat: int | None = None) -> Scene:
         n = float(self.rounds)
         bars = [
             Bar("good", float(state.goods), n, SELLER),
@@ -342,7 +342,7 @@ class Persuasion(TextGame[Shop]):
             Bar("good sold", float(state.goods_sold), n, BUYER),
         ]
         lines = [self._round(state)]
-        if player != BUYER and not state.ended:
+        if seat != BUYER and not state.ended:
             lines.append(f"The product is {'good' if state.good else 'bad'}.")
         if state.advice is not None:
             lines.append(self._said(state.advice))

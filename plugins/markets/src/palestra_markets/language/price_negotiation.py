@@ -45,7 +45,7 @@ from palestra import (
     TextGame,
     only,
 )
-from palestra.game import Seat
+from palestra.kernel.game import Seat
 
 from palestra_markets.language.bargaining import Accept, Reject
 
@@ -177,7 +177,7 @@ class PriceNegotiation(TextGame[Haggle]):
             return ()
         return (proposer(state) if state.price is None else 1 - proposer(state),)
 
-    def legal(self, state: Haggle, player: int) -> Grammar:
+    def legal(self, state: Haggle, seat: int) -> Grammar:
         return self._offers if state.price is None else ANSWERS
 
     def step(self, state: Haggle, actions: Mapping[int, Any]) -> Step:
@@ -196,16 +196,16 @@ class PriceNegotiation(TextGame[Haggle]):
         data = {"player": player, "price": state.price if accepted else None}
         return Step(rewards, events=[Event(state.ended, f"{name} {told}.", data)])
 
-    def _named(self, player: int, action: Offer) -> Event:
-        verb = "asks for" if player == SELLER else "offers"
-        text = f"{self.players[player]} {verb} {action.price}."
+    def _named(self, seat: int, action: Offer) -> Event:
+        verb = "asks for" if seat == SELLER else "offers"
+        text = f"{self.players[seat]} {verb} {action.price}."
         if action.text:
             text += f" He says: {action.text}"
-        data = {"player": player, "price": action.price, "text": action.text}
+        data = {"player": seat, "price": action.price, "text": action.text}
         return Event("offer", text, data)
 
-    def _reject(self, state: Haggle, player: int) -> list[Event]:
-        events = [Event("answer", f"{self.players[player]} rejects.", {"player": player})]
+    def _reject(self, state: Haggle, seat: int) -> list[Event]:
+        events = [Event("answer", f"{self.players[seat]} rejects.", {"player": seat})]
         state.price = None
         state.round += 1
         if state.round >= self.rounds:
@@ -238,46 +238,46 @@ class PriceNegotiation(TextGame[Haggle]):
         ends = "no last round" if self.unbounded else f"{self.rounds} rounds"
         table = Event("table", f"There is one product, and {ends}. Prices go to {self.max_price}.")
         told = []
-        for player, value in enumerate(state.values):
-            text = f"The product is worth {value} to {self.players[player]}, the {ROLES[player]}."
-            audience = None if self.complete else only(player)
-            told.append(Event("value", text, {"player": player, "value": value}, audience))
+        for seat, value in enumerate(state.values):
+            text = f"The product is worth {value} to {self.players[seat]}, the {ROLES[seat]}."
+            audience = None if self.complete else only(seat)
+            told.append(Event("value", text, {"player": seat, "value": value}, audience))
         return [table, *told]
 
-    def determinize(self, state: Haggle, player: int, rng: Rng) -> Haggle:
+    def determinize(self, state: Haggle, seat: int, rng: Rng) -> Haggle:
         """Draw the other's value anew."""
         copy = self.clone(state)
         if not self.complete:
-            drawn, own = rng.choice(self.drawn_values()), state.values[player]
-            copy.values = (own, drawn) if player == SELLER else (drawn, own)
+            drawn, own = rng.choice(self.drawn_values()), state.values[seat]
+            copy.values = (own, drawn) if seat == SELLER else (drawn, own)
         return copy
 
     # What a player sees
 
-    def describe(self, state: Haggle, player: int) -> str:
-        own, other = state.values[player], state.values[1 - player]
+    def describe(self, state: Haggle, seat: int) -> str:
+        own, other = state.values[seat], state.values[1 - seat]
         theirs = f"to the other {other}" if self.complete else "what to the other you do not know"
         of = "" if self.unbounded else f" of {self.rounds}"
         return "\n".join(
             [
-                f"You are {self.players[player]}, the {ROLES[player]}.",
+                f"You are {self.players[seat]}, the {ROLES[seat]}.",
                 f"Round {state.round + 1}{of}.",
                 f"The product is worth {own} to you, {theirs}.",
-                f"Walking away pays you {self.outside[player]} and the other "
-                f"{self.outside[1 - player]}.",
-                self._standing(state, player),
+                f"Walking away pays you {self.outside[seat]} and the other "
+                f"{self.outside[1 - seat]}.",
+                self._standing(state, seat),
             ]
         )
 
-    def _standing(self, state: Haggle, player: int) -> str:
+    def _standing(self, state: Haggle, seat: int) -> str:
         if state.price is None:
             return "No price has been named in this round."
-        if proposer(state) == player:
+        if proposer(state) == seat:
             return f"You named {state.price}."
-        gain = (state.price - state.values[SELLER], state.values[BUYER] - state.price)[player]
+        gain = (state.price - state.values[SELLER], state.values[BUYER] - state.price)[seat]
         return f"The other named {state.price}; accepting pays you {gain}."
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -287,13 +287,13 @@ class PriceNegotiation(TextGame[Haggle]):
         low = np.array([0, 0, 0, 0, -1, 0, 0, 0, 0], np.float32)
         return spaces.Box(low, top, dtype=np.float32)
 
-    def observe(self, state: Haggle, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Haggle, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        theirs = state.values[1 - player] if self.complete else -1
+        theirs = state.values[1 - seat] if self.complete else -1
         last = 0 if self.unbounded else self.rounds
-        stands = 0 if state.price is None else 1 if proposer(state) == player else 2
-        own, other = self.outside[player], self.outside[1 - player]
-        seen = [player, state.round, last, state.values[player], theirs, own, other]
+        stands = 0 if state.price is None else 1 if proposer(state) == seat else 2
+        own, other = self.outside[seat], self.outside[1 - seat]
+        seen = [seat, state.round, last, state.values[seat], theirs, own, other]
         return np.array([*seen, stands, state.price or 0], np.float32)
 
     def scene(self, state: Haggle, player: int | None = None) -> Scene:

@@ -39,8 +39,8 @@ from palestra import (
     TextGame,
     only,
 )
-from palestra.game import Result
-from palestra.rng import check_seed
+from palestra.kernel.game import Result
+from palestra.kernel.rng import check_seed
 
 from palestra_markets.ledger import Ledger, PaymentRefused
 from palestra_markets.magentic.basket import Basket, split_items
@@ -214,8 +214,8 @@ class Magentic(TextGame[Market]):
         roles = ["customer" if self.is_customer(s) else "business" for s in range(self.num_players)]
         return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
 
-    def is_customer(self, player: int) -> bool:
-        return player < self.num_customers
+    def is_customer(self, seat: int) -> bool:
+        return seat < self.num_customers
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -229,8 +229,8 @@ class Magentic(TextGame[Market]):
         knobs = self.trade, self.num_customers, count, self.latency, self.manipulation
         town = draw_town(*knobs, start)
         ledger = Ledger()
-        for player, name in enumerate(self.players):
-            ledger.open(name, town.customers[player].value if self.is_customer(player) else 0)
+        for seat, name in enumerate(self.players):
+            ledger.open(name, town.customers[seat].value if self.is_customer(seat) else 0)
         seats = range(self.num_players)
         return Market(
             Rng.seeded(start),
@@ -240,7 +240,7 @@ class Magentic(TextGame[Market]):
             ledger,
             mail=[[] for _ in seats],
             known=[[] for _ in seats],
-            awake=[self.is_customer(player) for player in seats],
+            awake=[self.is_customer(seat) for seat in seats],
             open=[[] for _ in seats],
             met=[False] * self.num_customers,
             gains=[0] * self.num_players,
@@ -250,7 +250,7 @@ class Magentic(TextGame[Market]):
         """Customers who have not left; businesses that are awake."""
         if state.tick >= self.rounds or not any(state.awake[: self.num_customers]):
             return ()
-        return tuple(player for player, awake in enumerate(state.awake) if awake)
+        return tuple(seat for seat, awake in enumerate(state.awake) if awake)
 
     def legal(self, state: Market, player: int) -> Grammar:
         options = [Option(Read), Option(Wait)]
@@ -276,28 +276,28 @@ class Magentic(TextGame[Market]):
         pages = -(-(self.num_players - self.num_customers) // self.results)
         return Option(Search, {"query": words, "page": Integer(1, pages)})
 
-    def _business(self, state: Market, player: int) -> Business:
-        return state.businesses[player - self.num_customers]
+    def _business(self, state: Market, seat: int) -> Business:
+        return state.businesses[seat - self.num_customers]
 
     def step(self, state: Market, actions: Mapping[int, Any]) -> Step:
         rewards: dict[int, dict[str, float]] = {}
         events: list[Event] = []
         order = sorted(actions)
         state.rng.shuffle(order)
-        for player in order:
-            action = actions[player]
+        for seat in order:
+            action = actions[seat]
             if isinstance(action, Search):
-                events.append(self._search(state, player, action))
+                events.append(self._search(state, seat, action))
             elif isinstance(action, Write):
-                self._send(state, player, action.to, action.text)
+                self._send(state, seat, action.to, action.text)
             elif isinstance(action, Propose):
-                self._propose(state, player, action)
+                self._propose(state, seat, action)
             elif isinstance(action, Read):
-                events += self._read(state, player)
+                events += self._read(state, seat)
             elif isinstance(action, Pay):
-                events += self._pay(state, player, action.proposal, rewards)
+                events += self._pay(state, seat, action.proposal, rewards)
             else:
-                state.awake[player] = isinstance(action, Wait) and self.is_customer(player)
+                state.awake[seat] = isinstance(action, Wait) and self.is_customer(seat)
         if not state.ledger.is_conserved():
             state.ledger.check()
         state.tick += 1
@@ -308,24 +308,24 @@ class Magentic(TextGame[Market]):
 
     def _wake(self, state: Market) -> None:
         """A business wakes when a letter has arrived."""
-        for player in range(self.num_customers, self.num_players):
-            mail = state.mail[player]
-            if mail and not state.awake[player]:
-                state.awake[player] = any(letter.arrival <= state.tick for letter in mail)
+        for seat in range(self.num_customers, self.num_players):
+            mail = state.mail[seat]
+            if mail and not state.awake[seat]:
+                state.awake[seat] = any(letter.arrival <= state.tick for letter in mail)
 
-    def _search(self, state: Market, player: int, action: Search) -> Event:
-        customer = state.customers[player]
+    def _search(self, state: Market, seat: int, action: Search) -> Event:
+        customer = state.customers[seat]
         ranking: Any = self.search
         found = ranked(ranking, action.query, customer, state.businesses, state.shuffled)
         start = (action.page - 1) * self.results
         page = found[start : start + self.results]
         for number in page:
-            meet(state, player, self.num_customers + number)
+            meet(state, seat, self.num_customers + number)
         shown = [self._listing(state, number) for number in page]
         head = f"Page {action.page} of the search for {action.query!r}"
         text = "\n".join([f"{head}, {len(found)} results:", *map(listing_text, shown)])
         data = {"page": action.page, "count": len(found), "results": shown}
-        return Event("results", text, data, only(player))
+        return Event("results", text, data, only(seat))
 
     def _listing(self, state: Market, number: int) -> dict[str, Any]:
         business = state.businesses[number]
@@ -342,71 +342,71 @@ class Magentic(TextGame[Market]):
         reader = self.players.index(to)
         state.mail[reader].append(Letter(sender, text, state.tick + 1 + slow, proposal))
 
-    def _propose(self, state: Market, player: int, action: Propose) -> None:
+    def _propose(self, state: Market, seat: int, action: Propose) -> None:
         customer = self.players.index(action.to)
         number = len(state.proposals)
-        price = self._business(state, player).price(split_items(action.items), action.percent)
+        price = self._business(state, seat).price(split_items(action.items), action.percent)
         assert price is not None  # what is proposed is on the menu
-        offer = Proposal(number, player, customer, action.items, price)
+        offer = Proposal(number, seat, customer, action.items, price)
         state.proposals.append(offer)
-        self._send(state, player, action.to, "", number)
+        self._send(state, seat, action.to, "", number)
 
-    def _read(self, state: Market, player: int) -> list[Event]:
-        mail = state.mail[player]
+    def _read(self, state: Market, seat: int) -> list[Event]:
+        mail = state.mail[seat]
         arrived = sorted((m for m in mail if m.arrival <= state.tick), key=lambda m: m.arrival)
-        state.mail[player] = [letter for letter in mail if letter.arrival > state.tick]
+        state.mail[seat] = [letter for letter in mail if letter.arrival > state.tick]
         events = []
         for letter in arrived:
-            meet(state, player, letter.sender)
+            meet(state, seat, letter.sender)
             sender = self.players[letter.sender]
             if letter.proposal < 0:
                 data: dict[str, Any] = {"sender": sender, "text": letter.text}
-                told = f"{sender} writes to {self.players[player]}: {letter.text}"
-                events.append(Event("letter", told, data, only(player)))
+                told = f"{sender} writes to {self.players[seat]}: {letter.text}"
+                events.append(Event("letter", told, data, only(seat)))
                 continue
             offer = state.proposals[letter.proposal]
-            state.open[player].append(offer.number)
-            told = f"{sender} sends proposal {offer.number} to {self.players[player]}: "
+            state.open[seat].append(offer.number)
+            told = f"{sender} sends proposal {offer.number} to {self.players[seat]}: "
             told += f"{offer.items} for {offer.price}."
             data = {"sender": sender, "proposal": offer.number}
             data |= {"items": offer.items, "price": offer.price}
-            events.append(Event("proposal", told, data, only(player)))
+            events.append(Event("proposal", told, data, only(seat)))
         return events
 
     def _pay(
-        self, state: Market, player: int, number: int, rewards: dict[int, dict[str, float]]
+        self, state: Market, seat: int, number: int, rewards: dict[int, dict[str, float]]
     ) -> list[Event]:
         offer = state.proposals[number]
-        reference, buyer = f"proposal {number}", self.players[player]
+        reference, buyer = f"proposal {number}", self.players[seat]
         try:
             state.ledger.hold(buyer, self.players[offer.business], offer.price, reference)
         except PaymentRefused as refused:
-            return [Event("refused", f"Your payment was refused: {refused}.", {}, only(player))]
+            return [Event("refused", f"Your payment was refused: {refused}.", {}, only(seat))]
         state.ledger.settle(reference)
-        arrived = len([n for n in state.open[player] if n != number]) + 1
-        data = {"proposal": number, "price": offer.price, "first": state.open[player][0] == number}
-        state.open[player].remove(number)
-        self._settle_gains(state, player, offer, rewards)
+        arrived = len([n for n in state.open[seat] if n != number]) + 1
+        data = {"proposal": number, "price": offer.price, "first": state.open[seat][0] == number}
+        state.open[seat].remove(number)
+        self._settle_gains(state, seat, offer, rewards)
         text = f"{buyer} pays {offer.price} to {self.players[offer.business]}."
-        audience = only(player, offer.business)
+        audience = only(seat, offer.business)
         return [Event("payment", text, {**data, "choices": arrived}, audience)]
 
     def _settle_gains(
-        self, state: Market, player: int, offer: Proposal, rewards: dict[int, dict[str, float]]
+        self, state: Market, seat: int, offer: Proposal, rewards: dict[int, dict[str, float]]
     ) -> None:
-        customer, business = state.customers[player], self._business(state, offer.business)
-        paid = rewards.setdefault(player, {})
+        customer, business = state.customers[seat], self._business(state, offer.business)
+        paid = rewards.setdefault(seat, {})
         paid["paid"] = -float(offer.price)
-        state.gains[player] -= offer.price
-        if not state.met[player] and customer.is_met_by(business, split_items(offer.items)):
-            state.met[player] = True
+        state.gains[seat] -= offer.price
+        if not state.met[seat] and customer.is_met_by(business, split_items(offer.items)):
+            state.met[seat] = True
             paid["value"] = float(customer.value)
-            state.gains[player] += customer.value
+            state.gains[seat] += customer.value
         earned = rewards.setdefault(offer.business, {})
         earned["revenue"] = earned.get("revenue", 0.0) + offer.price
         state.gains[offer.business] += offer.price
 
-    def noop(self, state: Market, player: int) -> TextAction:
+    def noop(self, state: Market, seat: int) -> TextAction:
         return Wait()
 
     def present(self, state: Market) -> tuple[int, ...]:
@@ -450,28 +450,28 @@ class Magentic(TextGame[Market]):
 
     # What a player sees
 
-    def describe(self, state: Market, player: int) -> str:
-        unread = sum(letter.arrival <= state.tick for letter in state.mail[player])
-        money = state.ledger.balances[self.players[player]]
-        role = "customer" if self.is_customer(player) else "business"
-        head = f"You are {self.players[player]}, a {role}. Tick {state.tick} of {self.rounds}."
+    def describe(self, state: Market, seat: int) -> str:
+        unread = sum(letter.arrival <= state.tick for letter in state.mail[seat])
+        money = state.ledger.balances[self.players[seat]]
+        role = "customer" if self.is_customer(seat) else "business"
+        head = f"You are {self.players[seat]}, a {role}. Tick {state.tick} of {self.rounds}."
         lines = [f"{head} You have {money} cents and {unread} unread letters."]
-        if self.is_customer(player):
-            lines.append(request_text(state.customers[player]))
-            lines += [proposal_text(self.players, state.proposals[n]) for n in state.open[player]]
-            if state.met[player]:
+        if self.is_customer(seat):
+            lines.append(request_text(state.customers[seat]))
+            lines += [proposal_text(self.players, state.proposals[n]) for n in state.open[seat]]
+            if state.met[seat]:
                 lines.append("Your request is met.")
         else:
-            number = player - self.num_customers
+            number = seat - self.num_customers
             lines.append(listing_text(self._listing(state, number)))
             lines.append(floor_text(state.businesses[number]))
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         raise InvalidOption("the marketplace is read and written in words; use obs='text'")
 
-    def observe(self, state: Market, player: int) -> Any:
-        return self.observation_space(player)
+    def observe(self, state: Market, seat: int) -> Any:
+        return self.observation_space(seat)
 
     def scene(self, state: Market, player: int | None = None) -> Scene:
         shown = range(self.num_players) if player is None else (player,)
@@ -486,10 +486,10 @@ class Magentic(TextGame[Market]):
         return Scene(bars=tuple(bars), lines=(line, met, f"Proposals: {len(state.proposals)}."))
 
 
-def meet(state: Market, player: int, other: int) -> None:
-    """From now on `player` may write to `other`."""
-    if other not in state.known[player]:
-        state.known[player].append(other)
+def meet(state: Market, seat: int, other: int) -> None:
+    """From now on `seat` may write to `other`."""
+    if other not in state.known[seat]:
+        state.known[seat].append(other)
 
 
 def request_text(customer: Customer) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 ITEMS = {
     "restaurants": (

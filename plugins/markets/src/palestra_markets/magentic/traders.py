@@ -68,7 +68,7 @@ class Scripted(Agent):
         if not isinstance(turn.game, Magentic):
             raise InvalidOption(f"this agent is for markets/Magentic-v0, not {turn.env}")
         books = self._books.setdefault(turn.episode_key, {})
-        book = books.setdefault(turn.player, kind())
+        book = books.setdefault(turn.seat, kind())
         events = turn.transcript
         for event in events[book.read :]:
             self.take_in(book, event, turn.game)

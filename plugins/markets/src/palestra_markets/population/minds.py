@@ -38,7 +38,7 @@ class CautiousGroup(Mind):
         self._fear = fear
 
     def choose(self, turn: Turn, seen: list[float]) -> TextAction:
-        if turn.player == GOVERNMENT:
+        if turn.seat == GOVERNMENT:
             raise InvalidOption("cautious-group takes a group's seat, not the government's")
         return Stay(min(95, round(self._fear * 100 * seen[6])))
 
@@ -62,6 +62,6 @@ class ThresholdGovernment(Mind):
         self._threshold, self._answer = threshold, Policy(stimulus, closed)
 
     def choose(self, turn: Turn, seen: list[float]) -> TextAction:
-        if turn.player != GOVERNMENT:
+        if turn.seat != GOVERNMENT:
             raise InvalidOption("threshold-government takes the first seat, the government's")
         return self._answer if 100 * seen[6] > self._threshold else Policy(0, 0)

@@ -53,7 +53,7 @@ from palestra import (
     TextGame,
     check_ranges,
 )
-from palestra.rng import check_seed
+from palestra.kernel.rng import check_seed
 
 from palestra_markets.chart import chart
 from palestra_markets.draws import below, uniforms
@@ -242,7 +242,7 @@ class Population(TextGame[Outbreak]):
             return ()
         return (GOVERNMENT,) if state.phase == POLICY else tuple(range(1, self.num_players))
 
-    def legal(self, state: Outbreak, player: int) -> Grammar:
+    def legal(self, state: Outbreak, seat: int) -> Grammar:
         return POLICIES if state.phase == POLICY else STAYS
 
     def step(self, state: Outbreak, actions: Mapping[int, Any]) -> Step:
@@ -353,7 +353,7 @@ class Population(TextGame[Outbreak]):
         reason = f"{100 * part:.1f} percent of all people caught it"
         return Outcome((score,) * self.num_players, tuple(state.totals), reason)
 
-    def determinize(self, state: Outbreak, player: int, rng: Rng) -> Outbreak:
+    def determinize(self, state: Outbreak, seat: int, rng: Rng) -> Outbreak:
         """Who of a group is at which stage, and who has a job, is drawn anew."""
         copy, town = self.clone(state), self.town(state)
         key = uniforms(rng, self.people)
@@ -368,9 +368,9 @@ class Population(TextGame[Outbreak]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules(player)}\nA week's full wage is {100 * WAGE:.0f} dollars. To catch it "
+            f"{super().rules_for(seat)}\nA week's full wage is {100 * WAGE:.0f} dollars. To catch it "
             f"costs {self.dread:g}. There are {self.weeks} weeks."
         )
 
@@ -380,11 +380,11 @@ class Population(TextGame[Outbreak]):
         out = 100 * self.unemployment(state)
         return f"There are {listed}; {out:.1f} percent of adults are out of work."
 
-    def describe(self, state: Outbreak, player: int) -> str:
+    def describe(self, state: Outbreak, seat: int) -> str:
         at = min(state.week + 1, self.weeks)
-        role = self.seats[player].role
+        role = self.seats[seat].role
         lines = [
-            f"You are {self.players[player]}, {role if player else 'the government'}. Week {at} of "
+            f"You are {self.players[seat]}, {role if seat else 'the government'}. Week {at} of "
             f"{self.weeks}: {PHASES[state.phase]}.",
             self._standing(state),
             f"The stimulus is {state.stimulus} dollars, {state.closed} percent of workplaces are "
@@ -394,34 +394,34 @@ class Population(TextGame[Outbreak]):
             pairs = zip(self.group_names, state.stays, strict=True)
             stays = ", ".join(f"{name} {percent} percent" for name, percent in pairs)
             lines.append(f"Last week at home: {stays}.")
-        if state.days and player:
-            income, ill = state.incomes[player - 1], state.caught[player - 1]
+        if state.days and seat:
+            income, ill = state.incomes[seat - 1], state.caught[seat - 1]
             lines.append(
                 f"Your group earned {100 * income:.2f} dollars on average, and {100 * ill:.2f} "
                 "percent of it caught the illness."
             )
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
     def _space(self) -> spaces.Box:
         return spaces.Box(-1.0, 1e6, (14 + 2 * self.groups,), np.float32)
 
-    def observe(self, state: Outbreak, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Outbreak, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        own, n = player - 1, self.people
+        own, n = seat - 1, self.people
         cases = sum(day[0] for day in state.days[-DAYS:])
         seen: list[float] = [state.phase, state.week, self.weeks, own]
         seen += [count / n for count in self.counts(state)]
         seen += [cases / n, self.unemployment(state), state.stimulus / 100, state.closed / 100]
-        seen += [state.incomes[own], state.caught[own]] if player else [0, 0]
+        seen += [state.incomes[own], state.caught[own]] if seat else [0, 0]
         seen += [size / n for size in self.town(state).sizes.tolist()]
         seen += [percent / 100 if state.days else -1 for percent in state.stays]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Outbreak, player: int | None = None) -> Scene:
+    def scene(self, state: Outbreak, seat: int | None = None) -> Scene:
         """The infectious and the unemployed by day, and the stages."""
         adults = max(1, int((self.town(state).workplace >= 0).sum()))
         ill = [100 * day[1] / self.people for day in state.days]

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import uniforms
 

@@ -204,7 +204,7 @@ class Screening(TextGame[Desk]):
     def to_act(self, state: Desk) -> tuple[int, ...]:
         return () if state.ended else (0,)
 
-    def legal(self, state: Desk, player: int) -> Grammar:
+    def legal(self, state: Desk, seat: int) -> Grammar:
         checks = (Option(Check),) if len(state.notes) <= self.checks else ()
         return Grammar((*checks, Option(Accept), Option(Reject)))
 
@@ -253,7 +253,7 @@ class Screening(TextGame[Desk]):
         data = {"score": score, "group": state.group, "case": state.case}
         return Event("reveal", text, data)
 
-    def noop(self, state: Desk, player: int) -> TextAction:
+    def noop(self, state: Desk, seat: int) -> TextAction:
         return Accept()
 
     def opening(self, state: Desk) -> Sequence[Event]:
@@ -265,7 +265,7 @@ class Screening(TextGame[Desk]):
         reason = f"{self.cases} cases cost {state.cost:,.0f}, {state.missed} good ones were missed"
         return Outcome(("score",), (-state.cost,), reason)
 
-    def determinize(self, state: Desk, player: int, rng: Rng) -> Desk:
+    def determinize(self, state: Desk, seat: int, rng: Rng) -> Desk:
         """Whether the case is good is drawn from what its notes make likely."""
         copy = self.clone(state)
         if not state.ended:
@@ -275,10 +275,10 @@ class Screening(TextGame[Desk]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         words, prices = self.words, self.words.prices
         lines = [
-            super().rules(player),
+            super().rules_for(seat),
             f"Here a case is a {words.case}; a good one {words.good}, as {100 * self.prior:g} "
             f"percent are. A {words.check} costs {prices.check:g}; accepting means {words.accept} "
             f"and costs {prices.accept:g}; to reject a good one costs {prices.miss:g}. There are "
@@ -294,7 +294,7 @@ class Screening(TextGame[Desk]):
                 lines.append(f"Scores of notes in percent{whose}: good {good}; bad {bad}.")
         return "\n".join(lines)
 
-    def describe(self, state: Desk, player: int) -> str:
+    def describe(self, state: Desk, seat: int) -> str:
         at = min(state.case + 1, self.cases)
         scores = ", ".join(str(score + 1) for score in state.notes)
         left = self.checks + 1 - len(state.notes)
@@ -304,14 +304,14 @@ class Screening(TextGame[Desk]):
             f"All cases so far cost {state.cost:,.0f}."
         )
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
     def _space(self) -> spaces.Box:
         return spaces.Box(0.0, max(1e6, -self.payoff_bounds[0]), (15,), np.float32)
 
-    def observe(self, state: Desk, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Desk, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
         prices, bought = self.words.prices, len(state.notes) - 1
         seen: list[float] = [state.case, self.cases, state.group, bought, self.checks - bought]
@@ -319,7 +319,7 @@ class Screening(TextGame[Desk]):
         seen += [self.prior, prices.check, prices.accept, prices.miss, state.cost]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Desk, player: int | None = None) -> Scene:
+    def scene(self, state: Desk, seat: int | None = None) -> Scene:
         """The cost so far, and the notes of this case."""
         bars = [
             Bar(f"note {number}", score + 1.0, float(SCORES), state.group)
@@ -329,7 +329,7 @@ class Screening(TextGame[Desk]):
             f"{self.words.case.capitalize()} {min(state.case + 1, self.cases)} of {self.cases}, "
             f"{GROUPS[state.group]}: {self.words.notes[state.notes[-1]]}"
         ]
-        if player is None and not state.ended:
+        if seat is None and not state.ended:
             lines.append(f"In truth it is {'good' if state.good else 'bad'}.")
         return Scene(
             caption="what all cases cost so far",

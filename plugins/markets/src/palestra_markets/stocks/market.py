@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import uniforms
 from palestra_markets.stocks.indicators import INDICATORS

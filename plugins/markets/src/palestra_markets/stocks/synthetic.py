@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import normals, uniforms
 from palestra_markets.stocks.market import COLUMNS, Headline, Market, cents

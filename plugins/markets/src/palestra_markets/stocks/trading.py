@@ -47,7 +47,7 @@ from palestra import (
     TextGame,
     check_ranges,
 )
-from palestra.rng import check_seed
+from palestra.kernel.rng import check_seed
 
 from palestra_markets.chart import chart
 from palestra_markets.ledger import Ledger
@@ -280,7 +280,7 @@ class Trading(TextGame[Account]):
     def to_act(self, state: Account) -> tuple[int, ...]:
         return () if state.ended else (0,)
 
-    def legal(self, state: Account, player: int) -> Grammar:
+    def legal(self, state: Account, seat: int) -> Grammar:
         asks = self._questions if state.asked < self.questions else ()
         orders = self._orders(state) if state.ordered < self.orders else ()
         return Grammar((*asks, *orders, Option(EndDay)))
@@ -437,24 +437,24 @@ class Trading(TextGame[Account]):
         gain = state.base / (100 * self.cash) - 1
         return Outcome(("score",), (gain,), f"the return is {100 * gain:.2f} percent")
 
-    def determinize(self, state: Account, player: int, rng: Rng) -> Account:
+    def determinize(self, state: Account, seat: int, rng: Rng) -> Account:
         """Put the days to come together anew from days that have been."""
         copy = self.clone(state)
         if not state.ended:
             copy.redraws = (*state.redraws, (state.day, rng.word()))
         return copy
 
-    def noop(self, state: Account, player: int) -> TextAction:
+    def noop(self, state: Account, seat: int) -> TextAction:
         return EndDay()
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         costs = f"Slippage is {self.slippage:g} and the fee {self.fee:g} basis points. "
         counts = f"In a day you may ask {self.questions} questions and place {self.orders} orders."
-        return f"{super().rules(player)}\n{costs}{counts}"
+        return f"{super().rules_for(seat)}\n{costs}{counts}"
 
-    def describe(self, state: Account, player: int) -> str:
+    def describe(self, state: Account, seat: int) -> str:
         morning = self.morning(state)
         done = state.day - state.start
         cash = state.ledger.balances[INVESTOR]
@@ -481,7 +481,7 @@ class Trading(TextGame[Account]):
         now = int(morning.opens[share])
         return [now / int(closes[-min(days, len(closes))]) - 1 for days in LOOKBACKS]
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -489,7 +489,7 @@ class Trading(TextGame[Account]):
         size = 4 + 5 * len(self.symbols)
         return spaces.Box(-1.0, MOST_SEEN, (size,), np.float32)
 
-    def observe(self, state: Account, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Account, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
         morning, wealth = self.morning(state), max(1, state.base)
         cash = state.ledger.balances[INVESTOR]
@@ -502,7 +502,7 @@ class Trading(TextGame[Account]):
         view: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
         return view
 
-    def scene(self, state: Account, player: int | None = None) -> Scene:
+    def scene(self, state: Account, seat: int | None = None) -> Scene:
         """Wealth and buy-and-hold over time, and what the investor owns."""
         morning, percent = self.morning(state), 1 / self.cash  # cents to percent of the first day
         opens = self.market(state).bars["open"][state.start : state.day + 1]

@@ -184,7 +184,7 @@ class TaskAuction(TextGame[Desk]):
             if plan and leading and seat != state.leader and plan.ask < leading.ask
         ]
 
-    def legal(self, state: Desk, player: int) -> Grammar:
+    def legal(self, state: Desk, seat: int) -> Grammar:
         return self._offers
 
     @cached_property
@@ -261,7 +261,7 @@ class TaskAuction(TextGame[Desk]):
         text = f"Round {state.round + 1}: a task of difficulty {state.difficulty}."
         return Event("task", text, {"difficulty": state.difficulty})
 
-    def noop(self, state: Desk, player: int) -> TextAction:
+    def noop(self, state: Desk, seat: int) -> TextAction:
         return Pass()
 
     def opening(self, state: Desk) -> Sequence[Event]:
@@ -290,23 +290,23 @@ class TaskAuction(TextGame[Desk]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         price = "the price at which he would just have won" if self.second else "his price"
         again = " Who lost with a lower price may bid once more." if self.rebids else ""
         return (
-            f"{super().rules(player)}\nA task is worth {self.worth}; the winner is paid {price}."
+            f"{super().rules_for(seat)}\nA task is worth {self.worth}; the winner is paid {price}."
             f"{again} A plan of n steps works with chance 1 / (1 + exp(difficulty - skill) / n). "
             f"Later seats are stronger, and dearer. There are {self.rounds} rounds."
         )
 
-    def describe(self, state: Desk, player: int) -> str:
+    def describe(self, state: Desk, seat: int) -> str:
         at = min(state.round + 1, self.rounds)
         lines = [
-            f"You are {self.players[player]}: {worker_text(state.workers[player])}",
+            f"You are {self.players[seat]}: {worker_text(state.workers[seat])}",
             f"Round {at} of {self.rounds}, {PHASES[state.phase]}. You have earned "
-            f"{state.earned[player]:g}. The task has difficulty {state.difficulty}.",
+            f"{state.earned[seat]:g}. The task has difficulty {state.difficulty}.",
         ]
-        own = state.plans[player]
+        own = state.plans[seat]
         if state.phase == REBIDS:
             lines.append(self._to_beat(state).text)
             if own:
@@ -315,7 +315,7 @@ class TaskAuction(TextGame[Desk]):
                 )
         return "\n".join(lines)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
@@ -323,13 +323,13 @@ class TaskAuction(TextGame[Desk]):
         most = float(max(1e7, *map(abs, self.payoff_bounds)))
         return spaces.Box(-most, most, (14 + 4 * self.num_players,), np.float32)
 
-    def observe(self, state: Desk, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Desk, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        worker, own = state.workers[player], state.plans[player]
+        worker, own = state.workers[seat], state.plans[seat]
         leading = state.plans[state.leader] if state.phase == REBIDS else None
-        seen: list[float] = [state.phase, state.round, self.rounds, player]
+        seen: list[float] = [state.phase, state.round, self.rounds, seat]
         seen += [state.difficulty, self.worth, worker.skill, worker.step_cost]
-        seen += [state.earned[player]]
+        seen += [state.earned[seat]]
         seen += [own.steps, own.ask] if own and state.phase == REBIDS else [0, 0]
         seen += [leading.score(self.worth) if leading else 0]
         seen += [state.last_winner, state.round > 0 and state.succeeded]

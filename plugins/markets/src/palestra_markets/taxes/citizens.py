@@ -62,13 +62,13 @@ class RationalWorker(Agent):
         years = [sum(slips[at : at + steps]) for at in range(0, len(slips), steps)]
         if sat is not None and len(years) > 1 and years[-1] >= years[-2]:
             return int(sat["player"])
-        return turn.player
+        return turn.seat
 
     def _rates(self, game: TaxEconomy, turn: Turn) -> TextAction:
         known = last(turn.transcript, "returns")
         if known is None:
             return Rates(*FEDERAL)
-        incomes, own = known["incomes"], game.worker_of(turn.player)
+        incomes, own = known["incomes"], game.worker_of(turn.seat)
 
         def keeps(rates: Sequence[int]) -> int:
             owed = tax(incomes, rates)

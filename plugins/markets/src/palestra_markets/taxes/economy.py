@@ -197,9 +197,9 @@ class TaxEconomy(TextGame[Economy]):
             roles[0] = "planner"
         return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
 
-    def worker_of(self, player: int) -> int:
+    def worker_of(self, seat: int) -> int:
         """Which worker a seat is; -1 for the planner."""
-        return player if self.elections else player - 1
+        return seat if self.elections else seat - 1
 
     def seat_of(self, worker: int) -> int:
         return worker if self.elections else worker + 1
@@ -242,7 +242,7 @@ class TaxEconomy(TextGame[Economy]):
             return (state.planner,)
         return tuple(self.seat_of(worker) for worker in range(self.num_workers))
 
-    def legal(self, state: Economy, player: int) -> Grammar:
+    def legal(self, state: Economy, seat: int) -> Grammar:
         if state.phase == WORK:
             return HOURS
         if state.phase == SPEAK:
@@ -391,9 +391,9 @@ class TaxEconomy(TextGame[Economy]):
         reason = f"the mean utility of a step was {mean:.3f}"
         return Outcome((score,) * self.num_players, tuple(state.scores), reason)
 
-    def determinize(self, state: Economy, player: int, rng: Rng) -> Economy:
+    def determinize(self, state: Economy, seat: int, rng: Rng) -> Economy:
         """Draw the other workers anew; what they earned so far stays as it was."""
-        copy, own = self.clone(state), self.worker_of(player)
+        copy, own = self.clone(state), self.worker_of(seat)
         motives = [w.motive for n, w in enumerate(state.workers) if n != own]
         rng.shuffle(motives)
         copy.workers = tuple(
@@ -404,7 +404,7 @@ class TaxEconomy(TextGame[Economy]):
 
     # What a player sees
 
-    def rules(self, player: int) -> str:
+    def rules_for(self, seat: int) -> str:
         starts = ", ".join(f"{start:,}" for start in BRACKETS)
         tastes = f"spending c thousand dollars and working h hours is worth c^{1 - self.aversion:g}"
         if self.aversion == 1:
@@ -412,19 +412,19 @@ class TaxEconomy(TextGame[Economy]):
         elif self.aversion:
             tastes += f" / {1 - self.aversion:g}"
         return (
-            f"{super().rules(player)}\nBrackets begin at {starts} dollars of income a step. "
+            f"{super().rules_for(seat)}\nBrackets begin at {starts} dollars of income a step. "
             f"Precisely, {tastes} - {self.effort:g} h^{self.toil:g}. There are {self.years} years "
             f"of {self.steps} steps, and {self.num_workers} workers."
         )
 
-    def describe(self, state: Economy, player: int) -> str:
+    def describe(self, state: Economy, seat: int) -> str:
         year, step = min(state.year + 1, self.years), state.step + 1
         lines = [
-            f"You are {self.players[player]}. Year {year} of {self.years}, step {step} of "
+            f"You are {self.players[seat]}. Year {year} of {self.years}, step {step} of "
             f"{self.steps}: {PHASES[state.phase]}.",
             f"The rates are {rates_text(state.rates)}.",
         ]
-        own = self.worker_of(player)
+        own = self.worker_of(seat)
         if own >= 0:
             text = worker_text(state.workers[own])
             lines.append(text[0].upper() + text[1:])
@@ -440,25 +440,25 @@ class TaxEconomy(TextGame[Economy]):
             lines.append(
                 f"The mean income was {dollars(round(mean))} and the mean utility {utility:.3f}."
             )
-        if self._sees_incomes(state, player):
+        if self._sees_incomes(state, seat):
             lines.append(f"Incomes were {', '.join(map(dollars, state.incomes))}.")
         return "\n".join(lines)
 
-    def _sees_incomes(self, state: Economy, player: int) -> bool:
+    def _sees_incomes(self, state: Economy, seat: int) -> bool:
         """Who sets the rates sees them while he does."""
-        return player == state.planner and state.phase == RATES and bool(state.history)
+        return seat == state.planner and state.phase == RATES and bool(state.history)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         return self._space
 
     @cached_property
     def _space(self) -> spaces.Box:
         return spaces.Box(-1e9, 1e9, (23 + self.num_workers,), np.float32)
 
-    def observe(self, state: Economy, player: int) -> NDArray[np.float32]:
+    def observe(self, state: Economy, seat: int) -> NDArray[np.float32]:
         """See the module's docstring for the layout."""
-        own = self.worker_of(player)
-        setting = state.phase == RATES and player == state.planner
+        own = self.worker_of(seat)
+        setting = state.phase == RATES and seat == state.planner
         seen: list[float] = [state.phase, state.year, self.years, state.step, self.steps]
         seen += [setting, state.planner, *state.rates]
         if own >= 0:
@@ -470,18 +470,18 @@ class TaxEconomy(TextGame[Economy]):
             seen += [0.0] * 7
         utility, mean = state.history[-1] if state.history else (0.0, 0.0)
         seen += [mean / 1e5, utility]
-        told = self._sees_incomes(state, player)
+        told = self._sees_incomes(state, seat)
         seen += [cents / 1e5 if told else -1.0 for cents in state.incomes]
         view: NDArray[np.float32] = np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
         return view
 
-    def scene(self, state: Economy, player: int | None = None) -> Scene:
+    def scene(self, state: Economy, seat: int | None = None) -> Scene:
         """Mean utility over time, and the rates."""
         rates = zip(BRACKETS, state.rates, strict=True)
         bars = tuple(Bar(f"from {start:,}", float(rate), 100.0, 1) for start, rate in rates)
         year = min(state.year + 1, self.years)
         line = f"Year {year} of {self.years}, step {state.step + 1}: {PHASES[state.phase]}."
-        if player is None and state.history:
+        if seat is None and state.history:
             line += f" Incomes: {', '.join(dollars(cents) for cents in state.incomes[:12])}."
         return Scene(
             caption="the workers' mean utility, and the rates in percent",

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 from scipy.stats import f
 
 from palestra_markets.taxes.schedule import tax

@@ -49,7 +49,7 @@ from palestra import (
     check_ranges,
     only,
 )
-from palestra.game import Result
+from palestra.kernel.game import Result
 from palestra.rules import finish, mover, randint, turn_to
 
 from palestra_markets.chart import chart
@@ -173,9 +173,9 @@ class DoubleAuction(ArrayGame):
         pairs = enumerate(zip(self.players, roles, strict=True))
         return tuple(Seat(player, role, team=seat) for seat, (player, role) in pairs)
 
-    def side(self, player: int) -> int:
+    def side(self, seat: int) -> int:
         """BID for a buyer, ASK for a seller."""
-        return BID if player < self.num_buyers else ASK
+        return BID if seat < self.num_buyers else ASK
 
     @property
     def num_actions(self) -> int:
@@ -234,11 +234,11 @@ class DoubleAuction(ArrayGame):
     # The rules
 
     @staticmethod
-    def setup(config: Any, state: Any) -> None:
-        for player in range(config.num_players):
-            buyer = player < config.num_buyers
-            state.role[player] = BID if buyer else ASK
-            state.endowed[player] = config.buyer_units if buyer else config.seller_units
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            buyer = seat < config.num_buyers
+            state.role[seat] = BID if buyer else ASK
+            state.endowed[seat] = config.buyer_units if buyer else config.seller_units
         if config.fixed:
             deal_rows(config, state)
         else:
@@ -247,16 +247,16 @@ class DoubleAuction(ArrayGame):
         call_trader(state)
 
     @staticmethod
-    def advance(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        action = actions[player]
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        action = actions[seat]
         forget_fills(state)
         if action != PASS:
-            cancel(state, player)
+            cancel(state, seat)
         if action >= FIRST_ORDER:
             price, quantity = price_of(config, action), quantity_of(config, action)
-            place(state, player, state.role[player], price, quantity)
-            settle(state, player, out)
+            place(state, seat, state.role[seat], price, quantity)
+            settle(state, seat, out)
             if state.fill_count > 0 and config.empty_on_trade:
                 clear_book(state)
         state.elapsed += 1
@@ -266,28 +266,28 @@ class DoubleAuction(ArrayGame):
             call_trader(state)
 
     @staticmethod
-    def allow(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
         mask[PASS] = 1
-        mask[WITHDRAW] = state.order_quantity[player] > 0
+        mask[WITHDRAW] = state.order_quantity[seat] > 0
         low, high = 1, config.max_price
-        if config.improve and state.role[player] == BID:
+        if config.improve and state.role[seat] == BID:
             low = state.best_bid + 1
         elif config.improve:
             high = state.best_ask - 1
-        for quantity in range(1, min(config.lot, units_left(state, player)) + 1):
+        for quantity in range(1, min(config.lot, units_left(state, seat)) + 1):
             cheapest = order_action(config, low, quantity)
             mask[cheapest : cheapest + max(0, high - low + 1)] = 1
 
     @staticmethod
-    def sense(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
         """See the module's docstring for the layout."""
         units = config.units
-        view[0] = state.role[player]
+        view[0] = state.role[seat]
         for unit in range(units):
-            view[1 + unit] = state.worth[player, unit]
+            view[1 + unit] = state.worth[seat, unit]
         at = 1 + units
-        view[at], view[at + 1] = state.traded[player], state.earned[player]
-        view[at + 2], view[at + 3] = state.order_price[player], state.order_quantity[player]
+        view[at], view[at + 1] = state.traded[seat], state.earned[seat]
+        view[at + 2], view[at + 3] = state.order_price[seat], state.order_quantity[seat]
         view[at + 4], view[at + 5] = state.period, state.elapsed
         view[at + 6] = state.trades
         for trade in range(RECENT):
@@ -308,7 +308,7 @@ class DoubleAuction(ArrayGame):
         """The surplus each trader has earned."""
         return tuple(float(value) for value in state["earned"].tolist())
 
-    def noop(self, state: Any, player: int) -> int:
+    def noop(self, state: Any, seat: int) -> int:
         return PASS
 
     # What the market could yield
@@ -324,14 +324,14 @@ class DoubleAuction(ArrayGame):
         """The competitive outcome of one period; its surplus is the most that can be earned."""
         return equilibrium(*self.schedule(state))
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         """Draw the other traders' values and costs anew, as they were dealt."""
         copy = self.clone(state)
         if self.demand:
-            self._deal_again(copy, player, rng)
+            self._deal_again(copy, seat, rng)
             return copy
         for other in range(self.num_players):
-            if other != player:
+            if other != seat:
                 units = [1 + rng.below(self.max_price) for _ in range(DRAWN_UNITS)]
                 copy.worth[other] = sorted(units, reverse=self.side(other) == BID)
         return copy
@@ -348,16 +348,16 @@ class DoubleAuction(ArrayGame):
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
         if before is None:
-            return [self._dealt(after, player) for player in range(self.num_players)]
-        ((player, action),) = actions.items()
+            return [self._dealt(after, seat) for seat in range(self.num_players)]
+        ((seat, action),) = actions.items()
         fills = fills_of(after)
-        events = [self._told(player, action, sum(units for _, _, units in fills))]
+        events = [self._told(seat, action, sum(units for _, _, units in fills))]
         for other, price, units in fills:
-            buyer, seller = (player, other) if self.side(player) == BID else (other, player)
+            buyer, seller = (seat, other) if self.side(seat) == BID else (other, seat)
             names = self.players[buyer], self.players[seller]
             text = f"{names[0]} buys {counted(units)} from {names[1]} at {price}."
             data = {"buyer": buyer, "seller": seller, "price": price, "quantity": units}
-            events.append(Event("trade", text, {**data, "maker": other, "taker": player}))
+            events.append(Event("trade", text, {**data, "maker": other, "taker": seat}))
         if after.over:
             events.append(Event("close", "The market is closed."))
         elif after.period > before.period:
@@ -365,59 +365,57 @@ class DoubleAuction(ArrayGame):
             events.append(Event("period", text, {"period": int(after.period)}))
         return events
 
-    def _dealt(self, state: Any, player: int) -> Event:
-        side = self.side(player)
-        units = state.worth[player].tolist()[: self.units[side]]
+    def _dealt(self, state: Any, seat: int) -> Event:
+        side = self.side(seat)
+        units = state.worth[seat].tolist()[: self.units[side]]
         word = "are worth" if side == BID else "cost you"
-        text = (
-            f"You, {self.players[player]}, are a {ROLES[side]}. Your units {word} {listed(units)}."
-        )
-        return Event("deal", text, {"role": ROLES[side], "units": units}, only(player))
+        text = f"You, {self.players[seat]}, are a {ROLES[side]}. Your units {word} {listed(units)}."
+        return Event("deal", text, {"role": ROLES[side], "units": units}, only(seat))
 
-    def _told(self, player: int, action: int, traded: int) -> Event:
-        name, data = self.players[player], {"player": player}
+    def _told(self, seat: int, action: int, traded: int) -> Event:
+        name, data = self.players[seat], {"player": seat}
         if action == PASS:
             return Event("pass", f"{name} passes.", data)
         if action == WITHDRAW:
             return Event("withdraw", f"{name} withdraws his order.", data)
-        side, config = self.side(player), self.config
+        side, config = self.side(seat), self.config
         price, quantity = price_of(config, action), quantity_of(config, action)
         text = f"{name} {WORDS[side]}s {quantity} at {price}."
         order = {"side": WORDS[side], "price": price, "quantity": quantity, "traded": traded}
         return Event("order", text, {**data, **order})
 
-    def describe(self, state: Any, player: int) -> str:
-        side, bought = self.side(player), ("bought", "sold")
-        units = state.worth[player].tolist()[: self.units[side]]
+    def describe(self, state: Any, seat: int) -> str:
+        side, bought = self.side(seat), ("bought", "sold")
+        units = state.worth[seat].tolist()[: self.units[side]]
         word = ("worth", "that cost")[side]
-        done, earned = int(state.traded[player]), int(state.earned[player])
+        done, earned = int(state.traded[seat]), int(state.earned[seat])
         lines = [
-            f"You are {self.players[player]}, a {ROLES[side]} of units {word} {listed(units)}.",
+            f"You are {self.players[seat]}, a {ROLES[side]} of units {word} {listed(units)}.",
             f"Period {state.period + 1} of {self.periods}, round {state.elapsed} of {self.rounds}.",
             f"You have {bought[side]} {counted(done)} this period and earned {earned} in all.",
-            self._own_order(state, player),
+            self._own_order(state, seat),
             f"Trades this period: {state.trades}. Last prices, newest first: {prices(state)}.",
             f"Bids: {levels(state, BID)}. Asks: {levels(state, ASK)}.",
             f"Units left: buyers {side_left(state, BID)}, sellers {side_left(state, ASK)}.",
         ]
         return "\n".join(lines)
 
-    def _own_order(self, state: Any, player: int) -> str:
-        quantity = int(state.order_quantity[player])
+    def _own_order(self, state: Any, seat: int) -> str:
+        quantity = int(state.order_quantity[seat])
         if not quantity:
             return "You have no order on the book."
-        word = WORDS[self.side(player)]
-        return f"Your order on the book: {word} {quantity} at {state.order_price[player]}."
+        word = WORDS[self.side(seat)]
+        return f"Your order on the book: {word} {quantity} at {state.order_price[seat]}."
 
-    def action_text(self, state: Any, player: int, action: int) -> str:
+    def action_text(self, state: Any, seat: int, action: int) -> str:
         if action == PASS:
             return "pass"
         if action == WITHDRAW:
             return "withdraw"
-        config, word = self.config, WORDS[self.side(player)]
+        config, word = self.config, WORDS[self.side(seat)]
         return f"{word} {quantity_of(config, action)} at {price_of(config, action)}"
 
-    def legal_text(self, state: Any, player: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
         """Orders as ranges: all quantities at the same prices are legal together."""
         orders = [move for move in moves.values() if move >= FIRST_ORDER]
         words = [text for text, move in moves.items() if move < FIRST_ORDER]
@@ -425,11 +423,11 @@ class DoubleAuction(ArrayGame):
             prices = sorted({price_of(self.config, move) for move in orders})
             most = max(quantity_of(self.config, move) for move in orders)
             units = "1" if most == 1 else f"1..{most}"
-            word = WORDS[self.side(player)]
+            word = WORDS[self.side(seat)]
             words.append(f"{word} {units} at {prices[0]}..{prices[-1]}")
         return ", ".join(words)
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
         """The prices of the last trades beside the equilibrium price, and the book."""
         bars = []
         for side in (ASK, BID):
@@ -443,7 +441,7 @@ class DoubleAuction(ArrayGame):
             f"Trades this period: {state.trades}. Last prices, newest first: {prices(state)}.",
         ]
         drawn = {"price": paid}
-        if player is None:
+        if seat is None:
             optimum = self.optimum(state)
             drawn["equilibrium"] = [optimum.price] * max(2, len(paid))
             earned = float(state.earned.sum())
@@ -451,7 +449,7 @@ class DoubleAuction(ArrayGame):
                 Bar("surplus", max(0.0, earned), float(max(1, optimum.surplus * self.periods)))
             )
         else:
-            lines.append(self._own_order(state, player))
+            lines.append(self._own_order(state, seat))
         return Scene(
             caption="prices of trades, and the order book",
             grid=chart(drawn, rows=9),
@@ -504,17 +502,17 @@ def draw_units(config: Any, state: Any) -> None:
             state.worth[seat, at] = drawn
 
 
-def units_left(state: Any, player: int) -> int:
+def units_left(state: Any, seat: int) -> int:
     """Units a trader may still trade this period."""
-    return state.endowed[player] - state.traded[player]  # type: ignore[no-any-return]
+    return state.endowed[seat] - state.traded[seat]  # type: ignore[no-any-return]
 
 
 def side_left(state: Any, side: int) -> int:
     """Units all buyers or all sellers have left this period."""
     total = 0
-    for player in range(len(state.role)):
-        if state.role[player] == side:
-            total += units_left(state, player)
+    for seat in range(len(state.role)):
+        if state.role[seat] == side:
+            total += units_left(state, seat)
     return total
 
 
@@ -542,12 +540,12 @@ def forget_fills(state: Any) -> None:
     state.fill_count = 0
 
 
-def settle(state: Any, player: int, out: Any) -> None:
+def settle(state: Any, seat: int, out: Any) -> None:
     """Pay both sides of every trade of the order just placed."""
     for fill in range(state.fill_count):
         other, price = state.fill_order[fill], state.fill_price[fill]
         for _ in range(state.fill_quantity[fill]):
-            earn(state, player, price, out)
+            earn(state, seat, price, out)
             earn(state, other, price, out)
         state.trades += 1
         for trade in range(DRAWN - 1, 0, -1):
@@ -555,13 +553,13 @@ def settle(state: Any, player: int, out: Any) -> None:
         state.recent[0] = price
 
 
-def earn(state: Any, player: int, price: int, out: Any) -> None:
-    """Trade the best unit `player` has left, at `price`."""
-    worth = state.worth[player, state.traded[player]]
-    surplus = worth - price if state.role[player] == BID else price - worth
-    state.traded[player] += 1
-    state.earned[player] += surplus
-    out.rewards[player, 0] += surplus
+def earn(state: Any, seat: int, price: int, out: Any) -> None:
+    """Trade the best unit `seat` has left, at `price`."""
+    worth = state.worth[seat, state.traded[seat]]
+    surplus = worth - price if state.role[seat] == BID else price - worth
+    state.traded[seat] += 1
+    state.earned[seat] += surplus
+    out.rewards[seat, 0] += surplus
 
 
 def next_period(state: Any, periods: int) -> None:
@@ -572,20 +570,20 @@ def next_period(state: Any, periods: int) -> None:
     clear_book(state)
     state.period += 1
     state.elapsed, state.trades = 0, 0
-    for player in range(len(state.traded)):
-        state.traded[player] = 0
+    for seat in range(len(state.traded)):
+        state.traded[seat] = 0
 
 
 def call_trader(state: Any) -> None:
     """Ask one trader who has units left, drawn at random."""
     waiting = 0
-    for player in range(len(state.role)):
-        waiting += units_left(state, player) > 0
+    for seat in range(len(state.role)):
+        waiting += units_left(state, seat) > 0
     skip = randint(state, waiting)
-    for player in range(len(state.role)):
-        if units_left(state, player) > 0:
+    for seat in range(len(state.role)):
+        if units_left(state, seat) > 0:
             if skip == 0:
-                turn_to(state, player)
+                turn_to(state, seat)
                 return
             skip -= 1
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption, MissingExtra, UnknownName
-from palestra.array_game import record_dtype
+from palestra.kernel.array_game import record_dtype
 
 BID, ASK = 0, 1
 SIDES = ("bid", "ask")
@@ -224,7 +224,7 @@ def compiled_run() -> Callable[[Any, Any, Any], int]:
         from numba import njit
     except ImportError as error:
         raise MissingExtra("numba, which compiles the order book,", "palestra[numba]") from error
-    from palestra.compiled import device_functions
+    from palestra.engine.compiled import device_functions
 
     functions: Any = {"run": run}
     made: Callable[[Any, Any, Any], int] = device_functions(functions, njit)["run"]

@@ -30,7 +30,7 @@ class Desk:
     """What a trader can see in front of him: his next unit, the best prices, the legal prices."""
 
     game: DoubleAuction
-    player: int
+    seat: int
     side: int
     units: tuple[int, ...]  # values or costs, best first
     traded: int  # units traded this period
@@ -51,7 +51,7 @@ class Desk:
         if game.improve:
             low, high = (bid + 1, high) if seen[0] == BID else (low, (ask or high + 1) - 1)
         units = tuple(seen[1 : 1 + game.units[seen[0]]])
-        return cls(game, turn.player, seen[0], units, seen[at], bid, ask, low, high)
+        return cls(game, turn.seat, seen[0], units, seen[at], bid, ask, low, high)
 
     @property
     def limit(self) -> int:
@@ -152,7 +152,7 @@ class Zip(Trader):
         self._memory = {key: m for key, m in self._memory.items() if key[0] != episode_key}
 
     def _choose(self, turn: Turn, desk: Desk) -> int:
-        key = turn.episode_key, turn.player
+        key = turn.episode_key, turn.seat
         if key not in self._memory:
             self._memory[key] = self._draw(desk)
         memory = self._memory[key]
@@ -163,7 +163,7 @@ class Zip(Trader):
         action = desk.quote(memory.units[desk.traded].price)
         if action == PASS:
             best = desk.best_bid if desk.side == BID else desk.best_ask
-            self._learn(memory, desk.traded, Shout(turn.player, desk.side, best))
+            self._learn(memory, desk.traded, Shout(turn.seat, desk.side, best))
         return action
 
     def _draw(self, desk: Desk) -> Memory:
@@ -236,7 +236,7 @@ class Shout:
     its own: `price` is the trade's, `side` the accepting order's, and `accepted` at once.
     """
 
-    player: int
+    seat: int
     side: int
     price: int
     accepted: bool = False

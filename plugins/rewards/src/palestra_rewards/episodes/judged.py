@@ -100,7 +100,7 @@ def compare_lines(judge: Judge | str, records: Sequence[EpisodeRecord], question
     Shape (episodes, episodes), 1/2 on the diagonal; for single-player records, where lines are
     episodes. All pairs are asked at once, in both orders.
     """
-    if any(len({turn.player for turn in record.turns}) != 1 for record in records):
+    if any(len({turn.seat for turn in record.turns}) != 1 for record in records):
         raise InvalidOption("only records in which one seat decides are lines as a whole")
     texts, size = [as_text(record) for record in records], len(records)
     above = list(zip(*np.triu_indices(size, 1), strict=True))

@@ -22,7 +22,7 @@ def milestones(record: EpisodeRecord, *, credit: float = 0.1, full: float = 1.0)
     seen: set[str] = set()
     paid = np.zeros(len(record.turns))
     for turns in seats_of(record):
-        if won(record, record.turns[turns[-1]].player):
+        if won(record, record.turns[turns[-1]].seat):
             paid[turns[-1]] = full
             continue
         for turn in turns:

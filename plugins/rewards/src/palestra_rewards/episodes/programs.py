@@ -39,8 +39,8 @@ def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
     facts: list[dict[str, Any]] = [
         {
             "number": number,
-            "player": record.players[turn.player],
-            "seat": turn.player,
+            "player": record.players[turn.seat],
+            "seat": turn.seat,
             "text": turn.text,
             "status": turn.status,
             "tokens": turn.usage.tokens_out,

@@ -64,7 +64,7 @@ class ProgressModel:
         table = np.zeros((len(record.turns), self.buckets))
         for row, turn in enumerate(record.turns):
             for word in re.findall(r"\w+", turn.raw or turn.text):
-                table[row, crc32(f"{turn.player}:{word.lower()}".encode()) % self.buckets] += 1
+                table[row, crc32(f"{turn.seat}:{word.lower()}".encode()) % self.buckets] += 1
         return table
 
     def __call__(self, record: EpisodeRecord) -> Floats:

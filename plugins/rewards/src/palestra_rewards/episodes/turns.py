@@ -41,7 +41,7 @@ def fitting(values: Any, record: EpisodeRecord, what: str) -> Floats:
 
 def seats_of(record: EpisodeRecord) -> list[Ints]:
     """Places of the turns of every seat that had one, in playing order."""
-    seat = np.array([turn.player for turn in record.turns], dtype=np.int64)
+    seat = np.array([turn.seat for turn in record.turns], dtype=np.int64)
     return [np.flatnonzero(seat == one) for one in np.unique(seat)]
 
 
@@ -49,7 +49,7 @@ def at_last(record: EpisodeRecord, value: Callable[[int], float]) -> Floats:
     """Each seat's `value` on its last turn, 0 on all others."""
     paid = np.zeros(len(record.turns))
     for turns in seats_of(record):
-        paid[turns[-1]] = value(record.turns[turns[-1]].player)
+        paid[turns[-1]] = value(record.turns[turns[-1]].seat)
     return paid
 
 
@@ -75,7 +75,7 @@ def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:
     row = 0
     for step in record.steps:
         for turn in step.turns:
-            latest[turn.player] = row
+            latest[turn.seat] = row
             row += 1
         for sign, paid in ((1.0, step.rewards), (-1.0, step.costs)):
             for seat, terms in paid.items():

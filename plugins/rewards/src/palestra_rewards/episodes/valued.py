@@ -80,7 +80,7 @@ def best_of(
 
 
 def _last(found: Floats, record: EpisodeRecord, seat: int) -> float:
-    own = [place for place, turn in enumerate(record.turns) if turn.player == seat]
+    own = [place for place, turn in enumerate(record.turns) if turn.seat == seat]
     if not own:
         raise InvalidOption(f"seat {seat} decided nothing in a record")
     return float(found[own[-1]])
@@ -134,7 +134,7 @@ class Likeness:
 
     def _cells(self, record: EpisodeRecord) -> Any:
         """The cell of every turn and of the seat's next one: shape (turns, 2)."""
-        named = [f"{t.player}:{t.state_key}:{t.action}".encode() for t in record.turns]
+        named = [f"{t.seat}:{t.state_key}:{t.action}".encode() for t in record.turns]
         cell = np.array([crc32(name) % self.buckets for name in named], dtype=np.int64)
         after = np.full(cell.size, self.buckets)
         for turns in seats_of(record):

@@ -7,7 +7,7 @@ from typing import Any
 
 import palestra
 from palestra import Agent, Decision, EpisodeRecord, InvalidOption, Turn
-from palestra.rng import Rng
+from palestra.kernel.rng import Rng
 
 DRAWS = 50  # of another decision, before the turn is left as it is
 
@@ -70,7 +70,7 @@ def play_with_faults(
     faulty = Faulty(agents[seat], at=at, seed=seed)
     seats: list[Any] = [faulty if place == seat else name for place, name in enumerate(agents)]
     (record,) = palestra.play(env, agents=seats, seed=seed)
-    own = [place for place, turn in enumerate(record.turns) if turn.player == seat]
+    own = [place for place, turn in enumerate(record.turns) if turn.seat == seat]
     labels = [1] * len(record.turns)
     for fault in faulty.made:
         labels[own[fault]] = -1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from palestra import InvalidOption
-from palestra.models import Request
+from palestra.agents.models import Request
 
 from palestra_rewards.estimators.arena import FORMS, Matches
 from palestra_rewards.judges.service import Judge, ask

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import msgspec
 from palestra import InvalidOption, open_model
-from palestra.budget import Usage
-from palestra.models import Ability, Message, Model, Reply, Request
+from palestra.agents.budget import Usage
+from palestra.agents.models import Ability, Message, Model, Reply, Request
 
 Rule = Callable[[Request], str]
 

@@ -23,7 +23,7 @@ def turn_texts(record: EpisodeRecord) -> list[str]:
     texts: list[str] = []
     for step in record.steps:
         for turn in step.turns:
-            texts.append(f"[{len(texts)}] {record.players[turn.player]}: {turn.text}")
+            texts.append(f"[{len(texts)}] {record.players[turn.seat]}: {turn.text}")
         if step.turns:
             texts[-1] = "\n".join([texts[-1], *(event.text for event in step.events)])
     return texts

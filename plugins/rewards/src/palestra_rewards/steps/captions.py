@@ -40,13 +40,13 @@ class CaptionReward:
         return twin
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        return {"caption": self.bonus(step.player, step.game.describe(step.after, step.player))}
+        return {"caption": self.bonus(step.seat, step.game.describe(step.after, step.seat))}
 
-    def bonus(self, player: int, caption: str) -> float:
+    def bonus(self, seat: int, caption: str) -> float:
         if caption not in self.known:
             self.unlabelled.add(caption)
             return 0.0
-        seen = self.times[player, caption] = self.times.get((player, caption), 0) + 1
+        seen = self.times[seat, caption] = self.times.get((seat, caption), 0) + 1
         return self.weight * self.known[caption] / float(seen**0.5)
 
 

@@ -44,8 +44,8 @@ class Novelty:
         return twin
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        key = step.game.state_key(step.after, step.player)
-        return {"novelty": self.bonus(f"{step.player}:{self._bucket(key)}")}
+        key = step.game.state_key(step.after, step.seat)
+        return {"novelty": self.bonus(f"{step.seat}:{self._bucket(key)}")}
 
     def bonus(self, key: str) -> float:
         """Count a visit and pay for it."""
@@ -87,16 +87,16 @@ class Elliptical:
 
     def copy(self) -> Elliptical:
         twin = self.begin()
-        twin.inverse = {player: matrix.copy() for player, matrix in self.inverse.items()}
+        twin.inverse = {seat: matrix.copy() for seat, matrix in self.inverse.items()}
         return twin
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        seen = np.asarray(step.game.observe(step.after, step.player), dtype=np.float64).ravel()
-        return {"elliptical": self.weight * self.bonus(step.player, seen)}
+        seen = np.asarray(step.game.observe(step.after, step.seat), dtype=np.float64).ravel()
+        return {"elliptical": self.weight * self.bonus(step.seat, seen)}
 
-    def bonus(self, player: int, features: Any) -> float:
+    def bonus(self, seat: int, features: Any) -> float:
         """The bonus of a feature vector, and the update that its visit means."""
-        inverse = self.inverse.setdefault(player, np.eye(features.size) / self.ridge)
+        inverse = self.inverse.setdefault(seat, np.eye(features.size) / self.ridge)
         turned = inverse @ features
         paid = float(features @ turned)
         inverse -= np.outer(turned, turned) / (1 + paid)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palestra import InvalidOption, Transition
-from palestra.specs import load_entry_point
+from palestra.kernel.specs import load_entry_point
 
 Potential = Callable[[Any, Any, int], float]
 
@@ -37,9 +37,9 @@ class PotentialShaper:
         return twin
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        before = self.entered.get(step.player) if self._dynamic else None
+        before = self.entered.get(step.seat) if self._dynamic else None
         if before is None:
-            before = self._potential(step.game, step.before, step.player)
-        after = 0.0 if step.over else self._potential(step.game, step.after, step.player)
-        self.entered[step.player] = after
+            before = self._potential(step.game, step.before, step.seat)
+        after = 0.0 if step.over else self._potential(step.game, step.after, step.seat)
+        self.entered[step.seat] = after
         return {"potential": step.gamma * after - before}

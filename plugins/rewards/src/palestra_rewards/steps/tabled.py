@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from palestra import InvalidOption, Transition
-from palestra.record import as_json
+from palestra.records.record import as_json
 
 from palestra_rewards.tabular.mdp import action_key
 
@@ -35,9 +35,9 @@ class TableReward:
         self.weight, self.term = weight, term
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        if step.player not in step.actions:
+        if step.seat not in step.actions:
             return {self.term: 0.0}
-        action = step.actions[step.player]
+        action = step.actions[step.seat]
         plain = int(action) if isinstance(action, int) else as_json(action)
-        key = f"{step.game.state_key(step.before, step.player).hex()} {action_key(plain)}"
+        key = f"{step.game.state_key(step.before, step.seat).hex()} {action_key(plain)}"
         return {self.term: self.weight * self.values.get(key, 0.0)}

@@ -56,7 +56,7 @@ class Mdp:
         first: list[str] = []
         for record in records:
             paid, turns = turn_rewards(record), record.turns
-            own = [one for one in seats_of(record) if turns[one[0]].player == seat]
+            own = [one for one in seats_of(record) if turns[one[0]].seat == seat]
             for places in own:
                 keys = [turns[place].state_key for place in places]
                 first.append(keys[0])

@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 
 from palestra import EpisodeRecord
-from palestra.record import retrace
+from palestra.records.record import retrace
 
 
 def documentation_lookups(record: EpisodeRecord) -> float:

@@ -131,7 +131,7 @@ class AppWorld(Website):
     def solved(self, data: Day, seat: int) -> bool:
         return bool(data.verdicts) and all(data.verdicts)
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """Another world's changes are wanted, with the same words; no page tells which."""
         other = self.clone(state)
         errand = other.data.errand

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palestra import Event, InvalidOption, Option, Outcome, Rng, Scene, Text
-from palestra.rng import check_seed
+from palestra.kernel.rng import check_seed
 
 from palestra_web.crm.database import quoted
 from palestra_web.crm.desk import Ticket
@@ -160,7 +160,7 @@ class CRMCalls(ToolGame[Calling]):
         won = state.ticket.score == 1
         return Outcome(("win" if won else "loss",), (max(0.0, state.ticket.score),))
 
-    def determinize(self, state: Calling, player: int, rng: Rng) -> Calling:
+    def determinize(self, state: Calling, seat: int, rng: Rng) -> Calling:
         """Any answer to the kind of question; what tools have told is not weighed."""
         other = self.clone(state)
         other.ticket.truth = rng.choice(self.desk.answers[other.ticket.task.kind])
@@ -168,14 +168,14 @@ class CRMCalls(ToolGame[Calling]):
 
     # What the player sees
 
-    def describe(self, state: Calling, player: int) -> str:
+    def describe(self, state: Calling, seat: int) -> str:
         asked = question(state.ticket.task)
         return (
             f"Today is {TODAY.isoformat()}.\nQuestion: {asked}\n"
             f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}."
         )
 
-    def scene(self, state: Calling, player: int | None = None) -> Scene:
+    def scene(self, state: Calling, seat: int | None = None) -> Scene:
         return Scene(lines=tuple(self.describe(state, 0).splitlines()))
 
 

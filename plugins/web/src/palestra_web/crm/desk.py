@@ -107,7 +107,7 @@ class CRMDesk(Website):
     def solved(self, data: Ticket, seat: int) -> bool:
         return data.score == 1.0
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """Any answer to the kind of question; what pages have told is not weighed."""
         other = self.clone(state)
         other.data.truth = rng.choice(self.desk.answers[other.data.task.kind])

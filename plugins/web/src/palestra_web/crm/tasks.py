@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 from palestra import InvalidOption, Rng
-from palestra.rng import check_seed
+from palestra.kernel.rng import check_seed
 
 from palestra_web.crm.database import Database, database, quoted
 from palestra_web.crm.organisation import Organisation, organisation

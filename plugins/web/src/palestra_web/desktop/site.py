@@ -133,7 +133,7 @@ class Desktop(Website):
         told = Event("reveal", f"{self.players[seat]} has opened a file.", {}, only(seat))
         return Step(done.rewards, done.costs, (*done.events, told))
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """Other texts in files that were never opened, and what goes with them."""
         other = self.clone(state)
         data: Desk = other.data

@@ -244,11 +244,11 @@ class ShelfChoice(Website):
                 return Landing("/listing", done=True)
         raise NotFound
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """Facts that the page does not show are drawn anew; the buyer does not know the seller."""
         other = self.clone(state)
         data = other.data
-        if player == BUYER:
+        if seat == BUYER:
             pool = [claim for claim in CLAIMS if claim not in data.articles[0].facts]
             data.articles = tuple(
                 msgspec.structs.replace(a, facts=(a.facts[0], rng.choice(pool), rng.choice(pool)))

@@ -226,7 +226,7 @@ class Shop(Website):
         spent = {"seconds": SECONDS.get(type(action).__name__, 5.0), "money": FEE}
         return Step(done.rewards, {seat: spent}, done.events)
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """Another product that the same instruction could have been written for."""
         other = self.clone(state)
         goal = other.data.goal

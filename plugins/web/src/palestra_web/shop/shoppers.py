@@ -111,7 +111,7 @@ class RationalBuyer(Agent):
 
     def _choose(self, turn: Turn) -> TextAction:
         seen, request = read_page(turn.position), task_of(turn)
-        if turn.player == SELLER:
+        if turn.seat == SELLER:
             return Click(find(seen, "button", "Publish").number)
         if address_of(turn) == "/door":
             return Click(find(seen, "link", "Enter").number)

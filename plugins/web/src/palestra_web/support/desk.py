@@ -307,13 +307,13 @@ class SupportDesk(Website):
         data.orders = tuple(after if o.number == order.number else o for o in data.orders)
         return landing
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """What the others want is drawn anew; codes too, for those who do not see them."""
         other = self.clone(state)
         data: Day = other.data
-        if player != CUSTOMER:
+        if seat != CUSTOMER:
             data.wish = draw_wish(rng, data.first, 0)
-        if data.plot is not None and player != IMPOSTOR:
+        if data.plot is not None and seat != IMPOSTOR:
             data.plot = draw_plot(rng, data.first)
         return other
 

@@ -33,7 +33,7 @@ class _Person(Player):
         return self.play(self.told(turn))
 
     def told(self, turn: Turn) -> Turn:
-        if not isinstance(turn.game, SupportDesk) or turn.player != self.seat:
+        if not isinstance(turn.game, SupportDesk) or turn.seat != self.seat:
             raise InvalidOption(
                 f"{self.name or type(self).__name__} plays seat {self.seat} of web/SupportDesk-v0"
             )

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 from palestra import Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
-from palestra.actions import Domain
+from palestra.kernel.actions import Domain
 from palestra.sandbox import check_program
 
 EMPTY: Mapping[str, Sequence[str]] = {}

@@ -94,7 +94,7 @@ class ToolGame(TextGame[State]):
     def calls_left(self, state: State) -> int:
         return int(self.max_calls) - len(state.made) - len(state.ran)
 
-    def legal(self, state: State, player: int) -> Grammar:
+    def legal(self, state: State, seat: int) -> Grammar:
         programs = (PROGRAMS,) if self.programs else ()
         return Grammar((calls(self.tools(state)), *programs, *self.closings))
 
@@ -156,7 +156,7 @@ class ToolGame(TextGame[State]):
         """Values worth asking with that the player has read, by parameter, for random play."""
         return EMPTY
 
-    def sample(self, state: State, player: int, rng: Rng) -> TextAction:
+    def sample(self, state: State, seat: int, rng: Rng) -> TextAction:
         """A call that can be made with what is known, at times any, seldom the end."""
         if rng.below(20) == 0:
             return rng.choice(self.closings).sample(rng)
@@ -170,27 +170,27 @@ class ToolGame(TextGame[State]):
 
     # Reading and writing
 
-    def parse(self, state: State, player: int, text: str) -> TextAction:
-        legal = self.legal(state, player)
+    def parse(self, state: State, seat: int, text: str) -> TextAction:
+        legal = self.legal(state, seat)
         return read_tool_action(text, legal, self.tools(state), self.action_types)
 
-    def action_text(self, state: State, player: int, action: TextAction) -> str:
+    def action_text(self, state: State, seat: int, action: TextAction) -> str:
         if not isinstance(action, Call):
             return repr(action)
         tools = (tool for tool in self.tools(state) if tool.name == action.tool)
         tool = next(tools, Tool(action.tool, ""))
         return tool.write(action.values)
 
-    def observation_space(self, player: int) -> spaces.Box:
+    def observation_space(self, seat: int) -> spaces.Box:
         raise InvalidOption("tools are called in words; use the text view (obs='text')")
 
-    def observe(self, state: State, player: int) -> Any:
-        return self.observation_space(player)
+    def observe(self, state: State, seat: int) -> Any:
+        return self.observation_space(seat)
 
-    def state_key(self, state: State, player: int | None = None) -> bytes:
+    def state_key(self, state: State, seat: int | None = None) -> bytes:
         """For the player: what is described, and every call with its answer."""
-        if player is not None:
-            known = f"{self.describe(state, player)}\n{state.made!r}\n{state.ran!r}"
+        if seat is not None:
+            known = f"{self.describe(state, seat)}\n{state.made!r}\n{state.ran!r}"
         else:
             shown = {f.name: getattr(state, f.name) for f in fields(state) if f.name != "rng"}
             known = repr(sorted(shown.items()))

@@ -35,7 +35,7 @@ from functools import lru_cache
 from typing import Any
 
 from palestra import Event, InvalidOption, Option, Outcome, Rng, Text, check_ranges
-from palestra.rng import check_seed
+from palestra.kernel.rng import check_seed
 
 from palestra_web.tools.database import (
     KINDS,
@@ -481,7 +481,7 @@ class ToolWorld(ToolGame[World]):
                     found[name].append(value)
         return found
 
-    def determinize(self, state: World, player: int, rng: Rng) -> World:
+    def determinize(self, state: World, seat: int, rng: Rng) -> World:
         """Put what no answer has shown in other rows, and draw unread pages anew."""
         copy = self.clone(state)
         copy.rows = shuffle_hidden(self.library(state), state.rows, self._shown(state), rng)
@@ -513,7 +513,7 @@ class ToolWorld(ToolGame[World]):
                 shown |= {(function.table, row, column) for column in columns}
         return shown
 
-    def describe(self, state: World, player: int) -> str:
+    def describe(self, state: World, seat: int) -> str:
         lines = [self.request(state)]
         if self.discover:
             lines.append(f"Tools found: {', '.join(state.found) or 'none'}.")

@@ -37,7 +37,7 @@ from palestra import (
     Scene,
     Text,
 )
-from palestra.rng import check_seed
+from palestra.kernel.rng import check_seed
 
 from palestra_web.tools.declare import Call, Done, Parameter, Program, Tool
 from palestra_web.tools.game import Reply, ToolGame, ToolState
@@ -282,7 +282,7 @@ class TravelDesk(ToolGame[Desk]):
         request = state.trip.request
         return [Event("request", str(request), asdict(request))]
 
-    def determinize(self, state: Desk, player: int, rng: Rng) -> Desk:
+    def determinize(self, state: Desk, seat: int, rng: Rng) -> Desk:
         """Draw every row anew that no tool has shown; the map of cities stays."""
         copy = self.clone(state)
         trip = state.trip
@@ -301,7 +301,7 @@ class TravelDesk(ToolGame[Desk]):
 
     # What the player sees
 
-    def describe(self, state: Desk, player: int) -> str:
+    def describe(self, state: Desk, seat: int) -> str:
         lines = [str(state.trip.request)]
         lines += [
             f"Noted for day {day}: {text_of(state.noted[day])}" for day in sorted(state.noted)
@@ -309,9 +309,9 @@ class TravelDesk(ToolGame[Desk]):
         lines.append(f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}.")
         return "\n".join(lines)
 
-    def scene(self, state: Desk, player: int | None = None) -> Scene:
+    def scene(self, state: Desk, seat: int | None = None) -> Scene:
         lines = self.describe(state, 0).splitlines()
-        if player is None:
+        if seat is None:
             lines += [
                 f"A plan that meets it, day {d.day}: {text_of(d)}" for d in state.trip.witness
             ]

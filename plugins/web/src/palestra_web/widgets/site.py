@@ -113,10 +113,10 @@ class Widgets(Website):
         told = Event("reveal", f"{self.players[seat]} reads {url}.", {}, only(seat))
         return Step(done.rewards, done.costs, (*done.events, told))
 
-    def determinize(self, state: Web, player: int, rng: Rng) -> Web:
+    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
         """What the pages in the tab and behind its way back have not shown is drawn anew."""
         other = self.clone(state)
-        tab = other.tabs[player]
+        tab = other.tabs[seat]
         seen = frozenset((tab.page.url, *tab.history))
         other.data.widget = other.data.widget.redrawn(seen, rng)
         return other

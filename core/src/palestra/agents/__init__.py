@@ -1,0 +1,1 @@
+"""Who decides: agents, their names, their budgets and the models behind them."""

@@ -1,0 +1,179 @@
+"""Who plays: an agent answers many waiting turns in one call.
+
+The agents themselves are plugins; this is what they share and how they are named.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from palestra.agents.budget import Account, Usage
+from palestra.agents.models import Tokens
+from palestra.kernel.episode import Episode
+from palestra.kernel.events import Event
+from palestra.kernel.game import Game, Mask
+from palestra.kernel.rng import Rng
+from palestra.kernel.scene import Scene
+
+
+class Turn(msgspec.Struct, eq=False, gc=False):
+    """One seat of one episode waiting for a decision, and all that this seat may know."""
+
+    _episode: Episode
+    seat: int
+    since: int = 0  # how much of the transcript was there at this seat's last turn
+    account: Account | None = None
+    error: str = ""  # why the last answer to this same turn was refused
+    tries: int = 0  # answers refused so far in this turn
+
+    @property
+    def game(self) -> Game[Any, Any]:
+        return self._episode.game
+
+    @property
+    def env(self) -> str:
+        """The environment's id, or the game's class name where it has none."""
+        spec = self._episode.spec
+        return spec.id if spec else type(self.game).__name__
+
+    @property
+    def episode_key(self) -> int:
+        """The same for every turn of one play-through, another for every other."""
+        return id(self._episode)
+
+    @property
+    def seed(self) -> int:
+        return self._episode.seed
+
+    @property
+    def turn(self) -> int:
+        """How many steps have been played."""
+        return self._episode.turn
+
+    @property
+    def observation(self) -> Any:
+        return self._episode.observation(self.seat)
+
+    @property
+    def mask(self) -> Mask:
+        return self._episode.action_mask(self.seat)
+
+    @property
+    def legal_actions(self) -> list[Any]:
+        return self._episode.legal_actions(self.seat)
+
+    @property
+    def legal(self) -> Any:
+        """The grammar of a text game, the mask of an array game."""
+        return self._episode.legal(self.seat)
+
+    @property
+    def legal_texts(self) -> list[str]:
+        """Every legal numbered action as it is written."""
+        return self._episode.legal_texts(self.seat)
+
+    @property
+    def legal_text(self) -> str:
+        return self._episode.legal_text(self.seat)
+
+    @property
+    def text(self) -> str:
+        """What is new since this seat's last turn, the position, and what it may play."""
+        return self._episode.prompt(self.seat, self.since)
+
+    @property
+    def position(self) -> str:
+        """The position and what this seat may play, without what led to it."""
+        return self._episode.prompt(self.seat, len(self.transcript))
+
+    @property
+    def scene(self) -> Scene:
+        """What to draw for this seat."""
+        scene: Scene = self._episode.scene(self.seat)
+        return scene
+
+    @property
+    def transcript(self) -> Sequence[Event]:
+        return self._episode.transcript(self.seat)
+
+    @property
+    def returns(self) -> float:
+        """What this seat has been paid so far."""
+        return self._episode.returns[self.seat]
+
+    def action_text(self, action: Any) -> str:
+        return self._episode.action_text(self.seat, action)
+
+    def parse(self, text: str) -> Any:
+        return self._episode.parse(self.seat, text)
+
+    def state_key(self) -> bytes:
+        """Equal where this seat faces the same decision."""
+        return self._episode.state_key(self.seat)
+
+    def sample(self, rng: Rng) -> Any:
+        return self._episode.sample(self.seat, rng)
+
+    def scripted_action(self) -> int:
+        """What the game's own script would play; -1 for any legal action."""
+        return self._episode.scripted_action(self.seat)
+
+    def fork(self, rng: Rng) -> Episode:
+        """A copy to look ahead in, with hidden facts and future chance drawn anew from `rng`.
+
+        Raises `InvalidOption` for a game that hides information and cannot redraw it.
+        """
+        return self._episode.imagine(self.seat, rng)
+
+
+class Decision(msgspec.Struct, gc=False):
+    """An answer to one turn: an action, or text that the game parses; and what it took.
+
+    `logprob` is the natural log-probability the agent gave the action. `thought` is kept in the
+    record apart from the answer. `sampling` holds the settings a model decided under, and
+    `tokens` the exact tokens, where they were asked for.
+    """
+
+    action: Any = None
+    text: str | None = None
+    usage: Usage = Usage()
+    logprob: float | None = None
+    thought: str = ""
+    model: str = ""
+    sampling: Mapping[str, Any] = {}
+    tokens: Tokens | None = None
+
+
+class Agent(ABC):
+    """Decides for any number of turns at once; `name` is how it was asked for."""
+
+    name: str = ""
+
+    @abstractmethod
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        """One decision for every turn, in order."""
+
+    def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
+        """Start the agent's own random numbers afresh; called before a run or an episode."""
+
+    def forget(self, episode_key: int) -> None:  # noqa: B027 - most agents keep nothing
+        """An episode has ended; drop what was kept for it."""
+
+    def close(self) -> None:  # noqa: B027 - most agents hold nothing
+        """The run is over; free models and connections."""
+
+
+class FunctionAgent(Agent):
+    """A plain function as an agent: from one turn to an action, or to a whole `Decision`."""
+
+    def __init__(self, function: Callable[[Turn], Any], name: str = "") -> None:
+        self._function = function
+        self.name = name or getattr(function, "__name__", "function")
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        answers = map(self._function, turns)
+        return [a if isinstance(a, Decision) else Decision(a) for a in answers]

@@ -1,0 +1,125 @@
+"""What a run may spend, and what it has spent: one ledger, kept by the runner."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import msgspec
+
+from palestra.kernel.errors import InvalidOption
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What one decision, or many, took: tokens read, written and found cached, money, seconds."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    calls: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.tokens_cached + other.tokens_cached,
+            self.calls + other.calls,
+            self.cost + other.cost,
+            self.seconds + other.seconds,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Hard limits for one agent over one run; None is no limit.
+
+    `tokens` counts read and written together, `money` is in the currency of the price table,
+    `seconds` is time spent inside the agent, `steps` are decisions.
+    """
+
+    tokens: int | None = None
+    calls: int | None = None
+    money: float | None = None
+    seconds: float | None = None
+    steps: int | None = None
+
+    UNITS: ClassVar[tuple[str, ...]] = ("tokens", "calls", "money", "seconds", "steps")
+
+    def __post_init__(self) -> None:
+        for unit in self.UNITS:
+            limit = getattr(self, unit)
+            if limit is not None and not limit >= 0:
+                raise InvalidOption(f"budget {unit} must be 0 or more, not {limit!r}")
+
+
+UNLIMITED = Budget()
+
+
+@dataclass(slots=True)
+class Account:
+    """One agent's limits and what it has used."""
+
+    budget: Budget = field(default_factory=Budget)
+    used: Usage = field(default_factory=Usage)
+    steps: int = 0
+    limited: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.limited = self.budget != UNLIMITED
+
+    def spend(self, usage: Usage) -> None:
+        self.used += usage
+        self.steps += 1
+
+    def spent(self) -> dict[str, float]:
+        used = self.used
+        return {
+            "tokens": used.tokens,
+            "calls": used.calls,
+            "money": used.cost,
+            "seconds": used.seconds,
+            "steps": self.steps,
+        }
+
+    def left(self) -> dict[str, float]:
+        """What remains of every limit that was set."""
+        limits = {unit: getattr(self.budget, unit) for unit in Budget.UNITS}
+        spent = self.spent()
+        return {unit: max(0, cap - spent[unit]) for unit, cap in limits.items() if cap is not None}
+
+    def exhausted(self) -> str | None:
+        """The first limit with nothing left, or None."""
+        for unit, left in self.left().items():
+            if left <= 0:
+                return unit
+        return None
+
+
+class Ledger:
+    """One account an agent; agents that share an object share an account."""
+
+    def __init__(self, budgets: dict[str, Budget] | Budget | None = None) -> None:
+        self._budgets = budgets
+        self._accounts: dict[str, Account] = {}
+        self.started = time.monotonic()
+
+    def account(self, agent: str) -> Account:
+        """The account of an agent, by the name it was called by."""
+        if agent not in self._accounts:
+            shared = self._budgets if isinstance(self._budgets, Budget) else Budget()
+            budget = (
+                self._budgets.get(agent, Budget()) if isinstance(self._budgets, dict) else shared
+            )
+            self._accounts[agent] = Account(budget)
+        return self._accounts[agent]
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        return dict(self._accounts)

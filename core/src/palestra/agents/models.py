@@ -1,0 +1,100 @@
+"""What a language model is to an agent: conversations in, replies out, many at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from palestra.agents.budget import Usage
+
+Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter"]
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """One line of a conversation; `role` is "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """One conversation waiting for a reply.
+
+    choices: the only replies allowed. pattern: a regular expression the whole reply must match.
+    score: continuations to weigh; nothing is written, and `Reply.scores` has one entry each.
+    raw: the contents are joined as they stand, without a chat template. max_tokens bounds the
+    reply, which ends before any of `stop`; `seed` fixes sampling. adapter names a LoRA folder.
+    tokens: return the exact tokens with their log-probabilities.
+    A model serves what its `abilities` list; an agent must not ask it for more.
+    """
+
+    messages: tuple[Message, ...]
+    choices: tuple[str, ...] | None = None
+    pattern: str | None = None
+    score: tuple[str, ...] = ()
+    raw: bool = False
+    max_tokens: int = 64
+    temperature: float = 0.0
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    adapter: str | None = None
+    tokens: bool = False
+
+
+class Tokens(msgspec.Struct, frozen=True, gc=False):
+    """The exact tokens of one exchange; `logprobs` has one natural log-probability a reply token.
+
+    They are the model's own at temperature 1, before any constraint or sampling setting.
+    """
+
+    prompt: tuple[int, ...]
+    reply: tuple[int, ...]
+    logprobs: tuple[float, ...]
+
+
+class Score(NamedTuple):
+    """How likely a continuation is: natural log-probability, summed over that many tokens."""
+
+    logprob: float
+    tokens: int
+
+    @property
+    def mean(self) -> float:
+        return self.logprob / max(1, self.tokens)
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
+    """What the model said and what it took; `logprob` is natural, summed over the reply.
+
+    `thought` is reasoning that a server keeps apart from its answer. `overflow` says that the
+    conversation and the reply do not fit the model's context: nothing was written.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    logprob: float | None = None
+    model: str = ""
+    thought: str = ""
+    scores: tuple[Score, ...] = ()
+    tokens: Tokens | None = None
+    overflow: bool = False
+
+
+class Model(ABC):
+    """A language model, opened by `palestra.open_model(uri)` through a plugin.
+
+    Raises `ModelError` where it cannot answer at all: a server that is down, a key that is wrong.
+    """
+
+    name: str = ""
+    abilities: ClassVar[frozenset[Ability]] = frozenset()
+
+    @abstractmethod
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """One reply for every request, in order; all of them in one call where it can."""
+
+    def close(self) -> None:  # noqa: B027 - most models hold nothing
+        """Free memory and connections."""

@@ -1,0 +1,77 @@
+"""Agents that need no install: random, first legal, a game's own script; and what scripts share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from palestra.agents.agent import Agent, Decision, Turn
+from palestra.kernel.declare import agent
+from palestra.kernel.errors import InvalidOption
+from palestra.kernel.game import Game
+from palestra.kernel.rng import Rng
+
+
+class ScriptedAgent(Agent):
+    """An agent that decides one turn at a time: a subclass writes `choose`.
+
+    `plays` are the game classes it is written for (empty: any); a turn of another game raises
+    `InvalidOption`. `self.rng` is its own generator, which `reseed` starts afresh; `stream` keeps
+    it apart from other agents' generators of the same seed.
+    """
+
+    plays: ClassVar[tuple[type[Game[Any, Any]], ...]] = ()
+    stream: ClassVar[int] = 2
+
+    def __init__(self, *, seed: int | None = None) -> None:
+        self.rng = Rng.seeded(seed, stream=self.stream)
+
+    def reseed(self, seed: int) -> None:
+        self.rng = Rng.seeded(seed, stream=self.stream)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [self._decide(turn) for turn in turns]
+
+    def _decide(self, turn: Turn) -> Decision:
+        if self.plays and not isinstance(turn.game, self.plays):
+            known = " and ".join(game.__name__ for game in self.plays)
+            raise InvalidOption(
+                f"agent {self.name or type(self).__name__!r} plays {known}, not {turn.env}"
+            )
+        chosen = self.choose(turn)
+        return chosen if isinstance(chosen, Decision) else Decision(chosen)
+
+    @abstractmethod
+    def choose(self, turn: Turn) -> Any:
+        """The action to play in a turn, or a whole `Decision`."""
+
+
+@agent("random", summary="A random legal action.")
+class RandomAgent(ScriptedAgent):
+    """Draws a legal action from its own generator; free text is drawn from the samples given."""
+
+    def choose(self, turn: Turn) -> Any:
+        return turn.sample(self.rng)
+
+
+@agent("scripted", needs=("script",), summary="An array game's own script, where it has one.")
+class OwnScript(ScriptedAgent):
+    """Plays an array game's own `scripted_action`, the one its batches play with."""
+
+    def choose(self, turn: Turn) -> Any:
+        action, mask = turn.scripted_action(), turn.mask
+        legal = 0 <= action < len(mask) and mask[action]
+        return action if legal else turn.sample(self.rng)
+
+
+@agent("first", summary="The first legal action.")
+class FirstLegalAgent(ScriptedAgent):
+    """Plays the legal action with the lowest number; says the first thing it may say."""
+
+    def __init__(self) -> None:
+        super().__init__(seed=0)
+
+    def choose(self, turn: Turn) -> Any:
+        legal = turn.legal_actions
+        return legal[0] if legal else turn.sample(Rng(0))

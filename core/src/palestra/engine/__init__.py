@@ -1,0 +1,1 @@
+"""How array games run: compiled, in batches, on a GPU."""

@@ -1,0 +1,227 @@
+"""The simulator of an array game: one block of memory that one compiled call fills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+
+from palestra.engine import driver
+from palestra.engine.compiled import driver_for, numba_installed
+from palestra.kernel.array_game import ArrayGame, action_number, plain_actions
+from palestra.kernel.events import Event
+from palestra.kernel.game import Mask, Step, allowed
+from palestra.kernel.rng import MASK, Rng
+from palestra.kernel.simulator import Simulator, simulate_with
+
+
+class ArraySimulator(Simulator):
+    """An ArrayGame in one timestep: state, masks, views and rewards in a single block of memory."""
+
+    game: ArrayGame
+
+    def __init__(self, game: ArrayGame, compiled: bool) -> None:
+        self.game = game
+        self.compiled = compiled
+        self._driver: Final = driver_for(game, compiled)
+        self._seats = tuple((player,) for player in range(game.num_players))
+        self._all_seats = tuple(range(game.num_players))
+        self._everyone = bytes([1] * game.num_players)
+        self._blank = bytes(game.timestep_dtype.itemsize)
+        self._adopt(self._blank)
+        self.to_act = ()
+
+    def _adopt(self, memory: bytes | bytearray) -> None:
+        """Take over a timestep's bytes; numpy's own copy of a structured array is field by field."""
+        self._memory = bytearray(memory)
+        self._timesteps = np.frombuffer(self._memory, self.game.timestep_dtype)
+        self._state: Any = None  # views of the timestep, made when first asked for
+        self._masks: tuple[Mask, ...] = ()
+        self._observations: tuple[Any, ...] = ()
+        self._present: Any = None
+        self._rewards: Any = None
+        self._costs: Any = None
+        self._written: dict[int, dict[str, int]] = {}  # by seat: legal moves as text
+
+    def begin(self, seed: int) -> None:
+        self._memory[:] = self._blank
+        self._set_to_act(self._driver.begin(self._timesteps, seed & MASK, seed >> 32))
+
+    def load(self, state: Any) -> None:
+        self._memory[:] = self._blank
+        self._memory[: self.game.state_dtype.itemsize] = state.tobytes()
+        self._set_to_act(self._driver.derive(self._timesteps))
+
+    def _set_to_act(self, acting: int) -> None:
+        if self._written:
+            self._written = {}
+        if acting >= 0:
+            self.to_act = self._seats[acting]
+        elif acting == driver.ENDED:
+            self.to_act = ()
+        else:
+            self.to_act = tuple(self._timesteps["state"]["acting"][0].nonzero()[0].tolist())
+
+    @property
+    def state(self) -> Any:
+        if self._state is None:
+            self._state = self._timesteps["state"][0]
+        return self._state
+
+    def advance(self, actions: Mapping[int, Any]) -> bool:
+        to_act = self.to_act
+        if len(to_act) == 1:
+            action = actions[to_act[0]]
+            if type(action) is not int:
+                number = action_number(action)
+                if number is None:
+                    return False
+                action = number
+            acting = self._driver.move(self._timesteps, action)
+        else:
+            acting = self._play([actions[player] for player in to_act])
+        if self._written:
+            self._written = {}
+        if acting >= 0:
+            self.to_act = self._seats[acting]
+            return True
+        if acting == driver.ILLEGAL:
+            return False
+        self._set_to_act(acting)
+        return True
+
+    def _play(self, chosen: list[Any]) -> int:
+        numbers = [action_number(action) for action in chosen]
+        if None in numbers:
+            return driver.ILLEGAL
+        lane = self._timesteps["actions"][0]
+        lane[:] = -1
+        lane[list(self.to_act)] = numbers
+        return int(self._driver.play(self._timesteps))
+
+    def copy(self) -> ArraySimulator:
+        twin = object.__new__(ArraySimulator)
+        twin.__dict__.update(self.__dict__)
+        twin._adopt(self._memory)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "game": self.game,
+            "compiled": self.compiled,
+            "to_act": self.to_act,
+            "memory": bytes(self._memory),
+        }
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        ArraySimulator.__init__(self, kept["game"], kept["compiled"])
+        self._adopt(kept["memory"])
+        self.to_act = kept["to_act"]
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        if self._present is None:
+            self._present = self._timesteps["state"]["present"][0]
+        if self._present.tobytes() == self._everyone:
+            return self._all_seats
+        return tuple(self._present.nonzero()[0].tolist())
+
+    @property
+    def step(self) -> Step:
+        game = self.game
+        if self._costs is None:
+            self._rewards, self._costs = self._timesteps["rewards"][0], self._timesteps["costs"][0]
+        return Step(
+            rewards=game.name_terms(self._rewards, game.reward_terms),
+            costs=game.name_terms(self._costs, game.cost_terms),
+        )
+
+    @property
+    def rewards(self) -> Sequence[float]:
+        if self._rewards is None:
+            self._rewards = self._timesteps["rewards"][0]
+        rewards = self._rewards
+        if rewards.shape[1] == 1:
+            return rewards[:, 0].tolist()  # type: ignore[no-any-return]
+        return rewards.sum(axis=1).tolist()  # type: ignore[no-any-return]
+
+    @property
+    def returns(self) -> Sequence[float]:
+        return self._timesteps["returns"][0].tolist()  # type: ignore[no-any-return]
+
+    def set_returns(self, returns: Sequence[float]) -> None:
+        self._timesteps["returns"][0] = returns
+
+    def observe(self, player: int) -> Any:
+        if not self._observations:
+            self._observations = tuple(self._timesteps["observations"][0])
+        return self._observations[player].copy()
+
+    def mask(self, player: int) -> Mask:
+        if not self._masks:
+            self._masks = tuple(self._timesteps["mask"][0])
+        return self._masks[player]
+
+    def state_key(self, player: int | None) -> bytes:
+        """The same digest as the game's own, from what the timestep already holds."""
+        if player is None:
+            rng, end = self.game.rng_bytes, self.game.state_dtype.itemsize
+            bare = bytes(rng) + self._memory[rng:end]
+            return blake2b(bare, digest_size=16).digest()
+        if not self._observations:
+            self._observations = tuple(self._timesteps["observations"][0])
+        seen = self._observations[player].tobytes() + self.mask(player).tobytes()
+        return blake2b(bytes([player % 256]) + seen, digest_size=16).digest()
+
+    def playout(self, rng: Rng, limit: int) -> int:
+        steps = int(self._driver.playout(self._timesteps, rng.below(2**31), limit))
+        self._set_to_act(self._driver.derive(self._timesteps))
+        return steps
+
+    def legal(self, seat: int) -> Mask:
+        return self.mask(seat)
+
+    def legal_actions(self, seat: int) -> list[Any]:
+        return allowed(self.mask(seat))
+
+    def legal_text(self, seat: int) -> str:
+        return self.game.legal_text(self.state, seat, self._moves(seat))
+
+    def legal_texts(self, seat: int) -> list[str]:
+        return list(self._moves(seat))
+
+    def _moves(self, seat: int) -> dict[str, int]:
+        """Legal moves by their text, written once a position."""
+        if seat not in self._written:
+            actions = self.legal_actions(seat)
+            self._written[seat] = {self.game.action_text(self.state, seat, a): a for a in actions}
+        return self._written[seat]
+
+    def parse(self, seat: int, text: str) -> Any:
+        if seat in self._written:
+            action = self._written[seat].get(text)
+            if action is not None:
+                return action
+        return self.game.parse(self.state, seat, text)
+
+    def check(self, seat: int, action: Any) -> None:
+        if type(action) is int:
+            mask = self.mask(seat)
+            if 0 <= action < len(mask) and mask[action]:
+                return
+        self.game.check(self.state, seat, action)
+
+    def before_step(self) -> Any:
+        return self.game.clone(self.state)
+
+    def events(self, before: Any, actions: Mapping[int, Any]) -> Sequence[Event]:
+        return self.game.narrate(before, plain_actions(actions), self.state)
+
+
+def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:
+    return ArraySimulator(game, numba_installed() if compiled is None else compiled)
+
+
+simulate_with(ArrayGame, open_array_simulator)

@@ -1,0 +1,223 @@
+"""Thousands of episodes of one ArrayGame in preallocated arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra.engine.compiled import batch_driver_for, numba_installed
+from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, lane_seeds, make_shared
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
+from palestra.kernel.rng import MASK
+
+Array = NDArray[Any]
+
+
+class Batch:
+    """N episodes side by side: `reset`, then `step` with an (N, P) array of action numbers.
+
+    Lane i starts from `seed + i`, and what happens in it does not depend on `num_envs` or
+    `threads`; `episode_seeds` replays any of its episodes as `Episode(game, seed)`. What `step`
+    returns are views that the next step rewrites. Actions of seats that are not acting are
+    ignored; an illegal action forfeits its lane's episode and is counted in `mistakes`.
+
+    `autoreset` is Gymnasium's: "next_step" (a finished lane is dealt again by the next step, which
+    ignores its actions), "same_step" (dealt at once; last observations in `final_observations`) or
+    "disabled" (it stays finished until `reset`). `random_seats` play random legal moves and
+    `scripted_seats` the game's own `scripted_action` by themselves inside the loop; a step runs on to the
+    next turn of somebody else.
+    """
+
+    def __init__(
+        self,
+        game: ArrayGame,
+        num_envs: int,
+        *,
+        seed: int | None = None,
+        autoreset: str = "next_step",
+        random_seats: Sequence[int] = (),
+        scripted_seats: Sequence[int] = (),
+        threads: int = 1,
+        compiled: bool | None = None,
+    ) -> None:
+        if not isinstance(game, ArrayGame):
+            raise InvalidOption(f"{type(game).__name__} is not an ArrayGame; use TextBatch")
+        if num_envs < 1 or threads < 1:
+            raise InvalidOption(f"num_envs and threads must be positive: {num_envs}, {threads}")
+        if autoreset not in AUTORESET:
+            raise UnknownName("auto-reset mode", autoreset, AUTORESET)
+        self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
+        self._mode = AUTORESET[autoreset]
+        self._driver = batch_driver_for(game, numba_installed() if compiled is None else compiled)
+        self.lanes = np.zeros(num_envs, lane_dtype(game))
+        self.lanes["active"] = 1
+        self._shared = make_shared(game, random_seats, scripted_seats)
+        kept = num_envs if autoreset == "same_step" else 1
+        self._finals = np.zeros(kept, game.timestep_dtype)
+        self._slices = _slices(num_envs, threads)
+        self._others = threads - 1
+        self._pool = ThreadPoolExecutor(self._others) if self._others else None
+        self._dealt = False
+        self._seed = seed
+
+        timesteps = self.lanes["timestep"]
+        self.actions: Array = timesteps["actions"]
+        self.observations: Array = timesteps["observations"]
+        self.final_observations: Array = self._finals["observations"]
+        self.masks: Array = timesteps["mask"]
+        self.acting: Array = self.lanes["acting"].view(np.bool_)
+        self.rewards: Array = self.lanes["reward"]
+        self.returns: Array = timesteps["returns"]
+        self.terminations: Array = self.lanes["terminated"].view(np.bool_)
+        self.truncations: Array = self.lanes["truncated"].view(np.bool_)
+        self.finished: Array = self.lanes["finished"].view(np.bool_)
+        self.mistakes: Array = self.lanes["mistakes"]
+
+    @property
+    def episode_seeds(self) -> list[int]:
+        """The seed of the episode every lane is playing."""
+        return [int(low) | (int(high) << 32) for low, high in self.lanes["key"].tolist()]
+
+    def statistics(self) -> dict[str, Array]:
+        """Returns (N, P), length (N,) and result codes (N, P) of lanes finished in this step.
+
+        `_finished` says which lanes those are, as Gymnasium's vector infos do.
+        """
+        lanes = self.lanes
+        return {
+            "returns": lanes["final_returns"],
+            "length": lanes["final_length"],
+            "results": lanes["final_results"],
+            "_finished": self.finished,
+        }
+
+    def hand_over(self, seats: Iterable[int]) -> None:
+        """Let these seats be played from outside from now on."""
+        self._shared["auto"][0, list(seats)] = 0
+        self._shared["alone"] = not self._shared["auto"].any()
+
+    # Playing
+
+    def reset(
+        self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
+    ) -> Array:
+        """Deal all lanes, or only those named; `seed` is the first lane's, or one for every lane."""
+        if seed is not None or not self._dealt:
+            self._set_seeds(self._seed if seed is None else seed)
+        self._only(lanes, self._begin_range)
+        self._dealt = True
+        return self.observations
+
+    def _set_seeds(self, seed: int | Sequence[int] | None) -> None:
+        seeds = lane_seeds(seed, self.num_envs)
+        lanes = self.lanes
+        lanes["seed"][:, 0] = [s & MASK for s in seeds]
+        lanes["seed"][:, 1] = [s >> 32 for s in seeds]
+        lanes["random_bits"] = [(s * 2654435761 + 97) & 0x7FFFFFFF for s in seeds]
+        lanes["episodes"] = 0
+
+    def _only(self, lanes: Array | Sequence[int] | None, work: Callable[[int, int], Any]) -> None:
+        """Run a loop over some lanes, leaving the others alone."""
+        if lanes is not None:
+            self.lanes["active"] = 0
+            self.lanes["active"][lanes] = 1
+        try:
+            self._each(work)
+        finally:
+            if lanes is not None:
+                self.lanes["active"] = 1
+
+    def _each(self, work: Callable[[int, int], Any]) -> None:
+        if self._pool is None:
+            work(0, self.num_envs)
+            return
+        parts = deque(self._slices)
+
+        def take() -> None:
+            """Whoever is free takes the next part."""
+            while True:
+                try:
+                    first, last = parts.popleft()
+                except IndexError:
+                    return
+                work(first, last)
+
+        others = [self._pool.submit(take) for _ in range(self._others)]
+        try:
+            take()  # this thread works too: waking another takes as long as many steps
+        finally:
+            for other in others:
+                if not other.cancel():
+                    other.result()
+
+    def step(
+        self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
+    ) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Observations, rewards, terminations, truncations and infos after one step of every lane.
+
+        `actions` is (N, P) of integers; None plays what `self.actions` holds. Infos have
+        `action_mask`, `acting` and `episode` (observe `statistics`).
+        """
+        if not self._dealt:
+            raise OutOfTurn("call reset() before step()")
+        if actions is not None:
+            shape = self.actions.shape
+            self.actions[:] = check_actions(actions, shape, self.game.num_actions, self.acting)
+        self._only(lanes, self._step_range)
+        infos = {"action_mask": self.masks, "acting": self.acting, "episode": self.statistics()}
+        return self.observations, self.rewards, self.terminations, self.truncations, infos
+
+    def _begin_range(self, first: int, last: int) -> int:
+        return self._driver.begin(self.lanes, self._shared, first, last)
+
+    def _step_range(self, first: int, last: int) -> int:
+        return self._driver.step(self.lanes, self._finals, self._shared, first, last, self._mode)
+
+    def random_actions(self) -> Array:
+        """Write a random legal action for every acting seat into `actions`, and return it."""
+        self._each(lambda first, last: self._driver.act_randomly(self.lanes, first, last))
+        return self.actions
+
+    # States as values
+
+    def save(self, lanes: Array | Sequence[int] | slice = slice(None)) -> Array:
+        """A copy of some lanes, for `load`; it pickles."""
+        return self.lanes[lanes].copy()
+
+    def load(self, saved: Array, lanes: Array | Sequence[int] | slice = slice(None)) -> None:
+        """Put saved lanes into these lanes: as many as were saved, or one into all."""
+        self.lanes[lanes] = saved
+        self._dealt = True
+
+    def torch(self) -> dict[str, Any]:
+        """The arrays as torch tensors that share their memory."""
+        import torch
+
+        names = (
+            "observations",
+            "masks",
+            "acting",
+            "rewards",
+            "terminations",
+            "truncations",
+        )
+        return {name: torch.from_numpy(getattr(self, name)) for name in names}
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+
+def _slices(num_envs: int, threads: int) -> list[tuple[int, int]]:
+    """Lane ranges, several a thread so that a slow core holds nobody up."""
+    parts = min(num_envs, threads * 8)
+    edges = [round(part * num_envs / parts) for part in range(parts + 1)]
+    return list(itertools.pairwise(edges))

@@ -1,0 +1,229 @@
+"""Drives many lanes of one game at once; a template, like `palestra.engine.driver`.
+
+A lane is a timestep (observe `ArrayGame.timestep_dtype`) with its bookkeeping beside it, in one block of
+memory: `palestra.engine.lanes.lane_dtype`. Functions on one lane are plain device functions, so that the
+same lines run in a loop on CPU threads or as one GPU thread a lane. What all lanes share is one
+record, `palestra.engine.lanes.shared_dtype`: records pass as one pointer, arrays are counted at every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONFIG: Any
+init_state: Any
+refresh: Any
+settle: Any
+scripted_action: Any
+threefry: Any
+
+NEXT_STEP, SAME_STEP, DISABLED = 0, 1, 2
+NO_RESULT, WIN, FORFEIT = 0, 1, 4
+SCRIPTED = 2
+RESEED = 0x5EED
+
+
+def init_lane(lane: Any, shared: Any) -> None:
+    """Deal the next episode of a lane: its first from the lane's seed, later ones derived from it."""
+    key0, key1 = lane.seed[0], lane.seed[1]
+    if lane.episodes > 0:
+        key0, key1 = threefry(key0, key1, lane.episodes, RESEED)
+    lane.episodes += 1
+    lane.timestep = shared.blank
+    lane.key[0], lane.key[1] = key0, key1
+    state = lane.timestep.state
+    state.rng[0], state.rng[1] = key0, key1
+    state.present[:] = 1
+    init_state(CONFIG, state)
+    lane.length = 0
+    lane.over = 0
+    observe_lane(lane)
+
+
+def observe_lane(lane: Any) -> None:
+    """Bring masks, observations and who acts in line with the state."""
+    timestep = lane.timestep
+    refresh(timestep)
+    for seat in range(len(lane.acting)):
+        lane.acting[seat] = timestep.state.acting[seat]
+
+
+def choose_actions(lane: Any, shared: Any) -> None:
+    """Give every seat that plays by itself an action."""
+    for seat in range(len(lane.acting)):
+        if shared.auto[seat] and lane.acting[seat]:
+            action = -1
+            if shared.auto[seat] == SCRIPTED:
+                action = scripted_action(CONFIG, lane.timestep.state, seat)
+            known = 0 <= action < lane.timestep.mask.shape[1]
+            if not known or not lane.timestep.mask[seat, action]:
+                action = pick(lane, lane.timestep.mask[seat])
+            lane.timestep.actions[seat] = action
+
+
+def pick(lane: Any, mask: Any) -> int:
+    """A uniformly random action of a mask, from the lane's own random_bits."""
+    legal = 0
+    for action in range(len(mask)):
+        legal += 1 if mask[action] else 0
+    random_bits = (lane.random_bits * 1103515245 + 12345) & 0x7FFFFFFF
+    lane.random_bits = random_bits
+    skip = ((random_bits >> 8) * legal) >> 23
+    chosen = 0
+    for action in range(len(mask)):  # all of them: a processor cannot guess when to stop
+        chosen = action if mask[action] and skip == 0 else chosen
+        skip -= 1 if mask[action] else 0
+    return chosen
+
+
+def illegal_seat(lane: Any) -> int:
+    """The first acting seat whose action is not legal; -1 if all are."""
+    timestep = lane.timestep
+    bad = -1
+    for seat in range(len(lane.acting) - 1, -1, -1):
+        action = timestep.actions[seat]
+        known = 0 <= action < timestep.mask.shape[1]
+        allowed = known & (timestep.mask[seat, action if known else 0] != 0)
+        bad = seat if (lane.acting[seat] != 0) & (not allowed) else bad
+    return bad
+
+
+def play_lane(lane: Any, shared: Any) -> None:
+    """Play the lane's actions once and add up what they pay; an illegal one forfeits."""
+    bad = illegal_seat(lane)
+    if bad >= 0:
+        forfeit_lane(lane, bad, shared)
+    else:
+        timestep = lane.timestep
+        settle(timestep)
+        for seat in range(timestep.rewards.shape[0]):
+            for term in range(timestep.rewards.shape[1]):
+                lane.reward[seat] += timestep.rewards[seat, term]
+    lane.length += 1
+    observe_lane(lane)
+
+
+def forfeit_lane(lane: Any, bad: int, shared: Any) -> None:
+    """End a lane as lost by one seat."""
+    state = lane.timestep.state
+    lane.mistakes[bad] += 1
+    for seat in range(len(lane.reward)):
+        paid = shared.forfeits[bad, seat]
+        lane.reward[seat] += paid
+        lane.timestep.returns[seat] += paid
+        state.acting[seat] = 0
+        state.result[seat] = WIN if paid > 0.0 else NO_RESULT
+    state.result[bad] = FORFEIT
+    state.over = 1
+
+
+def learner_acts(lane: Any, shared: Any) -> bool:
+    """Whether a seat that is played from outside is to act."""
+    for seat in range(len(lane.acting)):
+        if lane.acting[seat] and not shared.auto[seat]:
+            return True
+    return False
+
+
+def play_opponents(lane: Any, shared: Any) -> None:
+    """Let the seats that play by themselves play until somebody else must, or it is over."""
+    while not lane.timestep.state.over and not learner_acts(lane, shared):
+        choose_actions(lane, shared)
+        play_lane(lane, shared)
+
+
+def flag_lane(lane: Any) -> None:
+    """Say which seats have finished, and how."""
+    state = lane.timestep.state
+    for seat in range(len(lane.reward)):
+        gone = state.over | (state.present[seat] == 0)
+        lane.terminated[seat] = gone & (state.truncated == 0)
+        lane.truncated[seat] = gone & state.truncated
+    lane.over = state.over
+
+
+def reset_lane(lane: Any, shared: Any) -> None:
+    """Deal a lane and play on to the first turn of somebody outside."""
+    init_lane(lane, shared)
+    play_opponents(lane, shared)
+    lane.reward[:] = 0.0
+
+
+def step_lane(lane: Any, shared: Any, mode: int) -> bool:
+    """One step of a lane; lanes switched off stay as they are. Says whether its episode ended."""
+    if not lane.active:
+        return False
+    lane.reward[:] = 0.0
+    lane.finished = 0
+    if lane.over:
+        if mode == NEXT_STEP:
+            reset_lane(lane, shared)
+            flag_lane(lane)
+        return False
+    if shared.alone:
+        play_lane(lane, shared)
+    else:
+        choose_actions(lane, shared)
+        play_lane(lane, shared)
+        play_opponents(lane, shared)
+    flag_lane(lane)
+    if lane.over:
+        lane.finished = 1
+        lane.final_length = lane.length
+        for seat in range(len(lane.reward)):
+            lane.final_returns[seat] = lane.timestep.returns[seat]
+            lane.final_results[seat] = lane.timestep.state.result[seat]
+        return True
+    return False
+
+
+def autoreset_lane(lane: Any, shared: Any) -> None:
+    """Deal the next episode in the step that ended the last one, whose rewards stay to be read."""
+    for seat in range(len(lane.reward)):
+        lane.last_reward[seat] = lane.reward[seat]
+    reset_lane(lane, shared)
+    for seat in range(len(lane.reward)):
+        lane.reward[seat] = lane.last_reward[seat]
+
+
+def begin(lanes: Any, shareds: Any, first: int, last: int) -> int:
+    """Deal every active lane of a range."""
+    shared = shareds[0]
+    for i in range(first, last):
+        lane = lanes[i]
+        if lane.active:
+            reset_lane(lane, shared)
+            flag_lane(lane)
+            lane.finished = 0
+    return 0
+
+
+def step(lanes: Any, finals: Any, shareds: Any, first: int, last: int, mode: int) -> int:
+    """Step a range of lanes; `finals` takes last timesteps in SAME_STEP, else it may be one lane."""
+    shared = shareds[0]
+    for i in range(first, last):
+        lane = lanes[i]
+        if step_lane(lane, shared, mode) and mode == SAME_STEP:
+            finals[i] = lane.timestep
+            autoreset_lane(lane, shared)
+    return 0
+
+
+def observe(lanes: Any, first: int, last: int) -> int:
+    """Bring a range of lanes in line with states that were written from outside."""
+    for i in range(first, last):
+        lane = lanes[i]
+        if lane.active:
+            observe_lane(lane)
+            flag_lane(lane)
+    return 0
+
+
+def act_randomly(lanes: Any, first: int, last: int) -> int:
+    """Write a random legal action for every seat that acts, in a range of lanes."""
+    for i in range(first, last):
+        lane = lanes[i]
+        for seat in range(len(lane.acting)):
+            if lane.acting[seat]:
+                lane.timestep.actions[seat] = pick(lane, lane.timestep.mask[seat])
+    return 0

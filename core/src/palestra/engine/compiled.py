@@ -1,0 +1,336 @@
+"""Compiling the rules of an ArrayGame with numba, and keeping the result across processes."""
+
+from __future__ import annotations
+
+import dis
+import importlib.util
+import inspect
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import platformdirs
+
+from palestra.engine import batch_driver, driver
+from palestra.engine.lanes import lane_dtype, shared_dtype
+from palestra.kernel.array_game import ArrayGame, Out
+from palestra.kernel.errors import MissingExtra, PalestraError
+from palestra.kernel.rng import threefry
+
+SMALL = 1000  # instructions of Python: what is inlined where it is called
+RULES = ("init_state", "apply_actions", "write_legal_mask", "write_observation", "scripted_action")
+DRIVER = Path(driver.__file__)
+BATCH_DRIVER = Path(batch_driver.__file__)
+
+
+def numba_installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
+
+
+@dataclass(slots=True)
+class Driver:
+    """The functions of `palestra.engine.driver` for one game, ready to call on its timesteps."""
+
+    begin: Callable[[Any, int, int], int]
+    derive: Callable[[Any], int]
+    move: Callable[[Any, int], int]
+    play: Callable[[Any], int]
+    playout: Callable[[Any, int, int], int]
+
+
+ENTRIES = tuple(field.name for field in fields(Driver))
+
+
+@lru_cache(maxsize=256)
+def driver_for(game: ArrayGame, compiled: bool) -> Driver:
+    """The driver of one game with one configuration, compiled or interpreted."""
+    return _compiled_driver(game) if compiled else _interpreted_driver(game)
+
+
+def rule_functions(game: ArrayGame) -> dict[str, FunctionType]:
+    return {name: getattr(type(game), name) for name in RULES}
+
+
+@dataclass(slots=True)
+class BatchDriver:
+    """The functions of `palestra.engine.batch_driver` for one game, ready to call on its lanes."""
+
+    begin: Callable[..., int]
+    step: Callable[..., int]
+    observe: Callable[..., int]
+    act_randomly: Callable[..., int]
+
+
+BATCH_ENTRIES = tuple(field.name for field in fields(BatchDriver))
+
+
+@lru_cache(maxsize=64)
+def batch_driver_for(game: ArrayGame, compiled: bool) -> BatchDriver:
+    """The batch driver of one game with one configuration, compiled or interpreted."""
+    if compiled:
+        return _compiled_batch_driver(game)
+    module = _plain_module(game, BATCH_DRIVER)
+    return BatchDriver(**{entry: getattr(module, entry) for entry in BATCH_ENTRIES})
+
+
+def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
+    from numba import from_dtype, int64
+
+    module = _compiled_module(game, BATCH_DRIVER)
+    lanes, timesteps, shared = (
+        from_dtype(dtype)[::1]
+        for dtype in (lane_dtype(game), game.timestep_dtype, shared_dtype(game))
+    )
+    signatures = {
+        "begin": (lanes, shared, int64, int64),
+        "step": (lanes, timesteps, shared, int64, int64, int64),
+        "observe": (lanes, int64, int64),
+        "act_randomly": (lanes, int64, int64),
+    }
+    driver = BatchDriver(**dict.fromkeys(BATCH_ENTRIES))  # type: ignore[arg-type]
+    for entry, signature in signatures.items():
+        _compile_on_first_call(driver, entry, getattr(module, entry), signature)
+    return driver
+
+
+def _interpreted_driver(game: ArrayGame) -> Driver:
+    module = _plain_module(game, DRIVER)
+    return Driver(**{entry: getattr(module, entry) for entry in ENTRIES})
+
+
+def _compiled_driver(game: ArrayGame) -> Driver:
+    from numba import from_dtype, int64
+
+    module = _compiled_module(game, DRIVER)
+    timesteps = from_dtype(game.timestep_dtype)[::1]
+    driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
+    for entry in ENTRIES:
+        dispatcher = getattr(module, entry)
+        extra = dispatcher.py_func.__code__.co_argcount - 1
+        _compile_on_first_call(driver, entry, dispatcher, (timesteps, *[int64] * extra))
+    return driver
+
+
+def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
+    """A template run as it is, over the game's plain functions."""
+    names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
+    if template == BATCH_DRIVER:
+        names |= lane_functions(game)
+    return load_template(f"palestra_rules_{id(game)}", template, names)
+
+
+def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
+    """A copy of a template in the cache folder, over the game's compiled functions."""
+    if not numba_installed():
+        raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
+    from numba import njit
+
+    from palestra.engine.linked import JOINT, LINKED
+
+    digest = fingerprint(game)
+    name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
+    path = cache_folder() / f"{name}.py"
+    _write_once(path, template.read_text())
+    functions = rule_functions(game)
+    if template == BATCH_DRIVER:
+        functions |= lane_functions(game)
+    small = _small(functions.values())
+
+    def compile_rule(function: FunctionType) -> Any:
+        return njit(forceinline=function.__code__ in small, **LINKED)(function)
+
+    devices = device_functions(functions, compile_rule, f"_{name}")
+    module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
+    sys.modules[name] = module  # as above
+    entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
+    for helper, function in list(vars(module).items()):
+        if isinstance(function, FunctionType) and function.__module__ == name:
+            how: dict[str, Any] = {"cache": True, "nogil": True} if helper in entries else JOINT
+            setattr(module, helper, njit(**how)(function))
+    return module
+
+
+def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
+    """The code of rules that are small with all they call, and of what they call.
+
+    These are inlined where they are called: the options in `config` are constants there, so that
+    loops over seats unroll. Larger ones would take minutes to compile.
+    """
+    rules = [function for function in functions if _length(function) <= SMALL]
+    return {function.__code__ for function in _reached(rules)}
+
+
+@lru_cache(maxsize=4096)
+def _length(function: FunctionType) -> int:
+    """Instructions of a function and, call by call, of all that it calls."""
+    instructions = list(dis.get_instructions(function))
+    named = (function.__globals__.get(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL")
+    return len(instructions) + sum(_length(f) for f in named if isinstance(f, FunctionType))
+
+
+def _reached(functions: Iterable[FunctionType]) -> set[FunctionType]:
+    """These functions and all that they call, directly or not."""
+    found: set[FunctionType] = set()
+    queue = list(functions)
+    while queue:
+        function = queue.pop()
+        if function not in found:
+            found.add(function)
+            queue += [helper for _, helper in helpers_of(function)]
+    return found
+
+
+def lane_functions(game: ArrayGame) -> dict[str, FunctionType]:
+    """What lanes are played with: the rules, the generator, and the single driver's core."""
+    names = {"CONFIG": game.config, "Out": Out, "threefry": threefry, **rule_functions(game)}
+    name = f"palestra_shared_{fingerprint(game)}"
+    single = load_template(name, DRIVER, names)
+    sys.modules[name] = single  # numba looks the module of a cached function up by name
+    core = {name: getattr(single, name) for name in ("refresh", "settle", "threefry")}
+    return rule_functions(game) | core
+
+
+def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
+    """A module made from a template file, with `names` among its globals."""
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    vars(module).update(names)
+    found.loader.exec_module(module)
+    return module
+
+
+def _compile_on_first_call(
+    driver: Driver | BatchDriver, entry: str, dispatcher: Any, signature: tuple[Any, ...]
+) -> None:
+    """Put a stand-in into `driver` that compiles the entry when it is first needed.
+
+    Afterwards calls go straight to the machine code's own entry point: numba's dispatcher would
+    look at the argument types every time, which costs as much again as the whole move.
+    """
+
+    def compile_and_call(*arguments: Any) -> int:
+        from palestra.engine.linked import place_environments
+
+        dispatcher.compile(signature)
+        place_environments(dispatcher, signature)
+        point = dispatcher.overloads[signature].entry_point
+        setattr(driver, entry, point)
+        return int(point(*arguments))
+
+    setattr(driver, entry, compile_and_call)
+
+
+def device_functions(
+    functions: dict[str, FunctionType], compile_one: Callable[[FunctionType], Any], suffix: str = ""
+) -> dict[str, Any]:
+    """Compile rules together with every plain function they reach, each once.
+
+    A copy of each function gets the compiled helpers among its globals; the module it came from
+    is left as it was, so that the same rules go on running interpreted. `suffix` makes the names
+    of the machine code unique: code that two processes compiled may otherwise share its names, and
+    whichever is loaded from the cache first would stand in for the other.
+    """
+    made: dict[FunctionType, Any] = {}
+
+    def build(function: FunctionType) -> Any:
+        if function not in made:
+            copy = FunctionType(
+                function.__code__,
+                dict(function.__globals__),
+                function.__name__,
+                function.__defaults__,
+                function.__closure__,
+            )
+            copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__ + suffix
+            for name, helper in helpers_of(function):
+                copy.__globals__[name] = build(helper)
+            made[function] = compile_one(copy)
+        return made[function]
+
+    return {name: build(function) for name, function in functions.items()}
+
+
+def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
+    """The plain Python functions among the globals a function reads."""
+    for name in _global_names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType):
+            yield name, value
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)
+
+
+def fingerprint(game: ArrayGame) -> str:
+    """A hash of all that the machine code depends on."""
+    here = Path(__file__)
+    how = (DRIVER, BATCH_DRIVER, here, here.with_name("linked.py"))
+    parts = [path.read_text() for path in how]
+    parts += [repr(game.config), repr(game.timestep_dtype.descr)]
+    parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
+    seen = _reached(rule_functions(game).values())
+    parts += [_source(function) for function in seen]
+    parts += sorted(constant for function in seen for constant in _constants(function))
+    return blake2b("\0".join(sorted(parts)).encode(), digest_size=12).hexdigest()
+
+
+def _constants(function: FunctionType) -> Iterator[str]:
+    for name in _global_names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, int | float | tuple | str | np.ndarray):
+            text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
+            yield f"{function.__module__}.{name}={text}"
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except OSError:  # typed at a prompt: the code itself must do
+        return (
+            f"{function.__qualname__} {function.__code__.co_code!r} {function.__code__.co_consts}"
+        )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "none"
+
+
+def cache_folder() -> Path:
+    """Where compiled games are kept: PALESTRA_CACHE, or the platform's cache folder."""
+    root = os.environ.get("PALESTRA_CACHE") or platformdirs.user_cache_dir("palestra", False)
+    folder = Path(root) / "compiled"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PalestraError(
+            f"cannot write compiled games to {folder}: {error}; set PALESTRA_CACHE to a folder "
+            "that can be written"
+        ) from error
+    return folder
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write atomically, and only if missing: other processes may be doing the same."""
+    if path.exists():
+        return
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(text)
+    temporary.replace(path)

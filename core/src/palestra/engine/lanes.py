@@ -1,0 +1,112 @@
+"""What the lanes of a batch hold, wherever they lie: layouts, seeds, and actions from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra.kernel.array_game import ArrayGame, record_dtype
+from palestra.kernel.errors import InvalidAction, InvalidOption
+from palestra.kernel.rng import SEED_LIMIT, check_seed
+
+AUTORESET = {"next_step": 0, "same_step": 1, "disabled": 2}
+Array = NDArray[Any]
+
+OUTSIDE, RANDOM, SCRIPTED = range(3)  # who plays a seat of a batch
+
+
+def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
+    """One lane of a batch: a timestep, and what is kept about it from step to step.
+
+    `seed` is the lane's, `key` that of the episode now played, both as two 32-bit words; `finished`
+    says that an episode ended in the last step, `final_…` how.
+    """
+    seats = game.num_players
+    return record_dtype(
+        [
+            ("timestep", game.timestep_dtype),
+            ("seed", np.int64, 2),
+            ("key", np.int64, 2),
+            ("episodes", np.int64),
+            ("random_bits", np.int64),
+            ("length", np.int64),
+            ("final_length", np.int64),
+            ("reward", np.float64, seats),
+            ("last_reward", np.float64, seats),
+            ("final_returns", np.float64, seats),
+            ("mistakes", np.int64, seats),
+            ("final_results", np.uint8, seats),
+            ("acting", np.uint8, seats),
+            ("terminated", np.uint8, seats),
+            ("truncated", np.uint8, seats),
+            ("over", np.uint8),
+            ("finished", np.uint8),
+            ("active", np.uint8),
+        ]
+    )
+
+
+def shared_dtype(game: ArrayGame) -> np.dtype[Any]:
+    """What all lanes share: an empty timestep; which seats play random legal moves by themselves, and
+    whether none does; `forfeits[i, j]`, what seat j is paid when seat i forfeits.
+    """
+    seats = game.num_players
+    return record_dtype(
+        [
+            ("blank", game.timestep_dtype),
+            ("auto", np.uint8, seats),
+            ("alone", np.uint8),
+            ("forfeits", np.float64, (seats, seats)),
+        ]
+    )
+
+
+def make_shared(
+    game: ArrayGame, random_seats: Sequence[int], scripted_seats: Sequence[int] = ()
+) -> Array:
+    """The shared of a game, as an array of one record."""
+    seats = range(game.num_players)
+    strange = [s for s in (*random_seats, *scripted_seats) if s not in seats]
+    if strange:
+        raise InvalidOption(f"seat {strange[0]} is not one of 0 to {len(seats) - 1}")
+    if scripted_seats and not game.has_script:
+        raise InvalidOption(
+            f"{type(game).__name__} has no script for opponents; use random_seats, or play them "
+            "from outside"
+        )
+    shared = np.zeros(1, shared_dtype(game))
+    for how, chosen in ((RANDOM, random_seats), (SCRIPTED, scripted_seats)):
+        shared["auto"][0, list(chosen)] = how
+    shared["alone"] = not shared["auto"].any()
+    shared["forfeits"] = [[game.forfeit(lost)[s] for s in seats] for lost in seats]
+    return shared
+
+
+def lane_seeds(seed: int | Sequence[int] | None, num_envs: int) -> list[int]:
+    """A seed for every lane: consecutive from one, or as given."""
+    if seed is None or isinstance(seed, int | np.integer):
+        first = check_seed(None if seed is None else int(seed))
+        return [(first + i) % SEED_LIMIT for i in range(num_envs)]
+    seeds = [check_seed(int(s)) for s in seed]
+    if len(seeds) != num_envs:
+        raise InvalidOption(f"{num_envs} seeds are needed, got {len(seeds)}")
+    return seeds
+
+
+def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Array) -> Array:
+    """An action array of the right shape, kind and range, or an error before anything moves."""
+    array = np.asarray(actions)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise InvalidAction(
+            f"array of shape {array.shape} and type {array.dtype}",
+            f"integers of shape {shape}: one action number for every lane and seat",
+        )
+    wrong = ((array < 0) | (array >= choices)) & acting
+    if wrong.any():
+        lane, seat = np.argwhere(wrong)[0].tolist()
+        why = f"lane {lane}, seat {seat} is out of range"
+        raise InvalidAction(int(array[lane, seat]), f"0 to {choices - 1}", why=why)
+    return array

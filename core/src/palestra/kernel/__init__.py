@@ -1,0 +1,1 @@
+"""Rules, states, episodes and plugins: what everything else is built on."""

@@ -1,0 +1,318 @@
+"""Typed actions of text games: what may be said, how it is written and how it is read.
+
+An action is a frozen `msgspec.Struct`, written as a call: `Propose(price=40)`, `Say(text='hi')`.
+A `Grammar` states which are legal now, field by field.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from palestra.kernel.errors import InvalidAction
+from palestra.kernel.rng import Rng
+
+
+class TextAction(msgspec.Struct, frozen=True, tag=True):
+    """Base of every typed action; subclasses list their fields."""
+
+    def __repr__(self) -> str:
+        """The call that makes it, without fields that equal their defaults.
+
+        msgspec's own form leaves out a default string only if it is the very same object, which it
+        is not in a replay, so that equal actions would be written differently.
+        """
+        names, defaults = self.__struct_fields__, self.__struct_defaults__
+        required = len(names) - len(defaults)
+        shown = []
+        for place, name in enumerate(names):
+            value = getattr(self, name)
+            if place < required or value != defaults[place - required]:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number in [low, high]."""
+
+    low: int
+    high: int
+
+    def problem(self, value: object) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return f"must be a whole number, not {value!r}"
+        if not self.low <= value <= self.high:
+            return f"must be from {self.low} to {self.high}, not {value}"
+        return None
+
+    def sample(self, rng: Rng) -> int:
+        return rng.between(self.low, self.high)
+
+    def pattern(self, chars: int) -> str:
+        return number_pattern(self.low, self.high)
+
+    def longest(self, chars: int) -> int:
+        return max(len(str(self.low)), len(str(self.high)))
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}" if self.low < self.high else str(self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few values."""
+
+    values: tuple[Any, ...]
+
+    def problem(self, value: object) -> str | None:
+        if value in self.values:
+            return None
+        return f"must be one of {', '.join(map(repr, self.values))}, not {value!r}"
+
+    def sample(self, rng: Rng) -> Any:
+        return rng.choice(self.values)
+
+    def pattern(self, chars: int) -> str:
+        return f"({'|'.join(re.escape(repr(value)) for value in self.values)})"
+
+    def longest(self, chars: int) -> int:
+        return max(len(repr(value).encode()) for value in self.values)
+
+    def __str__(self) -> str:
+        return "|".join(map(repr, self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Free text of at most `limit` characters; `samples` are lines a program may say."""
+
+    limit: int = 300
+    samples: tuple[str, ...] = ("...",)
+
+    def problem(self, value: object) -> str | None:
+        if not isinstance(value, str):
+            return f"must be a string, not {value!r}"
+        if len(value) > self.limit:
+            return f"has {len(value)} characters, more than {self.limit}"
+        return None
+
+    def sample(self, rng: Rng) -> str:
+        return rng.choice(self.samples)
+
+    def pattern(self, chars: int) -> str:
+        """One line in single quotes, with nothing in it that would have to be escaped."""
+        return rf"'[^'\\\x00-\x1f\x7f]{{0,{min(self.limit, chars)}}}'"
+
+    def longest(self, chars: int) -> int:
+        return 4 * min(self.limit, chars) + 2  # UTF-8 takes up to four bytes a character
+
+    def __str__(self) -> str:
+        return f"'text up to {self.limit} characters'"
+
+
+class Domain(Protocol):
+    """What a field of an action may hold; str() of it is how the legal actions are listed."""
+
+    def problem(self, value: object) -> str | None:
+        """Why a value is not allowed; None if it is."""
+
+    def sample(self, rng: Rng) -> Any:
+        """A random value that is allowed."""
+
+    def pattern(self, chars: int) -> str:
+        """A regular expression of its values as they are written, with at most `chars` of text."""
+
+    def longest(self, chars: int) -> int:
+        """The most bytes that anything of that pattern takes."""
+
+
+def number_pattern(low: int, high: int) -> str:
+    """A regular expression of the whole numbers from `low` to `high`, without leading zeros."""
+    if low < 0:
+        minus = number_pattern(max(1, -high), -low)
+        return f"(-{minus})" if high < 0 else f"(-{minus}|{number_pattern(0, high)})"
+    parts = []
+    while low <= high:
+        top = _same_shape(low, high)
+        parts.append(_digits(str(low), str(top)))
+        low = top + 1
+    return f"({'|'.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def _same_shape(low: int, high: int) -> int:
+    """The last number that one digit range a place reaches from `low`: 10 -> 99, 12 -> 19."""
+    size = 1
+    while low % (size * 10) == 0 and low + size * 10 - 1 <= high and low:
+        size *= 10
+    first = low // size % 10
+    return min(low + (10 - first) * size - 1, low + (high - low + 1) // size * size - 1)
+
+
+def _digits(low: str, high: str) -> str:
+    return "".join(a if a == b else f"[{a}-{b}]" for a, b in zip(low, high, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One kind of action that is legal now, and what each of its fields may hold."""
+
+    action: type[TextAction]
+    fields: Mapping[str, Domain] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.action.__name__
+
+    def problem(self, action: TextAction) -> str | None:
+        for name, domain in self.fields.items():
+            why = domain.problem(getattr(action, name))
+            if why:
+                return f"{name} {why}"
+        return None
+
+    def sample(self, rng: Rng) -> TextAction:
+        return self.action(**{name: domain.sample(rng) for name, domain in self.fields.items()})
+
+    def pattern(self, chars: int) -> str:
+        inner = ", ".join(f"{name}={d.pattern(chars)}" for name, d in self.fields.items())
+        return rf"{self.name}\({inner}\)"
+
+    def longest(self, chars: int) -> int:
+        fields = sum(len(f", {name}=") + d.longest(chars) for name, d in self.fields.items())
+        return len(f"{self.name}()") + fields
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{n}={d}' for n, d in self.fields.items())})"
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Everything one player may do now; a kind of action may come in several options."""
+
+    options: tuple[Option, ...]
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self.options)
+
+    def __contains__(self, action: object) -> bool:
+        return self.problem(action) is None
+
+    def problem(self, action: object) -> str | None:
+        """Why an action is not legal now; None if it is."""
+        why: str | None = None
+        for option in self.options:
+            if type(action) is option.action:
+                why = option.problem(action)
+                if why is None:
+                    return None
+        name = type(action).__name__ if isinstance(action, TextAction) else repr(action)
+        return why or f"{name} is not possible now"
+
+    def sample(self, rng: Rng) -> TextAction:
+        return rng.choice(self.options).sample(rng)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.options))
+
+    def pattern(self, chars: int) -> str:
+        """A regular expression of the legal actions in call form, with at most `chars` of text.
+
+        Whatever it matches is read back as a legal action.
+        """
+        return f"({'|'.join(option.pattern(chars) for option in self.options)})"
+
+    def longest(self, chars: int) -> int:
+        """The most bytes, and so tokens, that anything of that pattern takes."""
+        return max(option.longest(chars) for option in self.options)
+
+    def example(self) -> str:
+        return repr(self.sample(Rng(0))) if self.options else ""
+
+
+_CALL = re.compile(r"\b([A-Z]\w*)\s*\(")
+
+
+def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) -> TextAction:
+    """Read the last action written in `text`, in call form or as a JSON object with a `type`.
+
+    Anything around it is ignored, so a model may think aloud first. Raises `InvalidAction`.
+    """
+    known = {kind.__name__: kind for kind in types}
+    why = "no action found"
+    for match in reversed(list(_CALL.finditer(text))):
+        if match.group(1) not in known:
+            continue
+        call = _balanced(text, match.start(), match.end())
+        if call is None:
+            why = f"{match.group(1)}( … is never closed"
+            continue
+        action, why = _read_call(call, known)
+        if action is not None:
+            return _legal(action, text, grammar)
+        break
+    else:
+        action = _read_json(text, known)
+        if action is not None:
+            return _legal(action, text, grammar)
+    raise InvalidAction(text, str(grammar), grammar.example(), why)
+
+
+def _legal(action: TextAction, text: str, grammar: Grammar) -> TextAction:
+    why = grammar.problem(action)
+    if why:
+        raise InvalidAction(text, str(grammar), grammar.example(), why)
+    return action
+
+
+def _balanced(text: str, start: int, after: int) -> str | None:
+    """The call that starts at `start`, up to its closing bracket outside any quotes."""
+    depth, quote, skip = 1, "", False
+    for position in range(after, len(text)):
+        mark = text[position]
+        if skip:
+            skip = False
+        elif quote:
+            skip = mark == "\\"
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        elif mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+            if depth == 0:
+                return text[start : position + 1]
+    return None
+
+
+def _read_call(call: str, known: Mapping[str, type[TextAction]]) -> tuple[TextAction | None, str]:
+    try:
+        node = ast.parse(call, mode="eval").body
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            return None, f"{call!r} is not an action"
+        kind = known[node.func.id]
+        values = dict(zip(kind.__struct_fields__, map(ast.literal_eval, node.args), strict=False))
+        if len(node.args) > len(kind.__struct_fields__):
+            return None, f"{node.func.id} takes {len(kind.__struct_fields__)} values"
+        values |= {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+        return kind(**values), ""
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:
+        return None, f"{call!r} cannot be read: {e}"
+
+
+def _read_json(text: str, known: Mapping[str, type[TextAction]]) -> TextAction | None:
+    start, end = text.rfind("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    try:
+        data = json.loads(text[start : end + 1], strict=False)
+        return known[data.pop("type")](**data)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,377 @@
+"""Games whose whole state is one numpy record, and whose rules compile.
+
+The rules are four static functions over that record, in the subset of Python numba compiles:
+
+    init_state(config, state)                    fill a zeroed record; draw with palestra.rules.randint
+    apply_actions(config, state, actions, out)    play actions[p] of every acting seat p, in place
+    write_legal_mask(config, state, player, mask)      set mask[a] = 1 for every legal action number a
+    write_observation(config, state, player, view)      write the player's observation into a zeroed array
+
+`config` is a named tuple of the game's numbers, `out.rewards[p, t]` and `out.costs[p, c]` are
+zero before `apply_actions`. The same functions run interpreted, compiled for one episode or for many
+rows, and as device functions; they may call plain module-level functions and read module-level
+numbers and tuples, nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, ClassVar, Generic, NamedTuple, get_args
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from typing_extensions import TypeVar
+
+from palestra import rules
+from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError
+from palestra.kernel.events import Event
+from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed
+from palestra.kernel.rng import MASK, Rng, check_seed
+from palestra.kernel.state import HEADER, ArrayState, fields_of
+
+StateT = TypeVar("StateT", default=Any)
+Constant = TypeVar("Constant")
+
+# numba has no nested boolean arrays, so flags are bytes
+RESULTS: tuple[Result, ...] = ("none", "win", "draw", "loss", "forfeit")
+
+
+class Out(NamedTuple):
+    """Where `apply_actions` writes: rewards[player, term] and costs[player, term], float64."""
+
+    rewards: NDArray[np.float64]
+    costs: NDArray[np.float64]
+
+
+class constant(cached_property[Constant]):  # noqa: N801 - a decorator, as cached_property is
+    """A number derived from the options, which rules read as `config.name`."""
+
+
+class ArrayGame(Game[StateT, int], Generic[StateT]):
+    """A game over one record; see the module for the four rules a subclass writes.
+
+    `StateT` is the class that declares the state's fields: `class Nim(ArrayGame[NimState])`.
+    """
+
+    num_actions: Any  # int; a class attribute or property
+    observation_shape: Any  # tuple of int
+    observation_dtype: ClassVar[type[np.generic]] = np.int8
+    observation_bounds: ClassVar[tuple[float, float]] = (0, 1)
+
+    # What a subclass writes
+
+    def fields(self) -> Sequence[tuple[Any, ...]]:
+        """The state's own fields as numpy writes them: ("board", np.int8, (6, 7)), …
+
+        Derived from the state class; a game whose fields depend on its options may override it.
+        """
+        state_class = self.state_class()
+        if state_class is None:
+            raise PluginError(
+                f"{type(self).__name__} declares no state: write "
+                f"class {type(self).__name__}(ArrayGame[YourState]), with YourState(ArrayState)"
+            )
+        return [f for f in fields_of(state_class, self) if f[0] not in HEADER]
+
+    @classmethod
+    def state_class(cls) -> type[ArrayState] | None:
+        """The class that declares the state's fields; None if there is none."""
+        for base in cls.__mro__:
+            for generic in getattr(base, "__orig_bases__", ()):
+                for argument in get_args(generic):
+                    if isinstance(argument, type) and issubclass(argument, ArrayState):
+                        return argument
+        return None
+
+    @staticmethod
+    @abstractmethod
+    def init_state(config: Any, state: Any) -> None: ...
+
+    @staticmethod
+    @abstractmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Out) -> None: ...
+
+    @staticmethod
+    @abstractmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None: ...
+
+    @staticmethod
+    @abstractmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None: ...
+
+    @staticmethod
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
+        """The game's own scripted player, if it has one: an action, or -1 for any legal one.
+
+        It compiles with the rules, so that opponents play inside the loop of a batch, and is the
+        agent `scripted` everywhere else. It reads only what `seat` sees.
+        """
+        return -1
+
+    @property
+    def has_script(self) -> bool:
+        return type(self).scripted_action is not ArrayGame.scripted_action
+
+    def scripted(self, state: Any, seat: int) -> int:
+        if not self.has_script:
+            return super().scripted(state, seat)
+        return int(self.scripted_action(self.config, state, seat))
+
+    def constants(self) -> Mapping[str, Any]:
+        """The numbers the rules may read as `config.name`: numeric options and `constant`s."""
+        options: Mapping[str, Any] = getattr(self, "__dataclass_fields__", {})
+        numbers = {name: getattr(self, name) for name in options}
+        numbers = {k: v for k, v in numbers.items() if isinstance(v, bool | int | float)}
+        numbers |= {"num_players": self.num_players, "num_actions": self.num_actions}
+        for kind in reversed(type(self).__mro__):
+            derived = (name for name, value in vars(kind).items() if isinstance(value, constant))
+            numbers |= {name: getattr(self, name) for name in derived}
+        return numbers
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> Sequence[Event]:
+        """Tell one step as events; `before` is None for the start. Default: moves are public."""
+        if before is None:
+            return ()
+        return [
+            Event(
+                "move",
+                f"{self.players[seat]} plays {self.action_text(before, seat, action)}.",
+                {"player": seat, "action": action},
+            )
+            for seat, action in sorted(actions.items())
+        ]
+
+    # The record
+
+    @cached_property
+    def config(self) -> Any:
+        numbers = dict(self.constants())
+        return namedtuple("config", numbers)(**numbers)
+
+    @cached_property
+    def state_dtype(self) -> np.dtype[Any]:
+        own = list(self.fields())
+        for name, kind, *_ in own:
+            if name in HEADER:
+                raise InvalidOption(f"{type(self).__name__}: field {name!r} is a standard field")
+            if hasattr(np.record, name):
+                raise InvalidOption(
+                    f"{type(self).__name__}: a numpy record already has an attribute {name!r}; "
+                    f"call the field something else, such as 'the_{name}'"
+                )
+            if np.dtype(kind) == np.bool_:
+                raise InvalidOption(
+                    f"{type(self).__name__}: field {name!r} is bool, which does not compile in a "
+                    "record; use np.uint8"
+                )
+        return record_dtype([*fields_of(ArrayState, self), *own])
+
+    @cached_property
+    def timestep_dtype(self) -> np.dtype[Any]:
+        """A state with everything derived from it beside it; what one compiled call fills."""
+        seats = self.num_players
+        return record_dtype(
+            [
+                ("state", self.state_dtype),
+                ("actions", np.int64, seats),
+                ("rewards", np.float64, (seats, len(self.reward_terms))),
+                ("costs", np.float64, (seats, max(1, len(self.cost_terms)))),
+                ("returns", np.float64, seats),
+                ("mask", np.int8, (seats, self.num_actions)),
+                ("observations", self.observation_dtype, (seats, *self.observation_shape)),
+            ]
+        )
+
+    # Game, over a record; interpreted, the reference the compiled forms are tested against
+
+    def initial_state(self, seed: int | None = None) -> Any:
+        state: Any = np.zeros(1, self.state_dtype)[0]
+        self.reseed(state, check_seed(seed))
+        state.present[:] = 1
+        self.init_state(self.config, state)
+        return state
+
+    def to_act(self, state: Any) -> tuple[int, ...]:
+        return tuple(state["acting"].nonzero()[0].tolist())
+
+    def present(self, state: Any) -> tuple[int, ...]:
+        return tuple(state["present"].nonzero()[0].tolist())
+
+    def truncated(self, state: Any) -> bool:
+        return bool(state["truncated"])
+
+    def legal(self, state: Any, seat: int) -> Mask:
+        mask = np.zeros(self.num_actions, np.int8)
+        self.write_legal_mask(self.config, state, seat, mask)
+        return mask
+
+    def action_mask(self, state: Any, seat: int) -> Mask:
+        if not state.acting[seat]:
+            return np.ones(self.num_actions, np.int8)
+        return self.legal(state, seat)
+
+    def step(self, state: Any, actions: Mapping[int, int]) -> Step:
+        before = self.clone(state)
+        chosen = np.full(self.num_players, -1, np.int64)
+        for seat, action in actions.items():
+            chosen[seat] = action
+        out = Out(
+            np.zeros((self.num_players, len(self.reward_terms))),
+            np.zeros((self.num_players, max(1, len(self.cost_terms)))),
+        )
+        self.apply_actions(self.config, state, chosen, out)
+        state.turn += 1
+        return Step(
+            rewards=self.name_terms(out.rewards, self.reward_terms),
+            costs=self.name_terms(out.costs, self.cost_terms),
+            events=self.narrate(before, actions, state),
+        )
+
+    @staticmethod
+    def name_terms(
+        amounts: NDArray[np.float64], names: Sequence[str]
+    ) -> dict[int, dict[str, float]]:
+        """Rows of amounts as {seat: {term: amount}}, zeros left out."""
+        if not names:
+            return {}
+        return {
+            seat: {name: value for name, value in zip(names, row, strict=False) if value}
+            for seat, row in enumerate(amounts.tolist())
+            if any(row)
+        }
+
+    def opening(self, state: Any) -> Sequence[Event]:
+        return self.narrate(None, {}, state)
+
+    def outcome(self, state: Any) -> Outcome | None:
+        # item access: several times quicker than attributes on an np.record
+        if not state["over"]:
+            return None
+        results = tuple(RESULTS[code] for code in state["result"].tolist())
+        if state["truncated"]:
+            results = ("truncated",) * self.num_players
+        return Outcome(results, self.scores(state))
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        """The score of every seat at the end; by default 1, 0 or -1 for its result."""
+        values = {rules.WIN: 1.0, rules.LOSS: -1.0, rules.FORFEIT: -1.0}
+        return tuple(values.get(code, 0.0) for code in state["result"].tolist())
+
+    def observation_space(self, seat: int) -> spaces.Box:
+        return self._box
+
+    @cached_property
+    def _box(self) -> spaces.Box:
+        low, high = self.observation_bounds
+        return spaces.Box(low, high, self.observation_shape, self.observation_dtype)  # type: ignore[arg-type]
+
+    def observe(self, state: Any, seat: int) -> NDArray[Any]:
+        view = np.zeros(self.observation_shape, self.observation_dtype)
+        self.write_observation(self.config, state, seat, view)
+        return view
+
+    def parse(self, state: Any, seat: int, text: str) -> int:
+        """Read a move: the text of a legal action, alone or as the last one in brackets."""
+        written = self._written(state, seat, self.legal(state, seat))
+        for candidate in (text.strip(), *reversed(_bracketed(text)), *_last_word(text)):
+            for name, action in written.items():
+                if candidate.casefold() == name.casefold():
+                    return int(action)
+        legal = self.legal_text(state, seat, written)
+        raise InvalidAction(text, legal, next(iter(written), ""), "no legal move found")
+
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        return str(action)
+
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+        """What a player may do now, in one line; by default all legal `moves`, as written.
+
+        A game with many moves may say the same in fewer words.
+        """
+        return ", ".join(moves)
+
+    def _written(self, state: Any, seat: int, mask: Mask) -> dict[str, int]:
+        """Legal moves by their text."""
+        return {self.action_text(state, seat, move): move for move in allowed(mask)}
+
+    def action_space(self, seat: int) -> spaces.Discrete:
+        return self._discrete
+
+    @cached_property
+    def _discrete(self) -> spaces.Discrete:
+        return spaces.Discrete(self.num_actions)
+
+    def action_of(self, index: int) -> int:
+        return index
+
+    def index_of(self, action: int) -> int:
+        return action
+
+    def check(self, state: Any, seat: int, action: int) -> None:
+        mask = self.legal(state, seat)
+        number = action_number(action)
+        if number is None or not 0 <= number < len(mask) or not mask[number]:
+            moves = self._written(state, seat, mask)
+            legal, example = self.legal_text(state, seat, moves), next(iter(moves), "")
+            why = f"action {action!r} is not legal for {self.players[seat]}"
+            raise InvalidAction(action, legal, example, why)
+
+    def sample(self, state: Any, seat: int, rng: Rng) -> int:
+        return int(rng.choice(allowed(self.legal(state, seat))))
+
+    def clone(self, state: Any) -> Any:
+        copied: Any = np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]
+        return copied
+
+    def state_key(self, state: Any, seat: int | None = None) -> bytes:
+        if seat is not None:
+            seen = self.observe(state, seat).tobytes() + self.action_mask(state, seat).tobytes()
+            return blake2b(bytes([seat % 256]) + seen, digest_size=16).digest()
+        bare = bytes(self.rng_bytes) + state.tobytes()[self.rng_bytes :]
+        return blake2b(bare, digest_size=16).digest()
+
+    rng_bytes: ClassVar[int] = 24  # `rng` is the record's first field
+
+    def reseed(self, state: Any, seed: int) -> None:
+        state.rng[0], state.rng[1], state.rng[2] = seed & MASK, seed >> 32, 0
+
+
+def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
+    """A structured dtype laid out as C would, whose elements have their fields as attributes."""
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
+
+
+def action_number(action: object) -> int | None:
+    """An int from an int or a numpy integer; None for anything else."""
+    if isinstance(action, int | np.integer) and not isinstance(action, bool):
+        return int(action)
+    if isinstance(action, np.ndarray) and action.ndim == 0 and action.dtype.kind in "iu":
+        return int(action)
+    return None
+
+
+def plain_actions(actions: Mapping[int, Any]) -> Mapping[int, Any]:
+    """Actions by seat with numpy's integers as Python's, which records and events can hold."""
+    for action in actions.values():
+        if type(action) is not int and action_number(action) is not None:
+            return {
+                seat: n if (n := action_number(a)) is not None else a for seat, a in actions.items()
+            }
+    return actions
+
+
+def _bracketed(text: str) -> list[str]:
+    """What stands in square brackets, in order."""
+    pieces = text.split("[")[1:]
+    return [piece.split("]", 1)[0].strip() for piece in pieces if "]" in piece]
+
+
+def _last_word(text: str) -> list[str]:
+    """The last word without punctuation, for 'I play 3.'"""
+    words = text.split()
+    return [words[-1].strip(".,;:!?'\"()*`")] if words else []

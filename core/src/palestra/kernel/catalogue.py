@@ -1,0 +1,223 @@
+"""A distribution's catalogue: what it declares, as one file that is read without importing it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from palestra.kernel.declare import Declaration, declarations, declared_ids
+from palestra.kernel.errors import PluginError
+from palestra.kernel.options import described, described_parameters, option_range
+from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
+from palestra.kernel.text_game import TextGame
+
+FILE = "catalogue.json"
+FORMAT = "palestra.catalogue/1"
+
+
+class Catalogue(msgspec.Struct, kw_only=True):
+    """What a package declares; `extra` holds what its own hooks need beyond the specs."""
+
+    format: str = FORMAT
+    environments: list[EnvSpec] = []
+    agents: list[AgentSpec] = []
+    rewards: list[RewardSpec] = []
+    renderers: list[RendererSpec] = []
+    metrics: list[MetricSpec] = []
+    extra: dict[str, Any] = {}
+
+
+def read_catalogue(package: str) -> Catalogue:
+    """The catalogue that lies in a package; nothing of the package's rules is imported.
+
+    Raises `PluginError` where the file is missing or cannot be read.
+    """
+    path = _folder(package) / FILE
+    try:
+        catalogue = msgspec.json.decode(path.read_bytes(), type=Catalogue)
+    except FileNotFoundError:
+        raise PluginError(
+            f"{path} is missing; write it with: palestra catalogue {package}"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise PluginError(
+            f"{path} cannot be read: {error}; write it again with: palestra catalogue {package}"
+        ) from error
+    if catalogue.format != FORMAT:
+        raise PluginError(f"{path} has format {catalogue.format!r}; this version reads {FORMAT!r}")
+    return catalogue
+
+
+def build_catalogue(package: str) -> Catalogue:
+    """Import every module of a package and collect what they declare."""
+    _import_all(package)
+    catalogue = Catalogue()
+    for declaration in declarations(package):
+        add = _ADD[declaration.hook]
+        add(catalogue, declaration)
+    for more in declarations(package):
+        if more.facts.get("more"):
+            catalogue.extra.setdefault(more.hook, {})[more.name] = more.facts["more"]
+    return catalogue
+
+
+def catalogue_text(catalogue: Catalogue) -> str:
+    """A catalogue as the text of its file."""
+    encoded = msgspec.json.encode(msgspec.to_builtins(catalogue))
+    return msgspec.json.format(encoded, indent=1).decode() + "\n"
+
+
+def write_catalogue(package: str) -> tuple[Path, bool]:
+    """Write a package's catalogue; returns its path, and whether the file changed."""
+    path, text = _folder(package) / FILE, catalogue_text(build_catalogue(package))
+    if path.exists() and path.read_text("utf-8") == text:
+        return path, False
+    draft = path.with_suffix(".tmp")
+    draft.write_text(text, "utf-8")
+    draft.replace(path)
+    return path, True
+
+
+def stale(package: str) -> str:
+    """Why a package's catalogue no longer says what its code declares; empty if it does."""
+    path, text = _folder(package) / FILE, catalogue_text(build_catalogue(package))
+    if not path.exists():
+        return f"{path} is missing; write it with: palestra catalogue {package}"
+    kept = path.read_text("utf-8")
+    if kept == text:
+        return ""
+    pairs = zip(kept.splitlines(), text.splitlines(), strict=False)
+    line = next((n for n, (old, new) in enumerate(pairs, 1) if old != new), "the last")
+    return f"{path} is out of date from line {line}; write it with: palestra catalogue {package}"
+
+
+def stale_environment(package: str, id: str) -> str:
+    """Why what a catalogue says of one environment is out of date; empty if it is not.
+
+    Only what is imported already is looked at, so that it takes no time.
+    """
+    kept = next((spec for spec in read_catalogue(package).environments if spec.id == id), None)
+    now = Catalogue()
+    for said in declarations(package):
+        if said.hook == "palestra_environments" and said.name == id:
+            _add_environment(now, said)
+    encoded = msgspec.json.encode(msgspec.to_builtins(now))
+    same = kept == msgspec.json.decode(encoded, type=Catalogue).environments[0]
+    return "" if same else f"{id}: out of date; write it with: palestra catalogue {package}"
+
+
+def _folder(package: str) -> Path:
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise PluginError(f"{package!r} is no installed package")
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def _import_all(package: str) -> None:
+    root = importlib.import_module(package)
+    for module in pkgutil.walk_packages(root.__path__, f"{package}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+# From declarations to specs
+
+
+def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
+    kind, facts = said.subject, said.facts
+    game = kind(**facts["kwargs"])
+    speakers_only = isinstance(game, TextGame) and not game.menu
+    catalogue.environments.append(
+        EnvSpec(
+            id=said.name,
+            entry_point=said.entry_point,
+            players=facts["players"] or _players(kind, said.name),
+            moves=facts["moves"] or kind.order,
+            payoffs=facts["payoffs"] or kind.payoffs,
+            observations=("text",) if speakers_only else ("array", "text"),
+            family=facts["family"],
+            tags=facts["tags"],
+            paper=facts["paper"],
+            kwargs=facts["kwargs"],
+            splits=facts["splits"],
+            summary=said.summary,
+            options=described(kind),
+            reward_terms=tuple(game.reward_terms),
+            perfect_information=bool(game.perfect_information),
+            deterministic=bool(game.deterministic),
+        )
+    )
+
+
+def _players(kind: Any, id: str) -> tuple[int, int]:
+    """The fewest and most seats, from the option `num_players` or from a class's number."""
+    declared = option_range(kind, "num_players")
+    if declared:
+        return declared
+    number = getattr(kind, "num_players", None)
+    if isinstance(number, int) and "num_players" not in getattr(kind, "__dataclass_fields__", {}):
+        return number, number
+    raise PluginError(
+        f"{id}: declare how many can play: num_players: Annotated[int, Meta(ge=2, le=5, "
+        "description=…)], or players=(2, 5) in @environment"
+    )
+
+
+def _add_agent(catalogue: Catalogue, said: Declaration) -> None:
+    plays = said.facts["plays"]
+    if plays is None:
+        games = getattr(said.subject, "plays", ())
+        plays = tuple(id for game in games for id in declared_ids(game)) if games else ("*",)
+    catalogue.agents.append(
+        AgentSpec(
+            name=said.name,
+            entry_point=said.entry_point,
+            kind=said.facts["kind"],
+            summary=said.summary,
+            plays=tuple(plays),
+            needs=said.facts["needs"],
+            options=described_parameters(said.subject),
+            paper=said.facts["paper"],
+        )
+    )
+
+
+def _add_reward(catalogue: Catalogue, said: Declaration) -> None:
+    facts = said.facts
+    catalogue.rewards.append(
+        RewardSpec(
+            said.name,
+            said.entry_point,
+            facts["shape"],
+            said.summary,
+            facts["needs"],
+            facts["paper"],
+        )
+    )
+
+
+def _add_metric(catalogue: Catalogue, said: Declaration) -> None:
+    facts = said.facts
+    catalogue.metrics.append(
+        MetricSpec(said.name, said.entry_point, said.summary, facts["unit"], facts["measures"])
+    )
+
+
+def _add_renderer(catalogue: Catalogue, said: Declaration) -> None:
+    facts = said.facts
+    catalogue.renderers.append(RendererSpec(facts["family"], facts["mode"], said.entry_point))
+
+
+_ADD: Mapping[str, Any] = {
+    "palestra_environments": _add_environment,
+    "palestra_agents": _add_agent,
+    "palestra_rewards": _add_reward,
+    "palestra_metrics": _add_metric,
+    "palestra_renderers": _add_renderer,
+}

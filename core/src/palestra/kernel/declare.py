@@ -1,0 +1,186 @@
+"""Decorators that declare what a plugin gives, beside the code it is about.
+
+    @environment("games/KuhnPoker-v0", family="card", paper="Kuhn (1950)")
+    @dataclass(frozen=True)
+    class KuhnPoker(ArrayGame[KuhnState]): ...
+
+A declaration does nothing but remember itself: `palestra catalogue` imports a package, turns what
+it declares into specs and writes them into the package's `catalogue.json`, which is all that is
+read when plugins are loaded.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from palestra.kernel.errors import PluginError
+from palestra.kernel.specs import AgentKind, MoveOrder, Payoffs, RewardShape
+
+Declared = TypeVar("Declared", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What was said of one class or function, by the name of the hook that will give it."""
+
+    hook: str
+    name: str
+    subject: Any
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def entry_point(self) -> str:
+        return f"{self.subject.__module__}:{self.subject.__qualname__}"
+
+    @property
+    def summary(self) -> str:
+        """The given summary, or the first sentence of the docstring."""
+        return self.facts.get("summary") or first_sentence(inspect.getdoc(self.subject) or "")
+
+
+# By (hook, name, module): a module that is imported again replaces what it declared.
+_declarations: dict[tuple[str, str, str], Declaration] = {}
+
+
+def declarations(package: str) -> list[Declaration]:
+    """What the imported modules of a package declare, in order of hook, then of name."""
+    found = [
+        d
+        for d in _declarations.values()
+        if d.subject.__module__ == package or d.subject.__module__.startswith(f"{package}.")
+    ]
+    return sorted(found, key=lambda d: (d.hook, d.name))
+
+
+def declared_ids(game: type) -> tuple[str, ...]:
+    """The ids under which a game class is declared."""
+    return tuple(
+        d.name
+        for d in _declarations.values()
+        if d.hook == "palestra_environments" and d.subject is game
+    )
+
+
+def _declare(hook: str, name: str, **facts: Any) -> Callable[[Declared], Declared]:
+    def remember(subject: Declared) -> Declared:
+        key = hook, name, subject.__module__
+        other = _declarations.get(key)
+        if other and other.subject.__qualname__ != subject.__qualname__:
+            raise PluginError(f"{name!r} is declared twice in {subject.__module__}")
+        _declarations[key] = Declaration(hook, name, subject, facts)
+        return subject
+
+    return remember
+
+
+def environment(
+    id: str,
+    *,
+    family: str,
+    tags: Sequence[str] = (),
+    paper: str = "",
+    splits: Mapping[str, Mapping[str, Any]] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    players: tuple[int, int] | None = None,
+    moves: MoveOrder | None = None,
+    payoffs: Payoffs | None = None,
+    summary: str = "",
+) -> Callable[[Declared], Declared]:
+    """Declare an environment: the class below it holds the rules.
+
+    id: "namespace/Name-v0"; a change of behaviour raises the version.
+    family: which environments it is drawn like: "board", "card", "grid", "text", …
+    tags: words to filter by. paper: where the rules come from.
+    splits: sets of options by name, to train on and to test on.
+    kwargs: options that this id sets; declare a class several times to give presets ids.
+    players: smallest and largest number of seats; by default from `num_players`.
+    moves, payoffs: only where this id differs from the class's `order` and `payoffs`.
+    summary: one sentence for lists; by default the first of the class's docstring.
+    """
+    return _declare(
+        "palestra_environments",
+        id,
+        family=family,
+        tags=tuple(tags),
+        paper=paper,
+        splits=dict(splits or {}),
+        kwargs=dict(kwargs or {}),
+        players=players,
+        moves=moves,
+        payoffs=payoffs,
+        summary=summary,
+    )
+
+
+def agent(
+    name: str,
+    *,
+    kind: AgentKind = "scripted",
+    plays: Sequence[str] | None = None,
+    needs: Sequence[str] = (),
+    paper: str = "",
+    summary: str = "",
+) -> Callable[[Declared], Declared]:
+    """Declare an agent that can be named in a string such as `mcts:simulations=200`.
+
+    kind: "scripted", "search", "solver", "learned", "llm" or "human".
+    plays: ids, namespaces ("text/*") or "*"; by default the ids of the games that the class names
+    in its attribute `plays`, or every environment where it names none.
+    needs: what it asks of a game beyond that. paper: where it is published.
+    summary: one sentence for lists; by default the first of the docstring.
+    """
+    facts = {"kind": kind, "plays": plays, "needs": tuple(needs), "paper": paper}
+    return _declare("palestra_agents", name, summary=summary, **facts)
+
+
+def reward(
+    name: str,
+    *,
+    shape: RewardShape,
+    needs: Sequence[str] = (),
+    paper: str = "",
+    summary: str = "",
+    **more: Any,
+) -> Callable[[Declared], Declared]:
+    """Declare a reward: a "step" or "episode" shaper, or a "group" estimator.
+
+    needs: what it reads besides rewards. paper: where it is published. summary: one sentence for
+    lists; by default the first of the docstring. `more` is kept for the plugin's own use.
+    """
+    facts = {"shape": shape, "needs": tuple(needs), "paper": paper, "more": more}
+    return _declare("palestra_rewards", name, summary=summary, **facts)
+
+
+def metric(
+    name: str, *, measures: Sequence[str] = ("*",), unit: str = "", summary: str = ""
+) -> Callable[[Declared], Declared]:
+    """Declare a number computed from one `EpisodeRecord`.
+
+    measures: ids, namespaces ("text/*") or "*" of the environments it applies to. unit: its unit.
+    summary: one sentence for lists; by default the first of the docstring.
+    """
+    return _declare("palestra_metrics", name, measures=tuple(measures), unit=unit, summary=summary)
+
+
+def renderer(mode: str, *, families: Sequence[str] = ("*",)) -> Callable[[Declared], Declared]:
+    """Declare a renderer of the scenes of some environment families in one mode."""
+
+    def remember(subject: Declared) -> Declared:
+        for family in families:
+            _declare("palestra_renderers", f"{family} {mode}", family=family, mode=mode)(subject)
+        return subject
+
+    return remember
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    for position, letter in enumerate(paragraph):
+        after = paragraph[position + 1 : position + 3]
+        if letter in ".!?" and (not after or (after[0] == " " and not after[1:].islower())):
+            return paragraph[: position + 1]
+    return paragraph

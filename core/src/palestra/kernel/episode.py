@@ -1,0 +1,503 @@
+"""One play-through of one game: everything else is a view of this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from palestra.kernel.array_game import plain_actions
+from palestra.kernel.errors import InvalidAction, InvalidOption, OutOfTurn
+from palestra.kernel.events import Event, only
+from palestra.kernel.game import Game, Mask, Outcome, Step
+from palestra.kernel.rng import Rng, check_seed
+from palestra.kernel.simulator import Simulator, open_simulator
+from palestra.kernel.specs import EnvSpec
+
+POLICIES = ("raise", "retry:n", "random", "noop", "forfeit")
+PolicyKind = Literal["raise", "retry", "random", "noop", "forfeit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Forfeit:
+    """What stands in the history where a seat lost by not playing; `why` is one sentence."""
+
+    why: str = "illegal move"
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """What stands in the history where a run was cut short from outside."""
+
+    why: str = "stopped"
+
+
+class Played(NamedTuple):
+    """One step of the history."""
+
+    actions: Mapping[int, Any]
+    notes: Any = None  # what the caller wants kept in the record: decisions, usage, errors
+
+
+# Steps are linked backwards as plain (before, actions, notes), so that forks share their past and
+# a step costs one tuple.
+Link = tuple[Any, Mapping[int, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An episode's whole condition as a value, for `Episode.restore`; it pickles."""
+
+    state: Any
+    start: Any
+    history: Link | None
+    turn: int
+    returns: tuple[float, ...]
+    outcome: Outcome | None
+    mistakes: tuple[int, ...]
+    repair_rng: Rng
+    shaped: Any = None  # what `ShapedEpisode` has paid
+
+
+def parse_policy(policy: str) -> tuple[PolicyKind, int]:
+    """Read an invalid-move policy: 'raise', 'retry:3', 'random', 'noop' or 'forfeit'."""
+    name, _, times = policy.partition(":")
+    if name == "retry" and times.isdigit() and int(times) > 0:
+        return "retry", int(times)
+    if not times and name in ("raise", "random", "noop", "forfeit"):
+        return name, 0  # type: ignore[return-value]
+    raise InvalidOption(f"invalid-move policy {policy!r}; choose from: {', '.join(POLICIES)}")
+
+
+class Episode:
+    """Play `game` from `seed`: ask `to_act`, call `act`, until `over`.
+
+    `invalid` says what an illegal move leads to: "raise" (nothing happens, `InvalidAction`),
+    "retry:n" (the same n times in one turn, then forfeit), "random" (a legal move is drawn),
+    "noop" (the game's own no-operation) or "forfeit". Every one is counted in `mistakes`.
+    `compiled` chooses how an ArrayGame runs; by default compiled if numba is installed.
+    """
+
+    def __init__(
+        self,
+        game: Game[Any, Any],
+        seed: int | None = None,
+        *,
+        invalid: str = "raise",
+        compiled: bool | None = None,
+        spec: EnvSpec | None = None,
+    ) -> None:
+        self.game = game
+        self.spec = spec
+        self.invalid = invalid
+        self._policy, self._tries = parse_policy(invalid)
+        self._simulator: Simulator = open_simulator(game, compiled)
+        self.reset(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start again; nothing of the last play-through is left."""
+        self.seed = check_seed(seed)
+        self._simulator.begin(self.seed)
+        self._clear(None)
+
+    def _clear(self, start: Any) -> None:
+        self.turn = 0
+        self.to_act: tuple[int, ...] = self._simulator.to_act
+        self._start = start  # None: the seed's own initial state
+        self._history: Link | None = None
+        self._repair_rng: Rng | None = None
+        self._ended: Outcome | None = None  # set where the episode, not the rules, ended it
+        self._extra: dict[int, float] | None = None  # paid by a forfeit
+        self._mistakes: dict[int, int] | None = None
+        self._failed = 0
+        self._log: list[tuple[Event, ...]] | None = None
+        self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
+
+    # Where it stands
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.game.players
+
+    @property
+    def over(self) -> bool:
+        return not self.to_act
+
+    @property
+    def state(self) -> Any:
+        """A copy of the state: change it freely, then `load` it."""
+        return self.game.clone(self._simulator.state)
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """Seats still in the game."""
+        return self._simulator.present if self.to_act else ()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether it ended because time was up."""
+        if self._ended is not None:
+            return "truncated" in self._ended.results
+        return self.game.truncated(self._simulator.state)
+
+    @property
+    def rewards(self) -> Sequence[float]:
+        """What the last step paid every seat, summed over terms."""
+        if self._extra is not None:
+            return [self._extra[p] for p in range(self.game.num_players)]
+        return self._simulator.rewards
+
+    @property
+    def step(self) -> Step:
+        """The last step's rewards and costs by name."""
+        if self._extra is not None:
+            return Step(rewards={p: {"forfeit": v} for p, v in self._extra.items() if v})
+        return self._simulator.step
+
+    @property
+    def returns(self) -> Sequence[float]:
+        """Rewards of every seat so far."""
+        returns = self._simulator.returns
+        if self._extra is not None:
+            return [value + self._extra[p] for p, value in enumerate(returns)]
+        return returns
+
+    @property
+    def mistakes(self) -> tuple[int, ...]:
+        """Illegal or unreadable moves so far, by seat."""
+        counts = self._mistakes or {}
+        return tuple(counts.get(seat, 0) for seat in range(self.game.num_players))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self._ended or self.game.outcome(self._simulator.state)
+
+    # What a player sees
+
+    def observation(self, seat: int) -> Any:
+        """The array view of one seat, a copy."""
+        return self._simulator.observe(seat)
+
+    def action_mask(self, seat: int) -> Mask:
+        """1 for legal action numbers; a view that the next step rewrites."""
+        return self._simulator.mask(seat)
+
+    def legal_actions(self, seat: int | None = None) -> list[Any]:
+        """Every legal numbered action of a seat, by default the first that is to act."""
+        return self._simulator.legal_actions(self.to_act[0] if seat is None else seat)
+
+    def state_key(self, seat: int | None = None) -> bytes:
+        """Equal where the decision problem is equal; see `Game.state_key`."""
+        return self._simulator.state_key(seat)
+
+    def describe(self, seat: int) -> str:
+        return self.game.describe(self._simulator.state, seat)
+
+    def scene(self, seat: int | None = None) -> Any:
+        return self.game.scene(self._simulator.state, seat)
+
+    def prompt(self, seat: int, since: int = 0) -> str:
+        """The text view: events from log position `since` on, the position, and what is legal."""
+        game, state = self.game, self._simulator.state
+        lines = [event.text for event in self.transcript(seat)[since:]]
+        lines.append(game.describe(state, seat))
+        if seat in self.to_act:
+            lines.append(f"{self.players[seat]}, you may play: {self.legal_text(seat)}")
+        return "\n".join(lines)
+
+    def legal(self, seat: int) -> Any:
+        """What the game calls legal: a mask, or a grammar of typed actions."""
+        return self._simulator.legal(seat)
+
+    def legal_text(self, seat: int) -> str:
+        """What a seat may do now, in one line."""
+        return self._simulator.legal_text(seat)
+
+    def legal_texts(self, seat: int) -> list[str]:
+        """Every legal numbered action as it is written."""
+        return self._simulator.legal_texts(seat)
+
+    def action_text(self, seat: int, action: Any) -> str:
+        """Write an action of a seat the way `parse` reads it."""
+        return self.game.action_text(self._simulator.state, seat, action)
+
+    def sample(self, seat: int, rng: Rng) -> Any:
+        """A random legal action of a seat, drawn from `rng`."""
+        return self.game.sample(self._simulator.state, seat, rng)
+
+    def noop(self, seat: int) -> Any:
+        """The action of a seat that does nothing; None if the game has none."""
+        return self.game.noop(self._simulator.state, seat)
+
+    def parse(self, seat: int, text: str) -> Any:
+        """Read a move of one seat; raises `InvalidAction`."""
+        return self._simulator.parse(seat, text)
+
+    def check(self, seat: int, action: Any) -> None:
+        """Raise `InvalidAction` unless an action is legal for a seat."""
+        self._simulator.check(seat, action)
+
+    # The log
+
+    @property
+    def log(self) -> list[tuple[Event, ...]]:
+        """Events by step; entry 0 is the opening.
+
+        An ArrayGame tells its story only when somebody asks: the first look replays what happened
+        so far, from then on every step is told as it is played.
+        """
+        if self._log is None:
+            self._log = self._retell()
+        return self._log
+
+    @property
+    def told(self) -> bool:
+        """Whether somebody has asked for the log, so that reading it costs nothing more."""
+        return self._log is not None
+
+    def _retell(self) -> list[tuple[Event, ...]]:
+        if self._history is None:  # nothing was played: the state is the first one still
+            return [tuple(self.game.opening(self._simulator.state))]
+        simulator, log = self._at_start(), []
+        log.append(tuple(self.game.opening(simulator.state)))
+        for played in self.history():
+            log.append(_replay_step(simulator, played))
+        return log
+
+    def _at_start(self) -> Simulator:
+        simulator = open_simulator(self.game, getattr(self._simulator, "compiled", None))
+        if self._start is None:
+            simulator.begin(self.seed)
+        else:
+            simulator.load(self._start)
+        return simulator
+
+    @property
+    def events(self) -> list[Event]:
+        return [event for step in self.log for event in step]
+
+    def transcript(self, seat: int) -> Sequence[Event]:
+        """The events one seat may know, in order; it only ever grows."""
+        log = self.log
+        told, seen = self._seen.get(seat) or (0, [])
+        if told < len(log):
+            for step in log[told:]:
+                seen += [e for e in step if e.audience is None or seat in e.audience]
+            self._seen[seat] = (len(log), seen)
+        return seen
+
+    def history(self) -> Iterator[Played]:
+        """The steps so far, first to last."""
+        steps: list[Played] = []
+        link: Any = self._history
+        while link is not None:
+            link, actions, notes = link
+            steps.append(Played(plain_actions(actions), notes))
+        steps.reverse()
+        return iter(steps)
+
+    # Moving
+
+    def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
+        """Play one action for every seat in `to_act`."""
+        if len(actions) != len(self.to_act) or not actions:
+            raise self._out_of_turn(actions)
+        before = None if self._log is None else self._simulator.before_step()
+        try:
+            legal = self._simulator.advance(actions)
+        except KeyError:
+            raise self._out_of_turn(actions) from None
+        if not legal:
+            self._settle_mistakes(actions, notes)
+            return
+        self.turn += 1
+        self.to_act = self._simulator.to_act
+        self._history = (self._history, actions, notes)
+        if self._failed:
+            self._failed = 0
+        if self._log is not None:
+            self._log.append(tuple(self._simulator.events(before, actions)))
+
+    def _out_of_turn(self, actions: Mapping[int, Any]) -> OutOfTurn:
+        if self.over:
+            return OutOfTurn("the episode is over; reset() it or make a new one")
+        return OutOfTurn(f"got actions for seats {sorted(actions)}, but {list(self.to_act)} act")
+
+    def _settle_mistakes(self, actions: Mapping[int, Any], notes: Any) -> None:
+        """Apply the invalid-move policy; plays on where it supplies a move."""
+        repaired = dict(actions)
+        first: InvalidAction | None = None
+        for seat in self.to_act:
+            try:
+                self.game.check(self._simulator.state, seat, actions[seat])
+            except InvalidAction as error:
+                first = first or error
+                self.count_mistake(seat)
+                if self._policy == "random":
+                    repaired[seat] = self.sample(seat, self.repair_rng)
+                elif self._policy == "noop":
+                    repaired[seat] = self._noop(seat)
+                elif self._policy == "forfeit" or self._failed >= self._tries > 0:
+                    self.forfeit(seat, f"illegal move: {error.why or error}", notes)
+                    return
+        assert first is not None
+        if self._policy in ("raise", "retry"):
+            self._failed += 1
+            raise first
+        self.act(repaired, notes)
+
+    def count_mistake(self, seat: int) -> None:
+        """Count one illegal or unreadable move."""
+        if self._mistakes is None:
+            self._mistakes = {}
+        self._mistakes[seat] = self._mistakes.get(seat, 0) + 1
+
+    def _noop(self, seat: int) -> Any:
+        action = self.noop(seat)
+        if action is None:
+            raise InvalidOption(
+                f"{type(self.game).__name__} has no no-operation; choose another policy"
+            )
+        return action
+
+    @property
+    def repair_rng(self) -> Rng:
+        """The episode's own generator, apart from the state's: draws replacement moves."""
+        if self._repair_rng is None:
+            self._repair_rng = Rng.seeded(self.seed, stream=1)
+        return self._repair_rng
+
+    def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
+        """End the episode as lost by `seat`, who is paid the least the game pays."""
+        results: list[Any] = ["win" if self.game.payoffs == "zero-sum" else "none"]
+        results *= self.game.num_players
+        results[seat] = "forfeit"
+        self._extra = self.game.forfeit(seat)
+        self._end(results, f"{self.players[seat]} forfeits: {why}")
+        self._history = (self._history, {seat: Forfeit(why)}, notes)
+
+    def repeat(self, played: Played) -> None:
+        """Play one step of another episode's history, its end by forfeit or truncation included."""
+        for seat, action in played.actions.items():
+            if isinstance(action, Forfeit):
+                self.forfeit(seat, action.why, played.notes)
+                return
+            if isinstance(action, Truncate):
+                self.truncate(action.why)
+                return
+        self.act(played.actions, played.notes)
+
+    def truncate(self, why: str = "stopped") -> None:
+        """End the episode from outside, with nobody's result decided."""
+        if self.over:
+            return
+        self._end(["truncated"] * self.game.num_players, why)
+        self._history = (self._history, {-1: Truncate(why)}, None)
+
+    def _end(self, results: Sequence[Any], why: str) -> None:
+        self._ended = Outcome(tuple(results), tuple(self.returns), why)
+        self.to_act = ()
+        self.turn += 1
+        if self._log is not None:
+            self._log.append((Event("end", f"{why}."),))
+
+    # Branching
+
+    def fork(self, seed: int | None = None) -> Episode:
+        """An independent copy from here on; `seed` draws its future chance anew."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._simulator = self._simulator.copy()
+        if self._mistakes is not None:
+            twin._mistakes = dict(self._mistakes)
+        if self._repair_rng is not None:
+            twin._repair_rng = Rng(self._repair_rng.key, self._repair_rng.counter)
+        if self._log is not None:
+            twin._log = list(self._log)
+        twin._seen = {}
+        if seed is not None:
+            state = self.game.clone(self._simulator.state)
+            self.game.reseed(state, check_seed(seed))
+            twin.load(state)
+        return twin
+
+    def plain(self) -> Episode:
+        """A fork that pays the game's own rewards, whatever this one pays: for looking ahead."""
+        return self.fork()
+
+    def imagine(self, seat: int, rng: Rng) -> Episode:
+        """A copy for one seat to look ahead in: what is hidden from it, and chance, drawn anew.
+
+        Raises `InvalidOption` for a game that hides information and cannot redraw it.
+        """
+        twin = self.plain()
+        state = self.game.determinize(twin._simulator.state, seat, rng)
+        self.game.reseed(state, rng.word())
+        twin.load(state)
+        return twin
+
+    def scripted_action(self, seat: int) -> int:
+        """What the game's own script would play for a seat; -1 for any legal action.
+
+        Raises `InvalidOption` for a game without a script.
+        """
+        return self.game.scripted(self._simulator.state, seat)
+
+    def load(self, state: Any) -> None:
+        """Go on from a state of your own; history, log and returns start here."""
+        self._simulator.load(state)
+        self._clear(self.game.clone(state))
+
+    def playout(self, rng: Rng, limit: int = 10_000) -> Sequence[float]:
+        """Play random legal moves to the end, keeping no history; returns the returns."""
+        self.turn += self._simulator.playout(rng, limit)
+        self.to_act = self._simulator.to_act
+        return self.returns
+
+    def snapshot(self) -> Snapshot:
+        """Everything needed to come back to this point."""
+        start = None if self._start is None else self.game.clone(self._start)
+        return Snapshot(
+            state=self.game.clone(self._simulator.state),
+            start=(self.seed, start),
+            history=self._history,
+            turn=self.turn,
+            returns=tuple(self._simulator.returns),
+            outcome=self._ended,
+            mistakes=self.mistakes,
+            repair_rng=Rng(self.repair_rng.key, self.repair_rng.counter),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Come back to where a snapshot was taken, in this or another process."""
+        self.seed, start = snapshot.start
+        self._simulator.load(snapshot.state)
+        self._simulator.set_returns(snapshot.returns)
+        self._clear(start)
+        self._history = snapshot.history
+        self.turn = snapshot.turn
+        self._repair_rng = Rng(snapshot.repair_rng.key, snapshot.repair_rng.counter)
+        self._mistakes = {p: n for p, n in enumerate(snapshot.mistakes) if n}
+        self._ended = snapshot.outcome
+        if snapshot.outcome is not None:
+            self.to_act = ()
+            forfeits = [p for p, r in enumerate(snapshot.outcome.results) if r == "forfeit"]
+            self._extra = self.game.forfeit(forfeits[0]) if forfeits else None
+
+
+def _replay_step(simulator: Simulator, played: Played) -> tuple[Event, ...]:
+    """Advance a fresh simulator by one step of a history and tell it."""
+    for seat, action in played.actions.items():
+        if isinstance(action, Forfeit):
+            return (Event("end", f"{simulator.game.players[seat]} forfeits: {action.why}."),)
+        if isinstance(action, Truncate):
+            return (Event("end", f"{action.why}."),)
+    before = simulator.before_step()
+    if not simulator.advance(played.actions):
+        raise InvalidAction(played.actions, "the recorded moves, from the recorded start")
+    return tuple(simulator.events(before, played.actions))
+
+
+def private(text: str, seat: int, **data: Any) -> Event:
+    """An event that only `seat` may know."""
+    return Event("private", text, data, only(seat))

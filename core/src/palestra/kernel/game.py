@@ -1,0 +1,286 @@
+"""The rules of a game: what every view, agent and renderer is built on.
+
+A `Game` holds configuration only. Whatever changes is in a state, which is a value: clone it,
+compare it, pickle it, branch it; its random numbers travel inside it. Seats are numbered from 0
+here and named `player_0`, `player_1`, … in the views.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from palestra.kernel.errors import InvalidOption
+from palestra.kernel.events import Event
+from palestra.kernel.options import check_options
+from palestra.kernel.rng import Rng
+from palestra.kernel.scene import Scene
+from palestra.kernel.specs import MoveOrder, Payoffs
+from palestra.kernel.text import paragraphs
+
+State = TypeVar("State")
+Action = TypeVar("Action")
+Terms = Mapping[int, Mapping[str, float]]
+Result = Literal["none", "win", "draw", "loss", "forfeit", "truncated", "score"]
+Mask = NDArray[np.int8]
+FEW = 32  # entries of a mask that Python looks through faster than numpy
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an episode ended, apart from what it paid.
+
+    `results` and `scores` have one entry a seat; `reason` is one sentence.
+    """
+
+    results: tuple[Result, ...]
+    scores: tuple[float, ...]
+    reason: str = ""
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        return tuple(seat for seat, result in enumerate(self.results) if result == "win")
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """What one set of actions led to: named reward terms and costs by seat, and the new events."""
+
+    rewards: Terms = {}
+    costs: Terms = {}
+    events: Sequence[Event] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place at the table: the player's id, and the role and team it carries."""
+
+    player: str
+    role: str = ""
+    team: int = 0
+
+
+class Game(ABC, Generic[State, Action]):
+    """Rules as functions of a state; concrete games are frozen dataclasses of their options.
+
+    `rules_text` is what a player reads; the docstring is for Python users.
+
+    Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic`
+    (no chance after the start), the names of the reward and cost terms, and `payoff_bounds`, the
+    least and most one seat can be paid in an
+    episode (a forfeit pays the least).
+    """
+
+    rules_text: ClassVar[str] = ""  # what a player reads before the first move
+    order: ClassVar[MoveOrder]
+    payoffs: ClassVar[Payoffs]
+    perfect_information: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False  # no chance once the first move is to be made
+    reward_terms: ClassVar[tuple[str, ...]] = ("payoff",)
+    cost_terms: ClassVar[tuple[str, ...]] = ()
+    num_players: Any  # int; a class attribute, or a dataclass field where the number varies
+
+    def __post_init__(self) -> None:
+        """Check the options against their annotations, then `validate` what they say together."""
+        check_options(self)
+        self.validate()
+
+    def validate(self) -> None:
+        """Raise `InvalidOption` where options, each allowed by itself, do not fit together."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Options only: what is cached is computed again where it is unpickled."""
+        kind = type(self)
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
+
+    # Who plays
+
+    @cached_property
+    def players(self) -> tuple[str, ...]:
+        return tuple(f"player_{seat}" for seat in range(self.num_players))
+
+    @cached_property
+    def seats(self) -> tuple[Seat, ...]:
+        """Roles and teams; by default nobody has a role and everybody is a team of one."""
+        return tuple(Seat(player, team=i) for i, player in enumerate(self.players))
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (-1.0, 1.0)
+
+    # The rules
+
+    @abstractmethod
+    def initial_state(self, seed: int | None = None) -> State:
+        """The state before the first move; the same seed gives an equal state."""
+
+    @abstractmethod
+    def to_act(self, state: State) -> tuple[int, ...]:
+        """Seats asked to move now; several move at once and sealed, none means it is over."""
+
+    @abstractmethod
+    def legal(self, state: State, seat: int) -> Any:
+        """A mask over a Discrete space, or a `Grammar` of typed actions."""
+
+    @abstractmethod
+    def step(self, state: State, actions: Mapping[int, Action]) -> Step:
+        """Play one legal action for every seat in `to_act`, changing `state` in place."""
+
+    @abstractmethod
+    def outcome(self, state: State) -> Outcome | None:
+        """How it ended, or None while it goes on."""
+
+    def opening(self, state: State) -> Sequence[Event]:
+        """What is known before the first move: deals, private values, the starting stock."""
+        return ()
+
+    def present(self, state: State) -> tuple[int, ...]:
+        """Seats still in the game; a seat that has left is never asked again."""
+        return tuple(range(self.num_players))
+
+    def truncated(self, state: State) -> bool:
+        """Whether it ended because time was up and not because the rules said so."""
+        return False
+
+    # What a player sees and says
+
+    @abstractmethod
+    def observation_space(self, seat: int) -> spaces.Space[Any]: ...
+
+    @abstractmethod
+    def observe(self, state: State, seat: int) -> Any:
+        """The array view: an element of `observation_space(player)`, a copy."""
+
+    @abstractmethod
+    def describe(self, state: State, seat: int) -> str:
+        """The text view: what `observe` shows, for a reader."""
+
+    @abstractmethod
+    def parse(self, state: State, seat: int, text: str) -> Action:
+        """Read a move; raises `InvalidAction`, which names what was read and what is legal."""
+
+    @abstractmethod
+    def action_text(self, state: State, seat: int, action: Action) -> str:
+        """Write a move the way `parse` reads it."""
+
+    def rules_for(self, seat: int) -> str:
+        """What a player must know before the first move: `rules_text`, one line a paragraph."""
+        return paragraphs(self.rules_text or type(self).__doc__ or "")
+
+    def scene(self, state: State, player: int | None = None) -> Scene:
+        """What to draw for `player`, or for a spectator who may see everything if None."""
+        views = range(self.num_players) if player is None else (player,)
+        return Scene(lines=tuple(self.describe(state, seat) for seat in views))
+
+    # Actions by number
+
+    @abstractmethod
+    def action_space(self, seat: int) -> spaces.Discrete: ...
+
+    @abstractmethod
+    def action_mask(self, state: State, seat: int) -> Mask:
+        """1 for every legal action number, as int8; all ones for a seat that is not to act."""
+
+    @abstractmethod
+    def action_of(self, index: int) -> Action:
+        """The action a number stands for."""
+
+    @abstractmethod
+    def index_of(self, action: Action) -> int | None:
+        """The number of an action; None if it has none (free text)."""
+
+    @abstractmethod
+    def check(self, state: State, seat: int, action: Action) -> None:
+        """Raise `InvalidAction` unless the action is legal."""
+
+    @abstractmethod
+    def sample(self, state: State, seat: int, rng: Rng) -> Action:
+        """A random legal action."""
+
+    def legal_actions(self, state: State, seat: int) -> list[Action]:
+        """Every legal action that has a number, in order of their numbers."""
+        return [self.action_of(index) for index in allowed(self.action_mask(state, seat))]
+
+    def noop(self, state: State, seat: int) -> Action | None:
+        """The action that does nothing, where the game has one."""
+        return None
+
+    def scripted(self, state: State, seat: int) -> int:
+        """What the game's own scripted player would play, as a number; -1 for any legal action."""
+        raise InvalidOption(
+            f"{type(self).__name__} has no script; choose another agent than 'scripted'"
+        )
+
+    # States as values
+
+    @abstractmethod
+    def clone(self, state: State) -> State: ...
+
+    @abstractmethod
+    def state_key(self, state: State, seat: int | None = None) -> bytes:
+        """Equal when the decision problem is equal: for a player from what he sees, else in full.
+
+        Random numbers still to be drawn are not part of it.
+        """
+
+    @abstractmethod
+    def reseed(self, state: State, seed: int) -> None:
+        """Replace the chance still to come, in place."""
+
+    def determinize(self, state: State, seat: int, rng: Rng) -> State:
+        """A copy in which everything hidden from `seat` is drawn anew, fitting what he saw.
+
+        Search agents plan on it and the conformance kit proves privacy with it, so every game
+        with hidden information defines it.
+        """
+        if self.perfect_information:
+            return self.clone(state)
+        raise InvalidOption(
+            f"{type(self).__name__} hides information and defines no determinize(); "
+            "an agent that looks ahead would see the secret"
+        )
+
+    def deals(self) -> Sequence[tuple[float, State]] | None:
+        """Every initial state with its probability, where they can be listed; else None.
+
+        What exact solvers start from: chance between moves is not part of it.
+        """
+        return None
+
+    def forfeit(self, seat: int) -> dict[int, float]:
+        """What each seat is paid when `seat` forfeits: he the least, rivals what he loses."""
+        low, _ = self.payoff_bounds
+        paid = dict.fromkeys(range(self.num_players), 0.0)
+        if self.payoffs == "zero-sum" and self.num_players > 1:
+            paid = dict.fromkeys(paid, -low / (self.num_players - 1))
+        paid[seat] = min(low, 0.0)
+        return paid
+
+
+def allowed(mask: Mask) -> list[int]:
+    """The action numbers a mask of int8 allows; numpy finds them eight times faster in booleans."""
+    if len(mask) <= FEW:
+        return list(compress(range(len(mask)), mask.tobytes()))
+    numbers: list[int] = mask.view(np.bool_).nonzero()[0].tolist()
+    return numbers
+
+
+def total(terms: Mapping[str, float] | None) -> float:
+    """Sum named terms."""
+    return sum(terms.values()) if terms else 0.0
+
+
+def describe_events(events: Iterable[Event]) -> str:
+    return "\n".join(event.text for event in events)

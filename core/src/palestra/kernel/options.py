@@ -1,0 +1,317 @@
+"""Options of games and agents: declared once in an annotation, checked and described from it.
+
+    @dataclass(frozen=True)
+    class Nim(ArrayGame[NimState]):
+        stones: Annotated[int, Meta(ge=1, le=127, description="stones on the heap")] = 21
+
+`Meta` is msgspec's: `ge`, `gt`, `le`, `lt`, `multiple_of`, `min_length`, `max_length`, `pattern`
+and `description`; choices are a `Literal`. A value of another type is refused: 8.0 and True are no
+integers. Whole numbers pass as floats, numpy's scalars as Python's, lists as tuples.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from msgspec import Meta
+
+from palestra.kernel.errors import InvalidOption, PluginError
+from palestra.kernel.specs import OptionSpec
+
+Range = tuple[str, float, float | None]
+
+
+class Refused(Exception):
+    """A value that does not fit its annotation."""
+
+
+def check_options(game: Any) -> None:
+    """Check every option of a dataclass against its annotation and keep it in its plain form.
+
+    Raises `InvalidOption`, which names the option, what is accepted and what came.
+    """
+    kind: Any = type(game)
+    for name, hint in _fields(kind).items():
+        value = getattr(game, name)
+        fitted = fit_option(name, hint, value)
+        if fitted is not value:
+            object.__setattr__(game, name, fitted)
+
+
+def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
+    """A value in the plain form its annotation asks for; raises `InvalidOption`."""
+    try:
+        return _fit(hint, value)
+    except Refused:
+        meaning = _meta(hint, "description")
+        of = f" of {what}" if what else ""
+        raise InvalidOption(
+            f"{name}{of} must be {accepted(hint)}, not {_shown(value)}"
+            + (f" ({name}: {meaning})" if meaning else "")
+        ) from None
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def described(kind: Any) -> tuple[OptionSpec, ...]:
+    """The options of a game class, in order, as `palestra info` and the documentation show them."""
+    defaults = {f.name: f for f in fields(kind) if f.init} if is_dataclass(kind) else {}
+    return tuple(
+        _spec(name, hint, defaults[name].default, defaults[name].default_factory)
+        for name, hint in _fields(kind).items()
+    )
+
+
+def described_parameters(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
+    """The options of an agent, a shaper or anything else that is made by a call."""
+    hints, found = parameter_hints(make), []
+    for name, parameter in inspect.signature(make).parameters.items():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name == "seed":
+            continue
+        default = MISSING if parameter.default is parameter.empty else parameter.default
+        found.append(_spec(name, hints.get(name, Any), default, MISSING))
+    return tuple(found)
+
+
+@lru_cache(maxsize=512)
+def parameter_hints(make: Callable[..., Any]) -> dict[str, Any]:
+    """Annotations of a callable's parameters; empty where one cannot be read."""
+    function = make.__init__ if inspect.isclass(make) else make
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception:  # a name imported for type checkers only
+        return {}
+
+
+def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
+    if default is MISSING and factory is not MISSING:
+        default = factory()
+    unit = (_meta(hint, "extra") or {}).get("unit", "")
+    return OptionSpec(
+        name=name,
+        accepts=accepted(hint),
+        default="" if default is MISSING else repr(default),
+        description=_meta(hint, "description") or "",
+        unit=unit,
+    )
+
+
+@lru_cache(maxsize=512)
+def _fields(kind: Any) -> dict[str, Any]:
+    """Annotations of a dataclass's options by name."""
+    if not is_dataclass(kind):
+        return {}
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except NameError as error:
+        named = getattr(kind, "__name__", kind)
+        raise PluginError(
+            f"{named}: the annotation of an option names what is not imported: {error}; "
+            "import it outside `if TYPE_CHECKING`"
+        ) from error
+    return {f.name: hints[f.name] for f in fields(kind) if f.init}
+
+
+def option_range(kind: Any, name: str) -> tuple[int, int] | None:
+    """The least and greatest value an integer option declares; None if it declares no such range."""
+    hint = _fields(kind).get(name)
+    low, high = _meta(hint, "ge"), _meta(hint, "le")
+    return None if low is None or high is None else (int(low), int(high))
+
+
+def _metas(hint: Any) -> list[Meta]:
+    if get_origin(hint) is not Annotated:
+        return []
+    return [meta for meta in get_args(hint)[1:] if isinstance(meta, Meta)]
+
+
+def _meta(hint: Any, name: str) -> Any:
+    """The first value given for one of msgspec's constraints or descriptions."""
+    return next((v for m in _metas(hint) if (v := getattr(m, name)) is not None), None)
+
+
+# Fitting a value to an annotation
+
+
+def _fit(hint: Any, value: Any) -> Any:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        fitted = _fit(get_args(hint)[0], value)
+        for meta in _metas(hint):
+            _constrain(meta, fitted)
+        return fitted
+    if origin is Literal:
+        if any(value == choice and type(value) is type(choice) for choice in get_args(hint)):
+            return value
+        raise Refused
+    if origin in (Union, types.UnionType):
+        return _fit_union(get_args(hint), value)
+    if origin is not None:
+        return _fit_container(origin, get_args(hint), value)
+    return _fit_plain(hint, value)
+
+
+def _fit_plain(hint: Any, value: Any) -> Any:
+    if hint in (int, float, bool) and isinstance(value, np.generic):
+        value = value.item()
+    if hint is float and type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            raise Refused from None
+    if hint in (int, float, bool):
+        if type(value) is not hint or (hint is float and math.isnan(value)):
+            raise Refused
+        return value
+    if hint is None or hint is type(None):
+        if value is not None:
+            raise Refused
+        return None
+    if isinstance(hint, type) and hint is not object and not isinstance(value, hint):
+        raise Refused
+    return value
+
+
+def _fit_union(choices: Iterable[Any], value: Any) -> Any:
+    choices = tuple(choices)
+    # whole numbers pass as floats, so look for an exact type first
+    for choice in sorted(choices, key=lambda c: c is float):
+        try:
+            return _fit(choice, value)
+        except Refused:
+            continue
+    raise Refused
+
+
+def _fit_container(origin: Any, items: tuple[Any, ...], value: Any) -> Any:
+    if origin is tuple:
+        if not isinstance(value, tuple | list):
+            raise Refused
+        if len(items) == 2 and items[1] is Ellipsis:
+            return tuple(_fit(items[0], item) for item in value)
+        if len(items) != len(value):
+            raise Refused
+        return tuple(_fit(hint, item) for hint, item in zip(items, value, strict=True))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise Refused
+        key, held = items
+        return {_fit(key, k): _fit(held, v) for k, v in value.items()}
+    if isinstance(origin, type) and issubclass(origin, frozenset | set):
+        if not isinstance(value, set | frozenset | tuple | list):
+            raise Refused
+        return origin(_fit(items[0], item) for item in value)
+    if isinstance(origin, type) and issubclass(origin, Sequence | Iterable) and len(items) == 1:
+        if isinstance(value, str | bytes) or not isinstance(value, origin):
+            raise Refused
+        return tuple(_fit(items[0], item) for item in value)
+    if isinstance(origin, type) and isinstance(origin, type) and not isinstance(value, origin):
+        raise Refused
+    return value
+
+
+def _constrain(meta: Meta, value: Any) -> None:
+    """Raise `Refused` where a value of the right type is out of range."""
+    if value is None:
+        return
+    size = len(value) if hasattr(value, "__len__") else None
+    fits = (
+        (meta.ge is None or value >= meta.ge)
+        and (meta.gt is None or value > meta.gt)
+        and (meta.le is None or value <= meta.le)
+        and (meta.lt is None or value < meta.lt)
+        and (meta.multiple_of is None or value % meta.multiple_of == 0)
+        and (meta.pattern is None or re.search(meta.pattern, value) is not None)
+        and (meta.min_length is None or size is None or size >= meta.min_length)
+        and (meta.max_length is None or size is None or size <= meta.max_length)
+    )
+    if not fits:
+        raise Refused
+
+
+# Saying what is accepted
+
+_NAMES = {int: "an integer", float: "a number", str: "a text", bool: "True or False", None: "None"}
+
+
+def accepted(hint: Any) -> str:
+    """What an annotation accepts, in words: 'an integer from 1 to 127'."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return " ".join([accepted(inner[0]), *(w for m in _metas(hint) for w in _limits(m))])
+    if origin is Literal:
+        return " or ".join(repr(choice) for choice in inner)
+    if origin in (Union, types.UnionType):
+        return " or ".join(accepted(choice) for choice in inner)
+    if origin is tuple:
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            return f"a list of items, each {accepted(inner[0])}"
+        return f"a list of {len(inner)} items: {', '.join(accepted(item) for item in inner)}"
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return f"a mapping from {accepted(inner[0])} to {accepted(inner[1])}"
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Iterable) and inner:
+        return f"a list of items, each {accepted(inner[0])}"
+    if hint is type(None):
+        return "None"
+    if hint in (Any, object):
+        return "anything"
+    return _NAMES.get(hint) or f"a {getattr(hint, '__name__', str(hint))}"
+
+
+def _limits(meta: Meta) -> list[str]:
+    words = []
+    if meta.ge is not None and meta.le is not None:
+        words.append(f"from {meta.ge:.9g} to {meta.le:.9g}")
+    else:
+        words += [f"at least {meta.ge:.9g}"] if meta.ge is not None else []
+        words += [f"at most {meta.le:.9g}"] if meta.le is not None else []
+    words += [f"above {meta.gt:.9g}"] if meta.gt is not None else []
+    words += [f"below {meta.lt:.9g}"] if meta.lt is not None else []
+    words += [f"that {meta.multiple_of:.9g} divides"] if meta.multiple_of is not None else []
+    words += [f"that matches {meta.pattern!r}"] if meta.pattern is not None else []
+    if meta.min_length is not None and meta.max_length is not None:
+        words.append(f"of length {meta.min_length} to {meta.max_length}")
+    else:
+        words += [f"of length {meta.min_length} or more"] if meta.min_length is not None else []
+        words += [f"of length {meta.max_length} or less"] if meta.max_length is not None else []
+    return words
+
+
+# Checks by hand, for conditions that no annotation can state
+
+
+def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
+    """Raise `InvalidOption` for the first option outside its (name, least, most or None).
+
+    check_ranges(self, (("num_players", 2, 10), ("max_steps", 1, None)))
+    """
+    for name, low, high in ranges:
+        value = getattr(game, name)
+        fits = (
+            isinstance(value, int | float | np.number)
+            and low <= value
+            and (high is None or value <= high)
+        )
+        if not fits:
+            limits = f"at least {low:.9g}" if high is None else f"from {low:.9g} to {high:.9g}"
+            raise InvalidOption(f"{name} must be {limits}, not {value!r}")
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise `InvalidOption` for a word that is not among the choices."""
+    if value not in choices:
+        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {value!r}")

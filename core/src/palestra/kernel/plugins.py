@@ -1,0 +1,228 @@
+"""Finding, loading and listing plugins.
+
+One scan of the entry points. A plugin that does not import, implements a hook that does not
+exist or answers one badly is kept aside with its error, and the others go on. Environment
+variables: PALESTRA_PLUGINS (only these, comma-separated; empty for none), PALESTRA_BLOCK (not
+these; never imported), PALESTRA_STRICT=1 (raise instead of keeping aside).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import pluggy
+
+from palestra.kernel import hooks
+from palestra.kernel.errors import PalestraError, PluginError, UnknownName
+from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
+
+CATALOGUES: dict[str, type] = {
+    "palestra_environments": EnvSpec,
+    "palestra_agents": AgentSpec,
+    "palestra_rewards": RewardSpec,
+    "palestra_renderers": RendererSpec,
+    "palestra_metrics": MetricSpec,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A plugin that did not work, at which stage, and why."""
+
+    plugin: str
+    distribution: str
+    stage: str
+    error: BaseException
+
+    def __str__(self) -> str:
+        return (
+            f"plugin {self.plugin!r} ({self.distribution}) failed to {self.stage}: "
+            f"{type(self.error).__name__}: {self.error}"
+        )
+
+
+@dataclass(slots=True)
+class Plugin:
+    """One installed plugin: `status` is "loaded", "blocked" or "failed"."""
+
+    name: str
+    distribution: str
+    status: str = "loaded"
+    hooks: tuple[str, ...] = ()
+    failure: Failure | None = None
+    gives: dict[str, list[Any]] = field(default_factory=dict)
+
+
+class Plugins:
+    """Everything installed; `load()` fills it."""
+
+    def __init__(
+        self,
+        only: frozenset[str] | None = None,
+        blocked: frozenset[str] = frozenset(),
+        strict: bool = False,
+    ) -> None:
+        self.manager = pluggy.PluginManager(hooks.GROUP)
+        self.manager.add_hookspecs(hooks)
+        self.plugins: dict[str, Plugin] = {}
+        self._only, self._blocked, self._strict = only, blocked, strict
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Plugins:
+        only = environment.get("PALESTRA_PLUGINS")
+        return cls(
+            only=None if only is None else _names(only),
+            blocked=_names(environment.get("PALESTRA_BLOCK", "")),
+            strict=environment.get("PALESTRA_STRICT", "") not in ("", "0"),
+        )
+
+    @property
+    def failures(self) -> list[Failure]:
+        return [plugin.failure for plugin in self.plugins.values() if plugin.failure]
+
+    def load(self, points: Iterable[EntryPoint] | None = None) -> None:
+        """Load every plugin that is installed and allowed."""
+        found = entry_points(group=hooks.GROUP) if points is None else points
+        for point in sorted(found, key=lambda p: (p.name, p.value)):
+            self._load_one(point)
+
+    def _load_one(self, point: EntryPoint) -> None:
+        distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
+        plugin = Plugin(point.name, distribution)
+        if point.name in self.plugins:
+            other = self.plugins[point.name].distribution
+            if other == distribution:
+                return  # the same installation seen twice on the path
+            error = PluginError(f"the name is already taken by {other}")
+            self._fail(Plugin(f"{point.name} ", distribution), "register", error)
+            return
+        self.plugins[point.name] = plugin
+        if point.name in self._blocked or (self._only is not None and point.name not in self._only):
+            plugin.status = "blocked"
+            return
+        try:
+            module = point.load()
+        except (Exception, SystemExit) as error:
+            self._fail(plugin, "import", error)
+            return
+        self.register(module, plugin)
+
+    def register(self, module: object, plugin: Plugin) -> None:
+        """Take in a plugin object and ask it for its catalogues."""
+        self.plugins[plugin.name] = plugin
+        try:
+            self.manager.register(module, plugin.name)
+            callers = self.manager.get_hookcallers(module) or []
+            plugin.hooks = tuple(sorted(caller.name for caller in callers))
+            self._reject_unknown(plugin)
+        except Exception as error:
+            self._withdraw(plugin)
+            self._fail(plugin, "register", error)
+            return
+        for hook in plugin.hooks:
+            if hook in CATALOGUES:
+                self._ask(plugin, module, hook)
+
+    def _reject_unknown(self, plugin: Plugin) -> None:
+        for hook in plugin.hooks:
+            if hook not in hooks.HOOKS:
+                raise UnknownName("hook", hook, hooks.HOOKS)
+
+    def _ask(self, plugin: Plugin, module: object, hook: str) -> None:
+        try:
+            items = list(getattr(module, hook)())
+            for item in items:
+                if not isinstance(item, CATALOGUES[hook]):
+                    expected = CATALOGUES[hook].__name__
+                    raise TypeError(f"{hook} must give {expected}s, not {item!r}")
+        except Exception as error:
+            self._fail(plugin, f"answer {hook}", error)
+            return
+        plugin.gives[hook] = items
+
+    def _withdraw(self, plugin: Plugin) -> None:
+        if self.manager.has_plugin(plugin.name):
+            self.manager.unregister(name=plugin.name)
+
+    def _fail(self, plugin: Plugin, stage: str, error: BaseException) -> None:
+        if self._strict:
+            raise PluginError(
+                str(Failure(plugin.name, plugin.distribution, stage, error))
+            ) from error
+        plugin.status = "failed"
+        plugin.failure = Failure(plugin.name.strip(), plugin.distribution, stage, error)
+        self.plugins[plugin.name] = plugin
+
+    def reject(self, name: str, stage: str, error: BaseException) -> None:
+        """Mark a loaded plugin as broken in one respect."""
+        self._fail(self.plugins[name], stage, error)
+
+    def first(self, hook: str, **arguments: Any) -> Any:
+        """Ask plugins one by one until one answers; a broken one is passed over.
+
+        Raises `PluginError` where nobody else answers in the place of a broken one.
+        """
+        broken: PluginError | None = None
+        for name, module in self.manager.list_name_plugin():
+            implementation = getattr(module, hook, None)
+            if implementation is None:
+                continue
+            try:
+                answer = implementation(**arguments)
+            except (PalestraError, ImportError, LookupError, ValueError, OSError):
+                raise  # it was his to answer, and this is what he says
+            except Exception as error:
+                self.reject(name, f"answer {hook}", error)
+                broken = PluginError(f"plugin {name!r} failed to answer {hook}: {error!r}")
+                broken.__cause__ = error
+                continue
+            if answer is not None:
+                return answer
+        if broken is not None:
+            raise broken
+        return None
+
+    def call_each(self, hook: str, **arguments: Any) -> None:
+        """Call a hook of every plugin, each on its own."""
+        for name, module in self.manager.list_name_plugin():
+            if hook in self.plugins[name].hooks:
+                try:
+                    getattr(module, hook)(**arguments)
+                except Exception as error:
+                    self.reject(name, f"answer {hook}", error)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
+
+
+class Listeners:
+    """Life-cycle hooks of the objects a caller passed to one run.
+
+    Resolved once: a hook nobody implements is None here and costs nothing.
+    """
+
+    def __init__(self, objects: Iterable[object] = ()) -> None:
+        manager = pluggy.PluginManager(hooks.GROUP)
+        manager.add_hookspecs(hooks)
+        for item in objects:
+            manager.register(item)
+            for caller in manager.get_hookcallers(item) or ():
+                if caller.name not in hooks.LIFE_CYCLE:
+                    raise UnknownName(
+                        "life-cycle hook", caller.name, hooks.LIFE_CYCLE, f"(in {item!r})"
+                    )
+        self.episode_started = _caller(manager, "palestra_episode_started")
+        self.turn_ready = _caller(manager, "palestra_turn_ready")
+        self.action_chosen = _caller(manager, "palestra_action_chosen")
+        self.stepped = _caller(manager, "palestra_stepped")
+        self.episode_finished = _caller(manager, "palestra_episode_finished")
+
+
+def _caller(manager: pluggy.PluginManager, hook: str) -> Any:
+    caller = getattr(manager.hook, hook)
+    return caller if caller.get_hookimpls() else None

@@ -1,0 +1,134 @@
+"""Random numbers that are part of a state: a key and a counter, nothing else.
+
+Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+1, 2, 3", SC 2011): additions, xors and rotations of 32-bit words, so the same lines give the same
+numbers interpreted, compiled by numba and on a GPU. Everything is held in 64-bit signed integers
+masked to 32 bits, which no operation below can overflow.
+"""
+
+from __future__ import annotations
+
+import secrets
+from array import array
+from collections.abc import MutableSequence, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from palestra.kernel.errors import InvalidOption
+
+T = TypeVar("T")
+MASK = 0xFFFFFFFF
+SEED_LIMIT = 2**64
+
+
+def threefry(key0: int, key1: int, counter0: int, counter1: int) -> tuple[int, int]:
+    """Encrypt the counter under the key: two uniform 32-bit words."""
+    key2 = key0 ^ key1 ^ 0x1BD11BDA
+    x = (counter0 + key0) & MASK
+    y = (counter1 + key1) & MASK
+    for block in range(5):
+        if block % 2 == 0:
+            x, y = _four_rounds(x, y, 13, 15, 26, 6)
+        else:
+            x, y = _four_rounds(x, y, 17, 29, 16, 24)
+        if block % 3 == 0:
+            x, y = x + key1, y + key2
+        elif block % 3 == 1:
+            x, y = x + key2, y + key0
+        else:
+            x, y = x + key0, y + key1
+        x, y = x & MASK, (y + block + 1) & MASK
+    return x, y
+
+
+def _four_rounds(x: int, y: int, a: int, b: int, c: int, d: int) -> tuple[int, int]:
+    x = (x + y) & MASK
+    y = (((y << a) | (y >> (32 - a))) & MASK) ^ x
+    x = (x + y) & MASK
+    y = (((y << b) | (y >> (32 - b))) & MASK) ^ x
+    x = (x + y) & MASK
+    y = (((y << c) | (y >> (32 - c))) & MASK) ^ x
+    x = (x + y) & MASK
+    y = (((y << d) | (y >> (32 - d))) & MASK) ^ x
+    return x, y
+
+
+BLOCK = 256
+FEW = 16  # who draws fewer words than this waits for no block
+
+
+@lru_cache(maxsize=32)
+def _block(key: int, number: int) -> array[int]:
+    """The words `number * BLOCK …` of a key, encrypted together: a fortieth of the time a word."""
+    counters: Any = np.arange(number * BLOCK, (number + 1) * BLOCK, dtype=np.int64)
+    words: Any = threefry(key & MASK, key >> 32, counters & MASK, counters >> 32)[0]
+    return array("Q", words.tolist())
+
+
+def check_seed(seed: int | None) -> int:
+    """Return a usable seed: `seed` itself if 0 <= seed < 2**64, a fresh one for None."""
+    if seed is None:
+        return secrets.randbits(32)
+    value = int(seed)
+    if value != seed or not 0 <= value < SEED_LIMIT:
+        raise InvalidOption(f"seed must be an integer from 0 to 2**64 - 1 or None, not {seed!r}")
+    return value
+
+
+@dataclass(slots=True)
+class Rng:
+    """The generator of a text state or an agent: comparable, copyable, two integers in all.
+
+    `stream` separates generators that share a seed.
+    """
+
+    key: int
+    counter: int = 0
+
+    @classmethod
+    def seeded(cls, seed: int | None, stream: int = 0) -> Rng:
+        value = check_seed(seed)
+        if stream:
+            x, y = threefry(value & MASK, value >> 32, stream & MASK, MASK)
+            value = x | (y << 32)
+        return cls(value)
+
+    def word(self) -> int:
+        """A uniform integer in [0, 2**32)."""
+        counter = self.counter
+        self.counter = counter + 1
+        if counter >= FEW:
+            return _block(self.key, counter // BLOCK)[counter % BLOCK]
+        return threefry(self.key & MASK, self.key >> 32, counter & MASK, counter >> 32)[0]
+
+    def below(self, n: int) -> int:
+        """A uniform integer in [0, n), 0 < n <= 2**31; biased by less than n / 2**32."""
+        return (self.word() * n) >> 32
+
+    def between(self, low: int, high: int) -> int:
+        """A uniform integer in [low, high], both included."""
+        return low + self.below(high - low + 1)
+
+    def random(self) -> float:
+        """A uniform float in [0, 1)."""
+        return self.word() / 4294967296.0
+
+    def choice(self, items: Sequence[T]) -> T:
+        return items[self.below(len(items))]
+
+    def weighted(self, weights: Sequence[float]) -> int:
+        """An index drawn in proportion to non-negative `weights`."""
+        mark = self.random() * sum(weights)
+        for index, weight in enumerate(weights):
+            mark -= weight
+            if mark < 0:
+                return index
+        return max(i for i, weight in enumerate(weights) if weight > 0)
+
+    def shuffle(self, items: MutableSequence[Any]) -> None:
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]

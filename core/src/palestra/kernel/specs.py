@@ -1,0 +1,162 @@
+"""What plugins declare: plain data, with string entry points that are imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from palestra.kernel.errors import InvalidOption, PluginError
+
+MoveOrder = Literal["sequential", "simultaneous", "phased"]
+Payoffs = Literal["zero-sum", "common", "general"]
+ObservationKind = Literal["array", "text"]
+
+_ID = re.compile(r"^(?P<namespace>[A-Za-z0-9_-]+)/(?P<name>[A-Za-z0-9_-]+)-v(?P<version>\d+)$")
+
+
+def load_entry_point(entry_point: str) -> Any:
+    """Return what `"package.module:attribute"` names."""
+    module, _, attribute = entry_point.partition(":")
+    if not attribute:
+        raise InvalidOption(f"entry point {entry_point!r} is not of the form 'module:attribute'")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except AttributeError as error:
+        raise PluginError(f"entry point {entry_point!r}: {error}") from error
+
+
+def _tuples(value: Any) -> Any:
+    """A value as written in Python: JSON has lists where options have tuples."""
+    if isinstance(value, Mapping):
+        return {key: _tuples(item) for key, item in value.items()}
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def names_environment(patterns: Iterable[str], env: str) -> bool:
+    """Whether ids, namespaces (`"text/*"`) or `"*"` name an environment id."""
+    return any(p in ("*", env, f"{env.split('/', 1)[0]}/*") for p in patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSpec:
+    """One option of an environment or an agent, in words.
+
+    `accepts` says which values are allowed ("an integer from 1 to 127"), `default` is written as
+    in Python (empty if the option must be given), `description` says what it means.
+    """
+
+    name: str
+    accepts: str
+    default: str = ""
+    description: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSpec:
+    """One registered environment and the facts that can be known without importing it.
+
+    `players` is the smallest and largest number of seats. `family` groups environments that are
+    drawn alike ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
+    `kwargs` are options that this id sets. `splits` names sets of options to train on, to test on
+    ("held-out-…") or to compare with a paper by; `palestra.make(id, split=name)` plays one.
+    `summary` is one sentence for lists.
+    """
+
+    id: str
+    entry_point: str
+    players: tuple[int, int]
+    moves: MoveOrder
+    payoffs: Payoffs
+    observations: tuple[ObservationKind, ...] = ("array", "text")
+    family: str = "text"
+    tags: tuple[str, ...] = ()
+    paper: str = ""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    splits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    summary: str = ""
+    options: tuple[OptionSpec, ...] = ()
+    reward_terms: tuple[str, ...] = ()
+    perfect_information: bool | None = None
+    deterministic: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kwargs", _tuples(self.kwargs))
+        object.__setattr__(self, "splits", _tuples(self.splits))
+        if not _ID.match(self.id):
+            raise InvalidOption(
+                f"environment id {self.id!r} is not of the form 'namespace/Name-v0'"
+            )
+
+    @property
+    def namespace(self) -> str:
+        return self.id.split("/", 1)[0]
+
+
+AgentKind = Literal["scripted", "search", "solver", "learned", "llm", "human"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent that can be named in a string such as `mcts:simulations=200`.
+
+    `plays` lists the ids, namespaces (`"text/*"`) or `"*"` it can play; `needs` lists what it asks
+    of a game beyond that ("array", "menu", "perfect-information", "fork").
+    """
+
+    name: str
+    entry_point: str
+    kind: AgentKind
+    summary: str
+    plays: tuple[str, ...] = ("*",)
+    needs: tuple[str, ...] = ()
+    options: tuple[OptionSpec, ...] = ()
+    paper: str = ""
+
+    def can_play(self, env: str) -> bool:
+        return names_environment(self.plays, env)
+
+
+RewardShape = Literal["step", "episode", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class RewardSpec:
+    """A step shaper, an episode shaper or a group estimator; nothing applies one unasked."""
+
+    name: str
+    entry_point: str
+    shape: RewardShape
+    summary: str
+    needs: tuple[str, ...] = ()
+    paper: str = ""
+    options: tuple[OptionSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RendererSpec:
+    """Draws the scenes of one environment family (`"*"` for any) in one mode."""
+
+    family: str
+    mode: str
+    entry_point: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """A named number computed from one `EpisodeRecord` of an environment in `measures`.
+
+    `measures` lists ids, namespaces (`"text/*"`) or `"*"`.
+    """
+
+    name: str
+    entry_point: str
+    summary: str
+    unit: str = ""
+    measures: tuple[str, ...] = ("*",)
+
+    def applies_to(self, env: str) -> bool:
+        return names_environment(self.measures, env)

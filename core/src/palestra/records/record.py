@@ -1,0 +1,441 @@
+"""What happened in an episode, as data: one JSON object a line, tied to no engine.
+
+A record holds the seed, every action and what each decision took, and replays exactly. Events,
+legal sets, state keys and rewards stand beside them, so that nothing needs the environment to be
+installed in order to be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from palestra.agents.agent import Decision
+from palestra.agents.budget import Usage
+from palestra.agents.models import Tokens
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.episode import Episode, Forfeit, Truncate
+from palestra.kernel.errors import Divergence, InvalidAction, InvalidOption, RecordError
+from palestra.kernel.events import Event
+from palestra.kernel.game import Game, Outcome, Result, allowed
+from palestra.kernel.registry import load_game, registry
+from palestra.kernel.simulator import Simulator
+from palestra.kernel.specs import EnvSpec
+from palestra.shaping import OWN, ShapedEpisode, open_episode
+
+FORMAT = "palestra.episode/1"
+NAMES, PLAIN = {str}, {str, int, bool, type(None)}  # types that JSON keeps as they are
+Terms = dict[int, dict[str, float]]
+
+
+class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """An event; `audience` None is everybody."""
+
+    kind: str
+    text: str
+    data: dict[str, Any] = {}
+    audience: list[int] | None = None
+
+
+class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
+    """One decision of one seat.
+
+    `seen` is the range of the seat's transcript that was new to it. `action` is the number of the
+    action, or a typed action as an object, or null for a forfeit. `status` is "ok", "retried",
+    "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` are the refused
+    answers before it. `sampling` and `tokens` are those of a model that decided.
+    """
+
+    seat: int = msgspec.field(name="player")  # the file format says player
+    action: Any
+    text: str = ""
+    legal: Any = None
+    seen: tuple[int, int] = (0, 0)
+    status: str = "ok"
+    raw: str | None = None
+    errors: list[str] = []
+    thought: str = ""
+    model: str = ""
+    logprob: float | None = None
+    usage: Usage = Usage()
+    sampling: dict[str, Any] = {}
+    tokens: Tokens | None = None
+    state_key: str = ""
+
+
+class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
+    """Decisions played together, what they paid by seat and term, and the events they led to."""
+
+    turns: list[TurnRecord]
+    rewards: Terms = {}
+    costs: Terms = {}
+    events: list[EventRecord] = []
+
+
+class OutcomeRecord(msgspec.Struct, frozen=True, gc=False):
+    results: tuple[Result, ...]
+    scores: tuple[float, ...]
+    reason: str = ""
+
+
+class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
+    """One play-through.
+
+    `rewards_from` names what its rewards were composed of; `group`, `parent` and `branched_at`
+    tie siblings and forks together.
+    """
+
+    env: str
+    seed: int
+    players: tuple[str, ...]
+    agents: tuple[str, ...] = ()
+    options: dict[str, Any] = {}
+    opening: list[EventRecord] = []
+    steps: list[StepRecord] = []
+    outcome: OutcomeRecord | None = None
+    returns: tuple[float, ...] = ()
+    mistakes: tuple[int, ...] = ()
+    invalid: str = "raise"
+    rewards_from: tuple[str, ...] = (OWN,)
+    gamma: float = 1.0
+    versions: dict[str, str] = {}
+    number: int = 0
+    group: str = ""
+    parent: str = ""
+    branched_at: int = 0
+    tags: dict[str, Any] = {}
+    format: str = FORMAT
+
+    @property
+    def turns(self) -> list[TurnRecord]:
+        return [turn for step in self.steps for turn in step.turns]
+
+    @property
+    def events(self) -> list[EventRecord]:
+        return [*self.opening, *(event for step in self.steps for event in step.events)]
+
+    def transcript(self, seat: int) -> list[EventRecord]:
+        """The events one seat may know."""
+        return [e for e in self.events if e.audience is None or seat in e.audience]
+
+
+def as_json(value: Any) -> Any:
+    """A value as whoever reads it from a file will see it: tuples are lists, structs objects."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def write_event(event: Event) -> EventRecord:
+    audience = None if event.audience is None else sorted(event.audience)
+    data = dict(event.data)
+    if not (NAMES.issuperset(map(type, data)) and PLAIN.issuperset(map(type, data.values()))):
+        data = as_json(data)
+    return EventRecord(event.kind, event.text, data, audience)
+
+
+def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
+    """Write an episode down, by playing its history again from the start.
+
+    `notes` of the history, where a runner left them, are `{seat: TurnNote}`.
+    """
+    game, spec = episode.game, episode.spec
+    if episode._start is not None:
+        raise InvalidOption(
+            "this episode went on from a state that was loaded, which no seed leads to; record "
+            "episodes that started with reset(seed)"
+        )
+    shaped = episode.terms_by_step() if isinstance(episode, ShapedEpisode) else []
+    simulator = episode._at_start()
+    opening = [write_event(event) for event in game.opening(simulator.state)]
+    steps: list[StepRecord] = []
+    shown = [0] * game.num_players
+    counts = [0] * game.num_players
+    _count(opening, counts)
+    log = episode.log if episode.told else None
+    for played in episode.history():
+        notes = played.notes or {}
+        turns = []
+        for seat, action in sorted(played.actions.items()):
+            if isinstance(action, Truncate):
+                continue
+            turn = _turn(simulator, seat, action, notes.get(seat))
+            turn.seen = (shown[seat], counts[seat])
+            shown[seat] = counts[seat]
+            turns.append(turn)
+        step = _play(simulator, played.actions, turns, log[len(steps) + 1] if log else None)
+        if len(steps) < len(shaped):
+            step.rewards = _plain(shaped[len(steps)])
+        steps.append(step)
+        _count(step.events, counts)
+    outcome = episode.outcome
+    return EpisodeRecord(
+        env=spec.id if spec else type(game).__name__,
+        seed=episode.seed,
+        players=game.players,
+        agents=tuple(agents),
+        options=options_of(game),
+        opening=opening,
+        steps=steps,
+        outcome=None if outcome is None else _outcome(outcome),
+        returns=tuple(float(value) for value in episode.returns),
+        mistakes=episode.mistakes,
+        invalid=episode.invalid,
+        rewards_from=getattr(episode, "rewards_from", (OWN,)),
+        gamma=getattr(episode, "gamma", 1.0),
+        versions=versions_for(game),
+        **identity,
+    )
+
+
+class TurnNote(msgspec.Struct, gc=False):
+    """What a runner knows of a decision besides the action played."""
+
+    decision: Any = None
+    errors: Sequence[str] = ()
+    status: str = "ok"
+
+
+def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -> TurnRecord:
+    game, state = simulator.game, simulator.state
+    array = isinstance(game, ArrayGame)
+    legal = allowed(simulator.mask(seat)) if array else str(game.legal(state, seat))
+    made: Decision = note.decision if note and note.decision else Decision()
+    gone = isinstance(action, Forfeit)
+    return TurnRecord(
+        seat=seat,
+        action=None if gone else action if type(action) is int else as_json(action),
+        text=action.why if gone else game.action_text(state, seat, action),
+        legal=legal,
+        status="forfeit" if gone else (note.status if note else "ok"),
+        raw=made.text,
+        errors=list(note.errors) if note else [],
+        thought=made.thought,
+        model=made.model,
+        logprob=made.logprob,
+        usage=made.usage,
+        sampling=dict(made.sampling),
+        tokens=made.tokens,
+        state_key=simulator.state_key(seat).hex(),
+    )
+
+
+def _play(
+    simulator: Simulator,
+    actions: Mapping[int, Any],
+    turns: list[TurnRecord],
+    told: Sequence[Event] | None,
+) -> StepRecord:
+    """Advance a simulator by one recorded step and write down what it did; `told` are its events."""
+    game = simulator.game
+    for seat, action in actions.items():
+        if isinstance(action, Forfeit):
+            rewards = {p: {"forfeit": v} for p, v in game.forfeit(seat).items() if v}
+            text = f"{game.players[seat]} forfeits: {action.why}."
+            return StepRecord(turns, rewards, events=[EventRecord("end", text)])
+        if isinstance(action, Truncate):
+            return StepRecord(turns, events=[EventRecord("end", f"{action.why}.")])
+    before = game.clone(simulator.state) if told is None else None
+    if not simulator.advance(actions):
+        raise InvalidAction(actions, "the recorded moves, from the recorded start")
+    paid = simulator.step
+    events = [write_event(e) for e in (simulator.events(before, actions) if told is None else told)]
+    return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events)
+
+
+def _plain(terms: Mapping[int, Mapping[str, float]]) -> Terms:
+    return {p: {k: float(v) for k, v in named.items()} for p, named in terms.items() if named}
+
+
+def _count(events: Iterable[EventRecord], counts: list[int]) -> None:
+    """Add up how many events every seat has seen."""
+    for event in events:
+        for seat in range(len(counts)) if event.audience is None else event.audience:
+            counts[seat] += 1
+
+
+def _outcome(outcome: Outcome) -> OutcomeRecord:
+    return OutcomeRecord(outcome.results, tuple(map(float, outcome.scores)), outcome.reason)
+
+
+def options_of(game: Game[Any, Any]) -> dict[str, Any]:
+    """A game's options as JSON."""
+    taken: list[str] = [f.name for f in fields(game) if f.init] if is_dataclass(game) else []
+    options: dict[str, Any] = as_json({name: getattr(game, name) for name in taken})
+    return options
+
+
+def versions_for(game: Game[Any, Any]) -> dict[str, str]:
+    """Versions of the distributions an episode rests on."""
+    found = {}
+    for module in ("palestra", type(game).__module__.split(".")[0]):
+        with contextlib.suppress(PackageNotFoundError):
+            found[module] = _version(module.replace("_", "-"))
+    return found
+
+
+_version = lru_cache(version)
+
+
+# Replay
+
+
+def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode:
+    """Play a record again; raises `Divergence` where it stops matching."""
+    spec = None
+    if game is None:
+        spec = registry().environment(record.env)
+        game = load_game(spec, record.options)
+    episode = _restart(record, game, spec)
+    _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
+    for number, step in enumerate(record.steps):
+        _replay_step(episode, number, step, _notes(step))
+    if episode.over != (record.outcome is not None):
+        raise Divergence(len(record.steps), "over", record.outcome is not None, episode.over)
+    if record.outcome is not None and episode.outcome is not None:
+        _same(len(record.steps), "outcome", record.outcome.results, episode.outcome.results)
+    _same(len(record.steps), "returns", record.returns, tuple(map(float, episode.returns)))
+    return episode
+
+
+def go_on(episode: Episode, record: EpisodeRecord) -> None:
+    """Bring a fresh episode to where an unfinished record stops, with all that was noted on it."""
+    _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
+    for number, step in enumerate(record.steps):
+        _replay_step(episode, number, step, _notes(step))
+    for seat, count in enumerate(record.mistakes):
+        for _ in range(count - episode.mistakes[seat]):
+            episode.count_mistake(seat)
+
+
+def _notes(step: StepRecord) -> dict[int, TurnNote]:
+    return {turn.seat: _note(turn) for turn in step.turns}
+
+
+def _note(turn: TurnRecord) -> TurnNote:
+    """What the runner knew of a recorded turn."""
+    decision = Decision(
+        text=turn.raw,
+        usage=turn.usage,
+        logprob=turn.logprob,
+        thought=turn.thought,
+        model=turn.model,
+        sampling=turn.sampling,
+        tokens=turn.tokens,
+    )
+    return TurnNote(decision, turn.errors, turn.status)
+
+
+def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
+    """One episode, before the first step and after each; it is checked against the record first."""
+    final = replay(record, game)
+    episode = _restart(record, final.game, final.spec)
+    _ = episode.log  # told as it goes from here on
+    yield episode
+    for played in final.history():
+        episode.repeat(played)
+        yield episode
+
+
+def _restart(record: EpisodeRecord, game: Game[Any, Any], spec: EnvSpec | None) -> Episode:
+    """An episode where a record began, under the same policy and rewards."""
+    return open_episode(
+        game,
+        record.seed,
+        rewards=record.rewards_from,
+        gamma=record.gamma,
+        invalid=record.invalid,
+        spec=spec,
+    )
+
+
+def _replay_step(episode: Episode, number: int, step: StepRecord, notes: Any = None) -> None:
+    if not step.turns:
+        why = step.events[0].text.rstrip(".") if step.events else "stopped"
+        episode.truncate(why)
+        return
+    lost = [turn for turn in step.turns if turn.status == "forfeit"]
+    if lost:
+        episode.forfeit(lost[0].seat, lost[0].text, notes)
+        return
+    _same(number, "seats to act", tuple(t.seat for t in step.turns), episode.to_act)
+    actions = {}
+    for turn in step.turns:
+        if turn.state_key:
+            key = episode.state_key(turn.seat).hex()
+            _same(number, f"what {episode.players[turn.seat]} faced", turn.state_key, key)
+        actions[turn.seat] = read_action(episode, turn)
+    episode.act(actions, notes)
+    _same(number, "rewards", step.rewards, _plain(episode.step.rewards))
+    events = [write_event(event) for event in episode.log[-1]]
+    _same(number, "events", step.events, events)
+
+
+def read_action(episode: Episode, turn: TurnRecord) -> Any:
+    """A recorded action as the game's own."""
+    types = getattr(episode.game, "action_types", None)
+    if types is None:
+        return turn.action
+    return msgspec.convert(turn.action, _union(tuple(types)))
+
+
+def _union(types: tuple[type, ...]) -> Any:
+    union: Any = types[0]
+    for kind in types[1:]:
+        union = union | kind
+    return union
+
+
+def _same(number: int, what: str, recorded: object, replayed: object) -> None:
+    if recorded != replayed:
+        raise Divergence(number, what, recorded, replayed)
+
+
+# Files
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(EpisodeRecord, strict=False)
+
+
+def write_records(path: str | Path, records: Iterable[EpisodeRecord]) -> Path:
+    """Append records to a JSON-lines file; each line is written whole and flushed."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("ab") as file:
+        for record in records:
+            file.write(_encoder.encode(record) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return target
+
+
+def read_records(path: str | Path) -> list[EpisodeRecord]:
+    """All records of a file; raises `RecordError`, whose `kept` are the good ones before."""
+    return list(iter_records(path))
+
+
+def iter_records(path: str | Path) -> Iterator[EpisodeRecord]:
+    """Records of a file one by one; a bad line raises after the good ones were given."""
+    good = 0
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                record = _decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                why = (
+                    "the line is cut off" if not line.endswith(b"\n") else f"not a record: {error}"
+                )
+                raise RecordError(path, number, why, good) from error
+            if record.format != FORMAT:
+                why = f"format {record.format!r}; this version reads {FORMAT!r}"
+                raise RecordError(path, number, why, good)
+            good += 1
+            yield record

@@ -1,0 +1,1 @@
+"""Many episodes at once, with budgets, retries and run folders."""
