@@ -257,7 +257,9 @@ def test_another_language_changes_words_and_nothing_else(language: str, scenario
     rng = Rng(3)
     english = ("You", "Round", "Harvest of", "left", "says", "joins")
     while not one.over:
-        told = other.describe(0) + other.game.rules_for(0).replace("Harvest(", "").replace("Say(", "")
+        told = other.describe(0) + other.game.rules_for(0).replace("Harvest(", "").replace(
+            "Say(", ""
+        )
         assert not any(word in told for word in english)
         actions = {p: one.game.sample(one.state, p, rng) for p in one.to_act}
         one.act(actions)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from palestra import Agent, Decision, Game, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, Game, InvalidOption, Rng, Turn, agent
 
 from palestra_agents.exploitability import play, require_solvable
 
@@ -102,6 +102,12 @@ def solve(game: Game[Any, Any], iterations: int) -> dict[bytes, dict[Any, float]
     return Solver(game).run(iterations)
 
 
+@agent(
+    "cfr",
+    kind="solver",
+    needs=("deals",),
+    summary="Counterfactual regret minimisation; near-equilibrium in small games.",
+)
 class CFRAgent(Agent):
     """Plays the average strategy of `iterations` rounds of CFR+."""
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import inf, log, sqrt
 from typing import Any
 
-from palestra import Agent, Decision, Episode, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, Episode, InvalidOption, Rng, Turn, agent
 
 MAX_ACTIONS = 64  # of a seat in one node; the rest is sampled
 
@@ -60,6 +60,12 @@ class Node:
         choice.value += value
 
 
+@agent(
+    "mcts",
+    kind="search",
+    needs=("fork",),
+    summary="Monte-Carlo tree search over forks.",
+)
 class MCTSAgent(Agent):
     """Plays the most visited action after `simulations` from the root.
 

@@ -10,12 +10,18 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from palestra import Agent, Decision, Episode, Game, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, Episode, Game, InvalidOption, Rng, Turn, agent
 
 EXACT, AT_LEAST, AT_MOST = 0, 1, 2
 MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does not depend on it
 
 
+@agent(
+    "minimax",
+    kind="search",
+    needs=("two players", "zero-sum", "perfect information"),
+    summary="Alpha-beta; exact for small games.",
+)
 class MinimaxAgent(Agent):
     """Plays a best move; equally good ones are drawn from the agent's own generator."""
 

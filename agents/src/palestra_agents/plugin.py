@@ -1,52 +1,20 @@
-"""What this plugin gives: agents that can be named in a string."""
+"""What this plugin gives: agents that can play any environment, and language models, as its modules declare it (see catalogue.json)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from palestra.kernel.catalogue import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.naming import construct
 from palestra.kernel.specs import AgentSpec, load_entry_point
 
+CATALOGUE = read_catalogue("palestra_agents")
+
 
 @hookimpl
 def palestra_agents() -> list[AgentSpec]:
-    return [
-        AgentSpec(
-            "minimax",
-            "palestra_agents.minimax:MinimaxAgent",
-            "search",
-            "Alpha-beta; exact for small games.",
-            needs=("two players", "zero-sum", "perfect information"),
-        ),
-        AgentSpec(
-            "mcts",
-            "palestra_agents.mcts:MCTSAgent",
-            "search",
-            "Monte-Carlo tree search over forks.",
-            needs=("fork",),
-        ),
-        AgentSpec(
-            "cfr",
-            "palestra_agents.cfr:CFRAgent",
-            "solver",
-            "Counterfactual regret minimisation; near-equilibrium in small games.",
-            needs=("deals",),
-        ),
-        AgentSpec(
-            "ppo",
-            "palestra_agents.ppo.agent:PPOAgent",
-            "learned",
-            "A policy trained by palestra train: ppo:<folder>[,greedy=true].",
-            needs=("array", "torch"),
-        ),
-        AgentSpec(
-            "llm",
-            "palestra_agents.llm:LLMAgent",
-            "llm",
-            "A language model: llm:<model uri>[,mode=free|choice|score].",
-        ),
-    ]
+    return CATALOGUE.agents
 
 
 MODELS = {

@@ -12,7 +12,6 @@ from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
 from palestra.agents.budget import Budget, Usage
 from palestra.agents.making import make_agent, open_model
 from palestra.agents.simple import ScriptedAgent
-from palestra.engine import array_simulator as _array_simulator  # lets episodes run array games
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, TextAction
 from palestra.kernel.array_game import ArrayGame, Out, constant
 from palestra.kernel.catalogue import read_catalogue
@@ -166,5 +165,6 @@ __all__ = [
     "write_records",
 ]
 
+load_entry_point("palestra.engine.array_simulator:register")()
 push()
 warn_of_failures()

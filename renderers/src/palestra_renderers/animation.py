@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from palestra import EpisodeRecord, MissingExtra, retrace
+from palestra import EpisodeRecord, MissingExtra, renderer, retrace
 from PIL import Image
 
 from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode
@@ -131,6 +131,7 @@ def spread(count: int, most: int) -> list[int]:
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
+@renderer("gif", families=("*",))
 def export(
     records: Sequence[EpisodeRecord],
     path: Path,
@@ -141,6 +142,7 @@ def export(
     return save_gif(path, list(_first(records, viewer, progress)))
 
 
+@renderer("mp4", families=("*",))
 def export_film(
     records: Sequence[EpisodeRecord],
     path: Path,
@@ -151,6 +153,7 @@ def export_film(
     return save_film(path, _first(records, viewer, progress, FILM_SIZE))
 
 
+@renderer("strip", families=("*",))
 def export_strip(
     records: Sequence[EpisodeRecord],
     path: Path,

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from palestra import Episode, EpisodeRecord, Scene, retrace
+from palestra import Episode, EpisodeRecord, Scene, renderer, retrace
 from palestra.records.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
@@ -123,6 +123,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
     return data
 
 
+@renderer("html", families=("*",))
 def export(
     records: Sequence[EpisodeRecord],
     path: Path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from palestra import Agent, Decision, InvalidAction, Scene, Turn
+from palestra import Agent, Decision, InvalidAction, Scene, Turn, agent
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -32,6 +32,11 @@ class Place(Protocol):
         """Nobody plays any more."""
 
 
+@agent(
+    "human",
+    kind="human",
+    summary="A person at the terminal, or in a window: human:window=true.",
+)
 class HumanAgent(Agent):
     """Asks a person for every move; an illegal one is explained and asked again.
 

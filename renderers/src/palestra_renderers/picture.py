@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Bar, Episode, Grid, Piece, Scene
+from palestra import Bar, Episode, Grid, Piece, Scene, renderer
 
 from palestra_renderers.drawing import MASKS, pygame, words, words_on
 from palestra_renderers.palette import (
@@ -276,6 +276,7 @@ def wrap(text: str, wide: int) -> list[str]:
     return [*lines, rest]
 
 
+@renderer("rgb_array", families=("*",))
 class RgbRenderer:
     """Mode "rgb_array": frames of `size` (width, height) as height x width x 3 uint8 arrays."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from palestra import Episode, Grid, Piece, Scene, Widget
+from palestra import Episode, Grid, Piece, Scene, Widget, renderer
 
 LINE_LIMIT = 400
 
@@ -113,6 +113,7 @@ def ending(episode: Episode) -> str:
     return f"{results}{f' ({clean(outcome.reason)})' if outcome.reason else ''}"
 
 
+@renderer("ansi", families=("*",))
 class AnsiRenderer:
     """Mode "ansi": the scene as a string, without escapes."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palestra import Episode, Grid, Piece
+from palestra import Episode, Grid, Piece, renderer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -23,6 +23,7 @@ SYMBOLS = {"disc": DISCS[0], "mark": "", "tile": "", "card": "", "square": "■"
 SHOWN_EVENTS = 6
 
 
+@renderer("terminal", families=("*",))
 class TerminalRenderer:
     """Mode "terminal": redraws in place on a terminal, prints each step elsewhere.
 

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from palestra import Episode
+from palestra import Episode, renderer
 
 from palestra_renderers.drawing import pygame
 from palestra_renderers.picture import TOLD, Painter
@@ -24,6 +24,7 @@ KEYS = (
 )
 
 
+@renderer("human", families=("*",))
 class WindowRenderer:
     """Shows every moment for `pause` seconds at speed 1, or until it is told to go on.
 

@@ -9,7 +9,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, ModelError, Turn, UnknownName, open_model
+from palestra import (
+    Agent,
+    Decision,
+    InvalidOption,
+    ModelError,
+    Turn,
+    UnknownName,
+    agent,
+    open_model,
+)
 from palestra.agents.models import Ability, Model, Reply, Request
 from palestra.kernel.rng import Rng
 from palestra.llm.conversation import ANSWER, STYLES, Conversation, Example
@@ -31,6 +40,11 @@ class Asked(msgspec.Struct, eq=False, gc=False):
     request: Request
 
 
+@agent(
+    "llm",
+    kind="llm",
+    summary="A language model: llm:<model uri>[,mode=free|choice|score].",
+)
 class LLMAgent(Agent):
     """Plays with the model `target`, a URI such as `vllm:…`, `openai:…@…`, `local:` or `echo:`.
 

@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, game
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent, game
 
 from palestra_agents.ppo.network import PolicyValue
 from palestra_agents.ppo.trainer import read_checkpoint
 
 
+@agent(
+    "ppo",
+    kind="learned",
+    needs=("array", "torch"),
+    summary="A policy trained by palestra train: ppo:<folder>[,greedy=true].",
+)
 class PPOAgent(Agent):
     """Draws from the policy in the folder `target`, or with `greedy` plays its likeliest action."""
 

@@ -224,4 +224,6 @@ def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulat
     return ArraySimulator(game, numba_installed() if compiled is None else compiled)
 
 
-simulate_with(ArrayGame, open_array_simulator)
+def register() -> None:
+    """Let episodes of array games run here."""
+    simulate_with(ArrayGame, open_array_simulator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import pkgutil
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 
 from palestra.kernel.declare import Declaration, declarations, declared_ids
-from palestra.kernel.errors import PluginError
+from palestra.kernel.errors import MissingExtra, PluginError
 from palestra.kernel.options import described, described_parameters, option_range
 from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
 from palestra.kernel.text_game import TextGame
@@ -122,7 +123,10 @@ def _folder(package: str) -> Path:
 def _import_all(package: str) -> None:
     root = importlib.import_module(package)
     for module in pkgutil.walk_packages(root.__path__, f"{package}."):
-        if not module.name.endswith("__main__"):
+        if module.name.endswith("__main__"):
+            continue
+        # without its extra a module cannot be asked; write catalogues with all extras installed
+        with contextlib.suppress(MissingExtra):
             importlib.import_module(module.name)
 
 

@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Rng, check_ranges
+from palestra import InvalidOption, Rng, check_ranges, environment
 from palestra.grids.levels import MAX_SIDE
 from palestra.grids.windows import NORTH, SOUTH, WEST, places_of
 from palestra.rules import all_act, randint, truncate, uniform
@@ -83,6 +83,27 @@ KINDS = {
 }
 
 
+@environment(
+    "grid/CleanUp-v0",
+    family="grid",
+    tags=("public-good", "social-dilemma", "partial-view", "chance"),
+    paper=(
+        "Hughes et al. (2018), Inequity aversion improves cooperation in intertemporal social "
+        "dilemmas"
+    ),
+    splits={
+        "25x18-5p": {"rows": 25, "columns": 18, "num_players": 5, "sight": 7, "max_steps": 1000},
+        "random": {"map": "random"},
+        "held-out-20x28": {
+            "map": "random",
+            "rows": 20,
+            "columns": 28,
+            "initial_waste": 0.7,
+            "num_players": 6,
+        },
+    },
+    players=(1, 10),
+)
 @dataclass(frozen=True)
 class CleanUp(SocialDilemma):
     """You gather apples on a map that you share with other players; they need a clean river.

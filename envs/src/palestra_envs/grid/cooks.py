@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 from palestra.grids.paths import way
 
 from palestra_envs.grid.kitchen import Kitchen
@@ -24,6 +24,12 @@ STOCK_ONIONS, STRAIGHT_ON = 0.75, 0.75  # how often, where a cook does not see e
 DISPENSERS = {ONION: ONIONS, DISH: DISHES}
 
 
+@agent(
+    "cook",
+    plays=("grid/Kitchen-v0",),
+    needs=("array",),
+    summary="Takes over what is to be done next, by shortest paths, and shares it with the others.",
+)
 class Cook(Agent):
     """Plays `grid/Kitchen-v0` from its own array view alone.
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
 
 from palestra_envs.grid.delivery import WINDOW, Delivery
 
 
+@agent(
+    "courier",
+    plays=("grid/Delivery-v0",),
+    needs=("array",),
+    summary="Drives shortest ways, fast=true two cells a step, whoever might come in between.",
+)
 class Courier(Agent):
     """Plays `grid/Delivery-v0`: a shortest way to the address, two cells a step if `fast`.
 

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene, check_ranges
+from palestra import InvalidOption, Piece, Rng, Scene, check_ranges, environment
 from palestra.grids.moving import (
     EAST,
     MOVES,
@@ -81,6 +81,21 @@ WINDOW = 6  # where planes start in a view
 MAX_SEATS, MAX_SIDE, MAX_WALKERS = 8, 40, 40
 
 
+@environment(
+    "grid/Delivery-v0",
+    family="grid",
+    tags=("economics", "costs", "safety", "partial-view", "chance"),
+    paper=(
+        "CostNav (2025), A Navigation Benchmark for Real-World Economic-Cost Evaluation of "
+        "Physical AI Agents"
+    ),
+    splits={
+        "empty": {"pedestrians": 0, "litter": 0.0},
+        "downtown": {"rows": 17, "columns": 17, "num_players": 6, "pedestrians": 24},
+        "held-out-crowd": {"rows": 13, "columns": 13, "pedestrians": 30, "litter": 0.5},
+    },
+    players=(1, 8),
+)
 @dataclass(frozen=True)
 class Delivery(Walkers):
     """You drive a delivery robot through a city. What counts is profit.

@@ -34,7 +34,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges
+from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges, environment
 from palestra.rules import all_act, finish, randint, shuffle, truncate, uniform
 
 from palestra_envs.grid.walkers import Walkers
@@ -47,6 +47,21 @@ NOWHERE = -1
 MAX_SEATS, MAX_SPOTS, MAX_DISTRACTORS, MAX_SIDE = 4, 8, 4, 30
 
 
+@environment(
+    "grid/Fetch-v0",
+    family="grid",
+    tags=("hidden-information", "costs", "known-optimum"),
+    paper=(
+        "ESearch-R1 (2025), Learning Cost-Aware MLLM Agents for Interactive Embodied Search "
+        "via Reinforcement Learning"
+    ),
+    splits={
+        "small": {"num_spots": 4, "distractors": 1},
+        "hard": {"num_spots": 8, "distractors": 4, "rows": 12, "columns": 12},
+        "held-out-stale": {"stale": 0.6, "num_spots": 7, "distractors": 3},
+    },
+    players=(1, 4),
+)
 @dataclass(frozen=True)
 class Fetch(Walkers):
     """You are a robot in a house. The user wants a mug, but there are several of them.

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from palestra.grids.words import counted
 
 from palestra_envs.grid.fetch import ASK, ASPECTS, GO, NOWHERE, RECALL, TAKE, WAIT, Fetch
@@ -132,6 +132,13 @@ def known_by(game: Fetch, view: Any) -> tuple[list[int], list[list[int]], tuple[
     return spots, mugs, (game.at(numbers[0], numbers[1]), known, len(said), wanted, memory)
 
 
+@agent(
+    "fetch-oracle",
+    kind="solver",
+    plays=("grid/Fetch-v0",),
+    needs=("array",),
+    summary="The best plan for one robot and up to four spots, by search over what can be known.",
+)
 class FetchOracle(Agent):
     """Plays `grid/Fetch-v0` alone, on up to four spots, for the highest expected return."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 from palestra.grids.paths import Route, routes
 
 from palestra_envs.grid.foraging import Foraging
@@ -15,6 +15,12 @@ Cell = tuple[int, int]  # south and east of the forager
 Mask = Sequence[int]
 
 
+@agent(
+    "forager",
+    plays=("grid/Foraging-v0",),
+    needs=("array",),
+    summary="Walks to the nearest food it can load, alone or with those it sees.",
+)
 class Forager(Agent):
     """Plays `grid/Foraging-v0` from its own array view and mask alone.
 

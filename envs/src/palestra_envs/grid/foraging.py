@@ -55,6 +55,7 @@ from palestra import (
     Rng,
     Scene,
     check_ranges,
+    environment,
     only,
 )
 from palestra.grids.windows import in_sight
@@ -91,6 +92,23 @@ FAR = -1000  # a row and column that nobody sees
 MAX_SEATS, MAX_SIDE, MAX_FOOD, MAX_PLAYER_LEVEL, MAX_FOOD_LEVEL = 20, 100, 100, 9, 99
 
 
+@environment(
+    "grid/Foraging-v0",
+    family="grid",
+    tags=("cooperation", "competition", "partial-view", "chance"),
+    paper="Albrecht and Ramamoorthy (2013); Christianos et al. (2020); Papoudakis et al. (2021)",
+    splits={
+        "8x8-2p-2f-coop": {"max_food": 2, "force_coop": True},
+        "2s-8x8-2p-2f-coop": {"max_food": 2, "force_coop": True, "sight": 2},
+        "10x10-3p-3f": {"rows": 10, "columns": 10, "num_players": 3},
+        "2s-10x10-3p-3f": {"rows": 10, "columns": 10, "num_players": 3, "sight": 2},
+        "15x15-3p-5f": {"rows": 15, "columns": 15, "num_players": 3, "max_food": 5},
+        "15x15-4p-3f": {"rows": 15, "columns": 15, "num_players": 4},
+        "15x15-4p-5f": {"rows": 15, "columns": 15, "num_players": 4, "max_food": 5},
+        "held-out-12x12-5p-6f": {"rows": 12, "columns": 12, "num_players": 5, "max_food": 6},
+    },
+    players=(1, 20),
+)
 @dataclass(frozen=True)
 class Foraging(ArrayGame):
     """You gather food on a grid together with, or in competition with, other players.

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges
+from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges, environment
 from palestra.grids.moving import MOVES, NOWHERE, holder, neighbour, resolve
 from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
@@ -35,6 +35,18 @@ from palestra_envs.grid.walkers import Walkers
 MAX_SEATS, MAX_FRUITS, MAX_SIDE = 4, 10, 30
 
 
+@environment(
+    "grid/Fruit-v0",
+    family="grid",
+    tags=("reward-terms", "known-optimum"),
+    paper="Laroche et al. (2017), Multi-Advisor Reinforcement Learning",
+    splits={
+        "10x10": {"rows": 10, "columns": 10, "sight": 9, "max_steps": 300},
+        "near-sighted": {"sight": 1, "max_steps": 100},
+        "held-out-8-fruits": {"rows": 8, "columns": 8, "sight": 7, "num_fruits": 8},
+    },
+    players=(1, 4),
+)
 @dataclass(frozen=True)
 class Fruit(Walkers):
     """You eat fruit on a grid.

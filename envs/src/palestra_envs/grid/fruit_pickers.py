@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from palestra.grids.moving import EASTWARD, MOVES, NORTH, SOUTHWARD, STAY
 
 from palestra_envs.grid.fruit import Fruit
@@ -35,6 +35,13 @@ def shortest_tour(start: Cell, fruits: Sequence[Cell]) -> tuple[int, list[int]]:
     return steps, list(order)
 
 
+@agent(
+    "fruit-picker",
+    kind="solver",
+    plays=("grid/Fruit-v0",),
+    needs=("array",),
+    summary="Takes the shortest tour through all fruit in sight: optimal for one who sees all.",
+)
 class FruitPicker(Agent):
     """Plays `grid/Fruit-v0` by the shortest tour through the fruit it sees: optimal alone.
 
@@ -58,6 +65,12 @@ class FruitPicker(Agent):
         return next((move for move in moves if after(here, move) not in taken), STAY)
 
 
+@agent(
+    "fruit-advisors",
+    plays=("grid/Fruit-v0",),
+    needs=("array",),
+    summary="Adds up what one advisor a fruit values a move at; a large gamma makes it stall.",
+)
 class FruitAdvisors(Agent):
     """Plays `grid/Fruit-v0` as egocentric advisors do: one a fruit, whose values are added up.
 

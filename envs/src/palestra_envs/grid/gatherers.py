@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 from palestra.grids.paths import way
 from palestra.grids.windows import cells_of
 
@@ -38,6 +38,12 @@ STEPS = {FORWARD: (1, 0), BACKWARD: (-1, 0), STEP_LEFT: (0, -1), STEP_RIGHT: (0,
 STRAIGHT = 0.8  # how likely a wanderer goes on ahead
 
 
+@agent(
+    "gatherer",
+    plays=("grid/Harvest-v0", "grid/CleanUp-v0"),
+    needs=("array",),
+    summary="Walks to the nearest apple; restraint=1 spares the last of a patch.",
+)
 class Gatherer(Agent):
     """Walks to the nearest apple and shines no beam.
 
@@ -89,6 +95,12 @@ class Gatherer(Agent):
         return self._rng.choice([TURN_LEFT, TURN_RIGHT, *free])
 
 
+@agent(
+    "cleaner",
+    plays=("grid/CleanUp-v0",),
+    needs=("array",),
+    summary="Cleans the river while it sees waste, and eats when it sees none.",
+)
 class Cleaner(Gatherer):
     """Cleans the river of Clean Up while it sees waste, and eats when it sees none."""
 

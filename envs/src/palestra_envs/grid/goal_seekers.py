@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Any
 
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 from palestra.grids.moving import EAST, NORTH, NOWHERE, STAY, neighbour
 from palestra.grids.paths import Route, routes
 from palestra.grids.sight import clear_line
@@ -288,6 +288,13 @@ def worth_dropping(
     )
 
 
+@agent(
+    "goal-seeker",
+    kind="search",
+    plays=("grid/XLand-v0",),
+    needs=("array",),
+    summary="Plans the fewest steps to the nearest option of its goal, by what it has seen.",
+)
 class GoalSeeker(Agent):
     """Plays `grid/XLand-v0` from its own array view and what it remembers of it.
 

@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Rng, check_ranges
+from palestra import InvalidOption, Rng, check_ranges, environment
 from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, randint, truncate, uniform
 
@@ -79,6 +79,29 @@ SWEEPS = 40  # attempts to move a patch from where the regular layout has it
 Cell = tuple[int, int]  # row and column
 
 
+@environment(
+    "grid/Harvest-v0",
+    family="grid",
+    tags=("commons", "social-dilemma", "partial-view", "chance"),
+    paper=(
+        "Perolat et al. (2017), A multi-agent reinforcement learning model of common-pool "
+        "resource appropriation; Hughes et al. (2018), Inequity aversion improves cooperation "
+        "in intertemporal social dilemmas"
+    ),
+    splits={
+        "16x38-5p": {"rows": 16, "columns": 38, "num_players": 5, "sight": 7, "max_steps": 1000},
+        "time-out": {"fine": 0.0, "fine_cost": 0.0, "time_out": 25},
+        "random": {"map": "random"},
+        "held-out-24x36": {
+            "map": "random",
+            "rows": 24,
+            "columns": 36,
+            "patches": 18,
+            "num_players": 6,
+        },
+    },
+    players=(1, 10),
+)
 @dataclass(frozen=True)
 class Harvest(SocialDilemma):
     """You gather apples on a map that you share with other players.

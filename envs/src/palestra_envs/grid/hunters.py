@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
 from palestra.grids.paths import way
 from palestra.grids.windows import cells_of
@@ -17,6 +17,12 @@ Cell = tuple[int, int]  # south and east of the hunter
 WAYS = {move: (SOUTHWARD[move], EASTWARD[move]) for move in range(NORTH, EAST + 1)}
 
 
+@agent(
+    "hunter",
+    plays=("grid/Pursuit-v0",),
+    needs=("array",),
+    summary="Goes where it is missing to surround the evader that needs fewest.",
+)
 class Hunter(Agent):
     """Plays `grid/Pursuit-v0` from its own array view and mask alone.
 

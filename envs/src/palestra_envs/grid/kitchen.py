@@ -68,6 +68,7 @@ from palestra import (
     Rng,
     Scene,
     check_ranges,
+    environment,
     only,
 )
 from palestra.grids.words import counted as in_words
@@ -119,6 +120,31 @@ TRIES = 8  # to lay a counter, for every cell inside a random kitchen
 CHORES = 9  # interactions a soup takes: three onions taken and put, a dish, the soup, the delivery
 
 
+@environment(
+    "grid/Kitchen-v0",
+    family="grid",
+    tags=("cooperation", "coordination", "partial-view", "generated-levels"),
+    paper=(
+        "Carroll et al. (2019), On the Utility of Learning about Humans for Human-AI Coordination"
+    ),
+    splits={
+        "asymmetric-advantages": {"layout": "asymmetric_advantages"},
+        "coordination-ring": {"layout": "coordination_ring"},
+        "forced-coordination": {"layout": "forced_coordination"},
+        "counter-circuit": {"layout": "counter_circuit"},
+        "random": {"layout": "random"},
+        "near-sighted": {"layout": "random", "sight": 2},
+        "held-out-random": {"layout": "random", "rows": 8, "columns": 9, "density": 0.25},
+        "held-out-near-sighted": {
+            "layout": "random",
+            "rows": 8,
+            "columns": 9,
+            "density": 0.25,
+            "sight": 2,
+        },
+    },
+    players=(1, 4),
+)
 @dataclass(frozen=True)
 class Kitchen(ArrayGame):
     """You cook onion soup in a kitchen together with others; everybody is paid the same.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from scipy.optimize import linear_sum_assignment
 
 from palestra_envs.grid.particle_rules import (
@@ -85,6 +85,12 @@ class Memory:
     waypoint: Vector | None = None
 
 
+@agent(
+    "particle-pilot",
+    plays=("grid/Particles-v0",),
+    needs=("array",),
+    summary="Comes to rest where it is needed, heads off prey, flees, speaks and listens.",
+)
 class ParticlePilot(Agent):
     """Plays `grid/Particles-v0` from its own array view alone, and what it remembers of it.
 

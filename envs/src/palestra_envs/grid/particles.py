@@ -56,6 +56,7 @@ from palestra import (
     Scene,
     check_choice,
     check_ranges,
+    environment,
     only,
 )
 from palestra.kernel.game import Seat
@@ -87,6 +88,26 @@ TRIES = 100  # to find a place out of sight
 TILES, SPAN = 13, 1.25  # of a picture: cells a side, and how far it reaches from the middle
 
 
+@environment(
+    "grid/Particles-v0",
+    family="grid",
+    tags=("cooperation", "competition", "continuous", "messages", "hidden-information"),
+    paper=(
+        "Lowe et al. (2017), Multi-Agent Actor-Critic for Mixed Cooperative-Competitive "
+        "Environments"
+    ),
+    splits={
+        "spread": {"scenario": "spread", "num_players": 3},
+        "tag": {"scenario": "tag", "num_players": 4},
+        "adversary": {"scenario": "adversary", "num_players": 3},
+        "speaker-listener": {"scenario": "speaker-listener", "num_players": 2},
+        "near-sighted": {"scenario": "spread", "num_players": 3, "sight": 0.6},
+        "near-sighted-tag": {"scenario": "tag", "num_players": 4, "sight": 0.6},
+        "held-out-5-players": {"scenario": "spread", "num_players": 5},
+        "held-out-two-prey": {"scenario": "tag", "num_players": 7, "num_prey": 2},
+    },
+    players=(1, 10),
+)
 @dataclass(frozen=True)
 class Particles(ArrayGame):
     """You are a disc on a plane, and so are the other players.

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
+from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, environment
 from palestra.grids.levels import MAX_SIDE, Level, read_level
 from palestra.grids.moving import (
     EAST,
@@ -67,6 +67,28 @@ OBSTACLES, OTHERS, STEPS = range(3)  # planes
 MAX_SEATS = 48
 
 
+@environment(
+    "grid/PathFinding-v0",
+    family="grid",
+    tags=("planning", "coordination", "partial-view", "chance"),
+    paper=(
+        "Skrynnik et al. (2024), Learn to Follow: Decentralized Lifelong Multi-Agent "
+        "Pathfinding via Planning and Learning"
+    ),
+    splits={
+        "random": {"rows": 20, "columns": 20, "num_players": 16, "sight": 5},
+        "maze": {"map": "maze", "rows": 21, "columns": 21, "num_players": 16, "sight": 5},
+        "held-out-warehouse": {
+            "map": "warehouse",
+            "rows": 22,
+            "columns": 31,
+            "num_players": 32,
+            "sight": 5,
+            "max_steps": 512,
+        },
+    },
+    players=(1, 48),
+)
 @dataclass(frozen=True)
 class PathFinding(Walkers):
     """You walk on a grid, from one goal to the next, among other players with goals of their own.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from palestra.grids.moving import EASTWARD, MOVES, SOUTHWARD, STAY
 
 from palestra_envs.grid.path_finding import (
@@ -22,6 +22,13 @@ from palestra_envs.grid.path_finding import (
 Cell = tuple[int, int]
 
 
+@agent(
+    "pathfinder",
+    kind="search",
+    plays=("grid/PathFinding-v0",),
+    needs=("array",),
+    summary="Plans for all its seats together: priority inheritance with backtracking.",
+)
 class Pathfinder(Agent):
     """Plays `grid/PathFinding-v0` for all seats that it is given, as one planner.
 

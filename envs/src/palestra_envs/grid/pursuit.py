@@ -52,6 +52,7 @@ from palestra import (
     Scene,
     check_choice,
     check_ranges,
+    environment,
     only,
 )
 from palestra.grids.levels import MAX_SIDE, Level, read_level
@@ -84,6 +85,28 @@ MAX_SEATS, MAX_EVADERS = 30, 100
 LEAST_FLOOR = 2  # cells without a wall
 
 
+@environment(
+    "grid/Pursuit-v0",
+    family="grid",
+    tags=("cooperation", "partial-view", "chance"),
+    paper=(
+        "Gupta, Egorov and Kochenderfer (2017), Cooperative multi-agent control using deep "
+        "reinforcement learning"
+    ),
+    splits={
+        "random": {"map": "random"},
+        "held-out-24x24": {
+            "map": "random",
+            "rows": 24,
+            "columns": 24,
+            "density": 0.3,
+            "num_players": 12,
+            "num_evaders": 40,
+        },
+    },
+    players=(1, 30),
+    payoffs="common",
+)
 @dataclass(frozen=True)
 class Pursuit(ArrayGame):
     """You and the other players are pursuers on a map and hunt evaders together.

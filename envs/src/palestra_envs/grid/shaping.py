@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra import InvalidOption, Transition
+from palestra import InvalidOption, Transition, reward
 
 from palestra_envs.grid.foraging import Foraging
 from palestra_envs.grid.foraging_rules import place_of
@@ -22,6 +22,12 @@ def distance_potential(game: Foraging, state: Any, seat: int) -> float:
     return -min(distances, default=0) / (game.rows + game.columns)
 
 
+@reward(
+    "food-distance",
+    shape="step",
+    paper="Ng, Harada and Russell (1999), Policy invariance under reward transformations",
+    summary="Potential-based: pays for coming nearer to the nearest food.",
+)
 def food_distance(step: Transition) -> dict[str, float]:
     """Pay for coming nearer to food: {"food-distance": gamma * phi(after) - phi(before)}.
 

@@ -28,7 +28,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Event, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, only
+from palestra import (
+    Event,
+    InvalidOption,
+    Piece,
+    Rng,
+    Scene,
+    check_choice,
+    check_ranges,
+    environment,
+    only,
+)
 from palestra.grids.moving import MOVES, NOWHERE, neighbour
 from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
@@ -40,6 +50,18 @@ GAMES = ("score", "order")
 MAX_SEATS, MAX_FOODS, MAX_SIDE, MAX_VALUES = 4, 6, 20, 20
 
 
+@environment(
+    "grid/SignalForaging-v0",
+    family="grid",
+    tags=("cooperation", "messages", "emergent-language", "partial-view"),
+    paper="From Grunts to Grammar: Emergent Language from Cooperative Foraging (2025)",
+    splits={
+        "score": {"game": "score"},
+        "order": {"game": "order", "max_steps": 40},
+        "held-out-spelling": {"rows": 9, "columns": 9, "vocabulary": 3, "max_steps": 40},
+    },
+    players=(2, 4),
+)
 @dataclass(frozen=True)
 class SignalForaging(Walkers):
     """You and the other players look for food on a grid, and have only tokens to speak with.

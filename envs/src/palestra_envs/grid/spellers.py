@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from palestra.grids.moving import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
 
 from palestra_envs.grid.signal_foraging import SignalForaging
@@ -55,6 +55,12 @@ class Memory:
     waited: bool = False
 
 
+@agent(
+    "speller",
+    plays=("grid/SignalForaging-v0",),
+    needs=("array",),
+    summary="Spells the food it knows, token by token, and walks to where it pays most.",
+)
 class Speller(Agent):
     """Plays `grid/SignalForaging-v0`: all spell the food they know, then walk to where it pays.
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene, check_choice, check_ranges
+from palestra import InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, environment
 from palestra.grids.moving import (
     EAST,
     MOVES,
@@ -94,6 +94,23 @@ MAX_SEATS, MAX_SIDE = 4, 30
 Term = tuple[int, int, int, int]
 
 
+@environment(
+    "grid/XLand-v0",
+    family="grid",
+    tags=("cooperation", "competition", "partial-view", "generated-goals"),
+    paper=(
+        "Open Ended Learning Team et al. (2021), Open-Ended Learning Leads to Generally "
+        "Capable Agents"
+    ),
+    splits={
+        "shared": {"relation": "shared"},
+        "rival": {"relation": "rival"},
+        "held-out-tag": {"game": "tag", "num_players": 3},
+        "held-out-hide-and-seek": {"game": "hide-and-seek", "num_players": 4},
+        "held-out-capture-the-flag": {"game": "capture-the-flag", "num_players": 4},
+    },
+    players=(1, 4),
+)
 @dataclass(frozen=True)
 class XLand(Walkers):
     """You walk on a grid among other players and objects, and have a goal: a state of things.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_envs.text.collaboration_maze import (
     GLYPHS,
@@ -24,6 +24,12 @@ from palestra_envs.text.collaboration_maze import (
 MAP = re.compile(r"Map from row (\d+): ([.#?/]+)")
 
 
+@agent(
+    "cartographer",
+    plays=("text/CollaborationMaze-v0",),
+    needs=("array",),
+    summary="Tells its part of the map, listens, and takes a shortest way.",
+)
 class Cartographer(Agent):
     """Plays `text/CollaborationMaze-v0` from its own array view and what the others say.
 

@@ -53,6 +53,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
 )
 from palestra.grids.paths import routes
 
@@ -110,6 +111,18 @@ class Maze:
     ended: str = ""  # "goal", "wall" or "time"
 
 
+@environment(
+    "text/CollaborationMaze-v0",
+    family="text",
+    tags=("cooperation", "hidden-information", "messages"),
+    paper="Davidson et al. (2025), The Collaboration Gap",
+    splits={
+        "solo": {"num_players": 1},
+        "3p-10x10": {"num_players": 3, "rows": 10, "columns": 10, "max_turns": 200},
+        "held-out-8x8-dense": {"rows": 8, "columns": 8, "wall_density": 0.4, "max_turns": 150},
+    },
+    players=(1, 8),
+)
 @dataclass(frozen=True)
 class CollaborationMaze(TextGame[Maze]):
     """You and the other players lead one marker through a maze. Each of you sees another part.

@@ -43,6 +43,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 
@@ -92,6 +93,23 @@ class Lake:
     ended: str = ""  # "survived" or "collapsed"
 
 
+@environment(
+    "text/Commons-v0",
+    family="social",
+    tags=("commons", "social-dilemma", "messages"),
+    paper=(
+        "Piatti et al. (2024), Cooperate or Collapse: Emergence of Sustainable Cooperation in "
+        "a Society of LLM Agents"
+    ),
+    splits={
+        "pasture": {"scenario": "pasture"},
+        "pollution": {"scenario": "pollution"},
+        "newcomer": {"newcomer": 3},
+        "german": {"language": "de"},
+        "japanese": {"language": "ja"},
+    },
+    players=(2, 10),
+)
 @dataclass(frozen=True)
 class Commons(TextGame[Lake]):
     """You and others live on something that regrows: what is left doubles, up to a limit.

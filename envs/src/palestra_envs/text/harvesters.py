@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, UnknownName
+from palestra import Agent, Decision, InvalidOption, Turn, UnknownName, agent
 
 from palestra_envs.text.commons import Commons, Harvest, Pass
 
 POLICIES = ("sustainable", "greedy", "fixed")
 
 
+@agent(
+    "harvester",
+    plays=("text/Commons-v0",),
+    summary="Harvests by rule and says nothing: policy=sustainable|greedy|fixed.",
+)
 class Harvester(Agent):
     """Plays `text/Commons-v0` from its own array view.
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 
+@metric(
+    "total-gain",
+    measures=("text/*",),
+    summary="Returns of all seats together.",
+)
 def total_gain(record: EpisodeRecord) -> float:
     """Returns of all seats together."""
     return float(sum(record.returns))
@@ -22,16 +27,32 @@ def gini(amounts: Sequence[float]) -> float:
     return 2 * weighted / (n * total) - (n + 1) / n
 
 
+@metric(
+    "equality",
+    measures=("text/*",),
+    summary="1 - Gini coefficient of returns.",
+)
 def equality(record: EpisodeRecord) -> float:
     """One minus the Gini coefficient of returns."""
     return 1.0 - gini(record.returns)
 
 
+@metric(
+    "rounds-survived",
+    measures=("text/Commons-v0",),
+    unit="rounds",
+    summary="Rounds harvested before the stock collapsed, or all of them.",
+)
 def rounds_survived(record: EpisodeRecord) -> float:
     """Harvests played, in a record of `text/Commons-v0`."""
     return float(sum(event.kind == "catch" for event in record.events))
 
 
+@metric(
+    "efficiency",
+    measures=("text/Commons-v0",),
+    summary="Total gain over the most that can be caught sustainably.",
+)
 def efficiency(record: EpisodeRecord) -> float:
     """Total gain over the most that can be caught sustainably: half the capacity a round."""
     rounds, capacity = int(record.options["rounds"]), int(record.options["capacity"])

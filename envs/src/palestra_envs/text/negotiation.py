@@ -34,6 +34,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 
@@ -97,6 +98,12 @@ class Table:
     ended: str = ""  # "deal", "walk" or "time"
 
 
+@environment(
+    "text/Negotiation-v0",
+    family="text",
+    tags=("negotiation", "hidden-information", "messages"),
+    paper="Lewis et al. (2017), Deal or No Deal? End-to-End Learning of Negotiation Dialogues",
+)
 @dataclass(frozen=True)
 class Negotiation(TextGame[Table]):
     """You and another player divide books, hats and balls. Both must agree, or nobody gets any.

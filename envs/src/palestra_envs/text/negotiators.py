@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, UnknownName
+from palestra import Agent, Decision, InvalidOption, Turn, UnknownName, agent
 
 from palestra_envs.text.negotiation import (
     WORTH,
@@ -22,6 +22,11 @@ from palestra_envs.text.negotiation import (
 STYLES = ("fair", "greedy", "conceder")
 
 
+@agent(
+    "negotiator",
+    plays=("text/Negotiation-v0",),
+    summary="Proposes splits and accepts good ones: style=fair|greedy|conceder.",
+)
 class Negotiator(Agent):
     """Plays `text/Negotiation-v0` from its own array view.
 

@@ -42,7 +42,9 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    agent,
     check_ranges,
+    environment,
     only,
 )
 
@@ -76,6 +78,16 @@ class House:
     ended: str = ""  # "kept" or "given up"
 
 
+@environment(
+    "text/Trash-v0",
+    family="social",
+    tags=("commons", "social-dilemma", "messages", "public-good", "deterministic"),
+    paper=(
+        "Reproducibility Study of Cooperate or Collapse: Emergence of Sustainable Cooperation "
+        "in a Society of LLM Agents (2025)"
+    ),
+    players=(2, 10),
+)
 @dataclass(frozen=True)
 class Trash(TextGame[House]):
     """You and others share a house in which trash piles up: what is left doubles every round.
@@ -289,6 +301,11 @@ def clearing(most: int) -> Grammar:
     return Grammar((Option(Clear, {"amount": Integer(0, most)}),))
 
 
+@agent(
+    "tidier",
+    plays=("text/Trash-v0",),
+    summary="Clears its share of the trash by rule: policy=farsighted|needed|idle.",
+)
 class Tidier(Agent):
     """Clears an even share, rounded up, and says nothing: policy=farsighted|needed|idle.
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra import Decision, Turn
+from palestra import Decision, Turn, agent
 from palestra.agents.models import Message
 
 from palestra_adapters.adapter import Adapter, question, split_thought, written
@@ -52,6 +52,11 @@ class Context:
                 self.exchanges[number - 1].gone = True
 
 
+@agent(
+    "omit",
+    kind="llm",
+    summary="ReAct that leaves out what no longer helps.",
+)
 class Omit(Adapter):
     """ReAct that may leave out its thought, and what it was told in earlier turns.
 

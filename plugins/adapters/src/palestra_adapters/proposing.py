@@ -22,7 +22,9 @@ def propose(
     if listed and len(listed) <= count:
         return listed
     text = "\n".join(filter(None, (turn.position, feedback)))
-    messages = agent.single(turn.game.rules_for(turn.seat), text, answer="Answer with your move only.")
+    messages = agent.single(
+        turn.game.rules_for(turn.seat), text, answer="Answer with your move only."
+    )
     heat = agent.temperature or HEAT
     replies = yield [agent.move(turn, messages, temperature=heat) for _ in range(count)]
     votes: dict[str, int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 from palestra.agents.models import Message, Reply
 from palestra.llm.conversation import Conversation
 
@@ -59,6 +59,11 @@ def reason(
     return Step(thought, written(turn, move), reply)
 
 
+@agent(
+    "react",
+    kind="llm",
+    summary="ReAct: a thought before every move.",
+)
 class ReAct(Adapter):
     """Writes a thought before every move; both stay in the conversation.
 

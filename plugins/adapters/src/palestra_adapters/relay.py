@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, InvalidOption, Turn, make_agent
+from palestra import Agent, Decision, InvalidOption, Turn, agent, make_agent
 
 NEXT_AGENT = re.compile(r"\+(?=[a-z][\w-]*(?::|\+|$))")
 
@@ -19,6 +19,11 @@ def split_members(target: str) -> list[str]:
     return NEXT_AGENT.split(target) if target else []
 
 
+@agent(
+    "relay",
+    kind="llm",
+    summary="One agent opens, another finishes.",
+)
 class Relay(Agent):
     """Agents in turn: each plays `turns` decisions of a seat, the last one all that follow.
 

@@ -16,6 +16,7 @@ from palestra import (
     OutOfTurn,
     TextAction,
     hookimpl,
+    renderer,
 )
 
 from palestra_web.actions import Stop
@@ -25,6 +26,7 @@ from palestra_web.server import Served, Server
 from palestra_web.website import Website
 
 
+@renderer("browser", families=("web",))
 class Mirror:
     """Does in a browser what a seat does in process: pass it among the `hooks` of a run.
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 
 from palestra_adapters.adapter import Adapter, split_thought
 from palestra_adapters.kitchen.skills import SKILLS, View, did, look, way
@@ -42,6 +42,13 @@ class Cook:
     move: str = ""
 
 
+@agent(
+    "proagent",
+    kind="llm",
+    plays=("grid/Kitchen-v0",),
+    needs=("fork",),
+    summary="Skills and a partner's intention.",
+)
 class ProAgent(Adapter):
     """One question a skill, not a step; a skill that is blocked `patience` steps is given up.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from palestra import InvalidOption, Turn
+from palestra import InvalidOption, Turn, agent
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
@@ -38,6 +38,11 @@ class Entry(msgspec.Struct):
     uses: int = 0
 
 
+@agent(
+    "memrl",
+    kind="llm",
+    summary="A memory that learns which entries help.",
+)
 class MemRL(Remembering):
     """Shows the inner agent the `shown` entries that were most useful in positions like this one.
 

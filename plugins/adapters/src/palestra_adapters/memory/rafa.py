@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 
 from palestra_adapters.adapter import Adapter, split_thought, written
 from palestra_adapters.proposing import propose
@@ -67,6 +67,11 @@ class Open:
     plan: list[tuple[str, str]] = field(default_factory=list)  # expected position, move
 
 
+@agent(
+    "rafa",
+    kind="llm",
+    summary="Plans in a world it imagines and corrects.",
+)
 class RAFA(Adapter):
     """Plans `depth` moves ahead over `width` moves each, in a world it imagines: no forks.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from palestra import InvalidOption, Turn, open_model
+from palestra import InvalidOption, Turn, agent, open_model
 from palestra.agents.models import Model
 
 from palestra_adapters.adapter import split_thought
@@ -44,6 +44,11 @@ class Lesson(msgspec.Struct):
         return None if self.after is None else self.after - self.before
 
 
+@agent(
+    "reflexion",
+    kind="llm",
+    summary="Learns from what it writes after episodes.",
+)
 class Reflexion(Remembering):
     """Shows the inner agent its last `keep` reflections on the task.
 

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_adapters.routers.knapsack import Offer, consider
 
 
+@agent(
+    "zcl-buyer",
+    plays=("markets/Composer-v0",),
+    summary="Buys components by the knapsack's threshold.",
+)
 class ZclBuyer(Agent):
     """Tries a component `trials` times at most, then buys it where the threshold says so.
 

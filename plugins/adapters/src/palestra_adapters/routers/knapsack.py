@@ -15,7 +15,7 @@ from itertools import combinations
 from math import e
 from typing import NamedTuple
 
-from palestra import Agent, Decision, InvalidOption, Runner, Turn, make_agent
+from palestra import Agent, Decision, InvalidOption, Runner, Turn, agent, make_agent
 
 from palestra_adapters.relay import split_members
 from palestra_adapters.routers.sale import read_prices
@@ -76,6 +76,11 @@ def best_offline(offers: Sequence[Offer], budget: float) -> float:
     return best
 
 
+@agent(
+    "knapsack",
+    kind="llm",
+    summary="Buys the agents that are worth it.",
+)
 class Knapsack(Agent):
     """Tries the agents of `target`, joined by `+`, on the game; buys; the best one bought plays.
 

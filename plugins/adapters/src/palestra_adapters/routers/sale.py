@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 from palestra.agents.models import Reply
 
 from palestra_adapters.adapter import Adapter, question, split_thought, story
@@ -53,6 +53,11 @@ class Sale:
     worth: float | None = None
 
 
+@agent(
+    "sale",
+    kind="llm",
+    summary="Models bid plans; the best bargain plays.",
+)
 class StrategyAuction(Adapter):
     """Models joined by `+` bid for every episode of a seat; the winner plays it.
 

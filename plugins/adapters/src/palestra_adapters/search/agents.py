@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from palestra import Agent, Decision, InvalidOption, Turn, make_agent
+from palestra import Agent, Decision, InvalidOption, Turn, agent, make_agent
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.scoring import Scorer, make_scorer
@@ -128,6 +128,12 @@ def _told(path: list[Node], spent: int) -> str:
     return f"{spent} positions expanded; making for {moves}"
 
 
+@agent(
+    "treesearch",
+    kind="llm",
+    needs=("fork",),
+    summary="Best-first tree search.",
+)
 class TreeSearch(TreeAgent):
     """Best-first tree search: always expands the most promising position.
 
@@ -146,6 +152,12 @@ class TreeSearch(TreeAgent):
         super().__init__(BestFirst(width, depth, enough), expansions=expansions, **settings)
 
 
+@agent(
+    "swesearch",
+    kind="llm",
+    needs=("fork",),
+    summary="MCTS with a judge's words.",
+)
 class SWESearch(TreeAgent):
     """MCTS over forks with a judge that explains itself.
 
@@ -185,6 +197,12 @@ class SWESearch(TreeAgent):
         return finalists[1] if votes[1] > votes[0] else finalists[0]
 
 
+@agent(
+    "bavt",
+    kind="llm",
+    needs=("fork",),
+    summary="Tree search that watches its budget.",
+)
 class BAVT(TreeAgent):
     """Budget-aware value tree search: greedier the less of its `expansions` is left.
 
@@ -197,6 +215,12 @@ class BAVT(TreeAgent):
         super().__init__(Thrifty(width, depth), expansions=expansions, **settings)
 
 
+@agent(
+    "flare",
+    kind="llm",
+    needs=("fork",),
+    summary="Look-ahead, one move, plan anew.",
+)
 class FLARE(TreeAgent):
     """Looks `depth` moves ahead on every path, plays the first of the best, and plans anew.
 
@@ -210,6 +234,12 @@ class FLARE(TreeAgent):
         super().__init__(LookAhead(width, depth), expansions=expansions, **settings)
 
 
+@agent(
+    "beam",
+    kind="llm",
+    needs=("fork",),
+    summary="Step-level beam search.",
+)
 class BeamSearch(TreeAgent):
     """Step-level beam search: `keep` prefixes, `width` moves each, `depth` levels.
 
@@ -228,6 +258,12 @@ class BeamSearch(TreeAgent):
         super().__init__(Beam(width, depth, keep), expansions=expansions, **settings)
 
 
+@agent(
+    "bestof",
+    kind="llm",
+    needs=("fork",),
+    summary="The best-scored of n moves.",
+)
 class BestOfN(TreeAgent):
     """Plays the best-scored of `n` moves the model would make.
 

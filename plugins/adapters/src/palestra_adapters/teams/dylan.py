@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 
 from palestra_adapters.teams.team import Answer, Team, majority, shown
 from palestra_adapters.thinking import Thinking, together
@@ -28,6 +28,11 @@ _RATINGS = re.compile(r"Ratings:([\d ,]*)")
 Weights = NDArray[np.float64]
 
 
+@agent(
+    "dylan",
+    kind="llm",
+    summary="Layers of members who rate each other.",
+)
 class DyLAN(Team):
     """`layers` rounds of `size` members; after the second round `keep` of them go on.
 

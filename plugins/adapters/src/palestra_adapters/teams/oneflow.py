@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 from palestra.agents.models import Message
 
 from palestra_adapters.adapter import Adapter, split_thought, story, written
@@ -24,6 +24,11 @@ ROLES = {
 }
 
 
+@agent(
+    "oneflow",
+    kind="llm",
+    summary="Every role of a workflow, one conversation.",
+)
 class OneFlow(Adapter):
     """The roles in order, each a turn of one conversation; the last one moves.
 

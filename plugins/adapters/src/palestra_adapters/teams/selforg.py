@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Decision, InvalidOption, Turn
+from palestra import Decision, InvalidOption, Turn, agent
 
 from palestra_adapters.similarity import embed
 from palestra_adapters.teams.team import Answer, Team, shown
 from palestra_adapters.thinking import Thinking, together
 
 
+@agent(
+    "selforg",
+    kind="llm",
+    summary="Members who choose whom they listen to.",
+)
 class SelfOrg(Team):
     """`size` members, `rounds` of answers; edges join answers at least `alike`."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from palestra import Decision, Turn
+from palestra import Decision, Turn, agent
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
 from palestra_adapters.react import can_hold
@@ -26,6 +26,11 @@ FORM = (
 _FINAL = re.compile(r"^\W*final(?: answer)?\W*:", re.IGNORECASE | re.MULTILINE)
 
 
+@agent(
+    "spp",
+    kind="llm",
+    summary="One model as several personas.",
+)
 class SoloPerformance(Adapter):
     """Personas, brainstorm, draft, critique, final: only the last final block is the move.
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from math import inf
 from typing import Any, Literal, get_args
 
-from palestra import Decision, InvalidOption, Turn, UnknownName
+from palestra import Decision, InvalidOption, Turn, UnknownName, agent
 
 from palestra_adapters.adapter import legal_move, split_thought, story
 from palestra_adapters.react import can_hold
@@ -47,6 +47,11 @@ class Talk:
         return self.messages / self.answers if self.answers else 0.0
 
 
+@agent(
+    "team",
+    kind="llm",
+    summary="Five topologies at one budget of tokens.",
+)
 class Topologies(Team):
     """A team in one `topology`; `rounds` at most, and no round that `tokens` may not cover."""
 

@@ -45,6 +45,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 
@@ -144,6 +145,16 @@ class Round:
     answers: tuple[str, ...] = ()
 
 
+@environment(
+    "games/AgentsNet-v0",
+    family="social",
+    tags=("cooperation", "communication", "messages", "hidden-information", "graph"),
+    paper=(
+        "Grötschla et al. (2025), AgentsNet: Coordination and Collaborative Reasoning in "
+        "Multi-Agent LLMs"
+    ),
+    players=(4, 100),
+)
 @dataclass(frozen=True)
 class AgentsNet(TextGame[Round]):
     """You are one of several agents, each with a unique name, and can write to neighbours only.

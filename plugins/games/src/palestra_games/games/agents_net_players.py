@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_games.games.agents_net import CODES, GLOBAL_TASKS, AgentsNet, Answer, Tell
 from palestra_games.games.agents_net_tasks import NAMES, NO, NONE, YES
@@ -34,6 +34,12 @@ class Memory:
     read: int = 0  # events of the transcript
 
 
+@agent(
+    "agents-net-oracle",
+    plays=("games/AgentsNet-v0",),
+    needs=("array",),
+    summary="Solves every AgentsNet task by passing on all it hears.",
+)
 class AgentsNetOracle(Agent):
     """Plays `games/AgentsNet-v0` for one agent or for all of them."""
 

@@ -35,6 +35,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 
@@ -92,6 +93,15 @@ from palestra_games.games.avalon_rules import (
 LONGEST_LINE = 60  # characters of a line a program may say
 
 
+@environment(
+    "games/Avalon-v0",
+    family="social",
+    tags=("hidden-roles", "teams", "hidden-information", "messages"),
+    paper=(
+        "Light, Cai, Shen and Hu (2023), AvalonBench: Evaluating LLMs Playing the Game of Avalon"
+    ),
+    players=(5, 10),
+)
 @dataclass(frozen=True)
 class Avalon(TextGame[Table]):
     """You play The Resistance: Avalon. Everybody has a secret role, good or evil.

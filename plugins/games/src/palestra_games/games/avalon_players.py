@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
 
 from palestra_games.games.avalon import Avalon
 from palestra_games.games.avalon_rules import (
@@ -29,6 +29,12 @@ from palestra_games.games.avalon_rules import (
 HEAD = 5  # numbers of the array view before what is known of each seat
 
 
+@agent(
+    "avalon-trusting",
+    plays=("games/Avalon-v0",),
+    needs=("array",),
+    summary="Approves every team in Avalon; as an evil player makes every quest fail.",
+)
 class Trusting(Agent):
     """Approves every team and proposes itself and the others with the lowest numbers.
 
@@ -72,6 +78,12 @@ class Trusting(Agent):
         return True
 
 
+@agent(
+    "avalon-careful",
+    plays=("games/Avalon-v0",),
+    needs=("array",),
+    summary="Keeps those off a team in Avalon whom it knows as evil or who were on a failed one.",
+)
 class Careful(Trusting):
     """Wants nobody on a team whom it knows to be evil or who was on a team that failed.
 

@@ -18,7 +18,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Agent, ArrayGame, Decision, Event, InvalidOption, Piece, Rng, Scene, Turn
+from palestra import (
+    Agent,
+    ArrayGame,
+    Decision,
+    Event,
+    InvalidOption,
+    Piece,
+    Rng,
+    Scene,
+    Turn,
+    agent,
+    environment,
+)
 from palestra.rules import DRAW, LOSS, WIN, finish, randint, turn_to
 
 STICK, HIT = 0, 1
@@ -32,6 +44,12 @@ TARGET, DEALER_STANDS = 21, 17
 SUITS, MOST_DECKS = 4, 8
 
 
+@environment(
+    "games/Blackjack-v0",
+    family="card",
+    tags=("hidden-information", "chance"),
+    paper="Sutton and Barto (2018), Reinforcement Learning: An Introduction, Example 5.1",
+)
 @dataclass(frozen=True)
 class Blackjack(ArrayGame):
     """You play one hand of blackjack against a dealer.
@@ -194,6 +212,12 @@ class Blackjack(ArrayGame):
         return copy
 
 
+@agent(
+    "basic-strategy",
+    plays=("games/Blackjack-v0",),
+    needs=("array",),
+    summary="Hits and sticks in blackjack by the table that is best with an infinite deck.",
+)
 class BasicStrategy(Agent):
     """Hits and sticks by the table that is best with an infinite deck."""
 

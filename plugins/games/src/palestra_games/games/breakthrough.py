@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene
+from palestra import ArrayGame, Grid, Piece, Scene, environment
 from palestra.kernel.errors import InvalidOption
 from palestra.rules import mover, pass_turn, turn_to, win
 
@@ -23,6 +23,12 @@ LONGEST = len(LETTERS)
 SHIFTS = 3  # a piece steps forward and by one column to the left, by none, or to the right
 
 
+@environment(
+    "games/Breakthrough-v0",
+    family="board",
+    tags=("perfect-information", "deterministic"),
+    paper="Handscomb (2001), 8x8 Game Design Competition: Breakthrough",
+)
 @dataclass(frozen=True)
 class Breakthrough(ArrayGame):
     """You play Breakthrough. Player_0 has the pieces X and moves first; player_1 has the O.

@@ -54,6 +54,8 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    agent,
+    environment,
     only,
 )
 
@@ -126,6 +128,15 @@ class Talks:
     ended: str = ""  # "sold" or "left"
 
 
+@environment(
+    "games/CarDealer-v0",
+    family="social",
+    tags=("bargaining", "roles", "hidden-information", "deterministic", "questions"),
+    paper=(
+        "Abdulhai et al. (2023), LMRL Gym: Benchmarks for Multi-Turn Reinforcement Learning "
+        "with Language Models; Ståhl (1972), Bargaining Theory"
+    ),
+)
 @dataclass(frozen=True)
 class CarDealer(TextGame[Talks]):
     """A dealer, player_0, and a buyer, player_1, negotiate about a car and its price.
@@ -401,6 +412,12 @@ def trade(
     return Grammar((*options, Option(Leave)))
 
 
+@agent(
+    "car-trader",
+    plays=("games/CarDealer-v0",),
+    needs=("array",),
+    summary="Sells or buys a car by backward induction: style=patient|stubborn.",
+)
 class CarTrader(Agent):
     """Deals or buys by backward induction, or claims all: style=patient|stubborn.
 

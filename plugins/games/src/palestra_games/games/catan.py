@@ -61,6 +61,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -152,6 +153,16 @@ MAX_SIDE = 4  # cards on one side of an offer
 FULL: Cards = (SUPPLY,) * KINDS
 
 
+@environment(
+    "games/Catan-v0",
+    family="board",
+    tags=("hidden-information", "chance", "bargaining", "planning"),
+    paper=(
+        "Teuber (1995), The Settlers of Catan; Agents of Change: Self-Evolving LLM Agents for "
+        "Strategic Planning (2025)"
+    ),
+    players=(2, 4),
+)
 @dataclass(frozen=True)
 class Catan(TextGame[Table]):
     """You play Catan. Settle the island, and be the first to reach the points that win.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
 
 from palestra_games.games.catan import ROBBED_NOBODY, Catan, one_card
 from palestra_games.games.catan_board import (
@@ -85,6 +85,12 @@ def missing(hand: Sequence[int], cost: Cards) -> Cards:
     return tuple(max(0, need - have) for have, need in zip(hand, cost, strict=True))
 
 
+@agent(
+    "catan-settler",
+    plays=("games/Catan-v0",),
+    needs=("array",),
+    summary="Settles where most is yielded, builds what it can pay, trades for what it lacks.",
+)
 class Settler(Agent):
     """Settles where most is yielded, builds what it can pay, and trades for what it lacks.
 

@@ -11,7 +11,7 @@ from itertools import product
 from math import inf
 from typing import Any
 
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
 
 from palestra_games.games.catan import Catan
 from palestra_games.games.catan_board import CORNERS, DESERT, HEXES_AT, KINDS, RESOURCES, ROADS_AT
@@ -106,6 +106,13 @@ def paid(hand: Sequence[int], cost: Sequence[int]) -> float:
     return 1 - sum(missing(hand, tuple(cost))) / sum(cost)
 
 
+@agent(
+    "catan-value",
+    kind="search",
+    plays=("games/Catan-v0",),
+    needs=("array",),
+    summary="Plays the move of Catan whose outcome a value function likes best.",
+)
 class CatanValue(Agent):
     """Plays the move after which the position is worth most to it."""
 
@@ -130,6 +137,13 @@ class CatanValue(Agent):
         return max(moves, key=lambda move: worth(after(game, table, seat, move), seat))
 
 
+@agent(
+    "catan-alphabeta",
+    kind="search",
+    plays=("games/Catan-v0",),
+    needs=("array",),
+    summary="Looks depth moves of Catan ahead with the same value function.",
+)
 class CatanAlphaBeta(CatanValue):
     """Looks `depth` moves ahead, no further than the next roll, whose mean is in the value.
 
@@ -183,6 +197,12 @@ class CatanAlphaBeta(CatanValue):
         return sign * best
 
 
+@agent(
+    "catan-weighted",
+    plays=("games/Catan-v0",),
+    needs=("array",),
+    summary="Plays Catan at random, but builds what it can far more likely.",
+)
 class CatanWeighted(CatanValue):
     """Plays at random, but builds cities, settlements and cards far more likely than the rest."""
 

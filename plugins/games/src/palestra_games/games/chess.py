@@ -39,7 +39,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Outcome, Piece, Scene
+from palestra import ArrayGame, Grid, Outcome, Piece, Scene, environment
 from palestra.kernel.errors import InvalidAction, InvalidOption
 from palestra.rules import draw, mover, truncate, turn_to, win
 
@@ -87,6 +87,11 @@ MOVE = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([NBRQ]?)[+#]?")
 CASTLING = re.compile(r"(O-O-O|O-O|0-0-0|0-0)[+#]?")
 
 
+@environment(
+    "games/Chess-v0",
+    family="board",
+    tags=("perfect-information", "deterministic"),
+)
 @dataclass(frozen=True)
 class Chess(ArrayGame):
     """You play chess by the usual rules, castling, en passant and promotion included.

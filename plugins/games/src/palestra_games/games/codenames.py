@@ -58,6 +58,8 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    agent,
+    environment,
     only,
 )
 
@@ -133,6 +135,16 @@ class Board:
         return [p for p, whose in enumerate(self.key) if whose == owner and not self.covered[p]]
 
 
+@environment(
+    "games/Codenames-v0",
+    family="social",
+    tags=("words", "teams", "roles", "hidden-information", "messages"),
+    paper=(
+        "Chvátil (2015), Codenames; Wang et al. (2023), Unleashing Cognitive Synergy in Large "
+        "Language Models: A Task-Solving Agent through Multi-Persona Self-Collaboration"
+    ),
+    players=(4, 12),
+)
 @dataclass(frozen=True)
 class Codenames(TextGame[Board]):
     """You play Codenames. The first half of the players are the red team, the others the blue.
@@ -469,6 +481,12 @@ def advice_grammar(words: tuple[str, ...], message_limit: int) -> Grammar:
     return Grammar((Option(Suggest, {"word": OneOf(words)}), Option(Say, {"text": said})))
 
 
+@agent(
+    "word-associate",
+    plays=("games/Codenames-v0",),
+    needs=("array",),
+    summary="Gives and reads the clues of Codenames by a table of associations.",
+)
 class WordAssociate(Agent):
     """Plays both roles of Codenames by the table of associations.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene
+from palestra import ArrayGame, Grid, Piece, Scene, environment
 from palestra.kernel.errors import InvalidOption
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
@@ -23,6 +23,11 @@ DIGITS = "1234567890" * 10
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
+@environment(
+    "games/ConnectFour-v0",
+    family="board",
+    tags=("perfect-information", "deterministic"),
+)
 @dataclass(frozen=True)
 class ConnectFour(ArrayGame):
     """You play Connect Four: drop a disc into a column, numbered from 1 at the left.

@@ -43,6 +43,8 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    agent,
+    environment,
 )
 
 GROWTH = 2  # what a recipient gets, or loses, for every unit a donor gives or spends
@@ -100,6 +102,13 @@ class Society:
     paid: tuple[float, ...] = ()
 
 
+@environment(
+    "games/DonorGame-v0",
+    family="social",
+    tags=("social-dilemma", "generations", "chance"),
+    paper="Vallinder and Hughes (2024), Cultural Evolution of Cooperation among LLM Agents",
+    players=(2, 50),
+)
 @dataclass(frozen=True)
 class DonorGame(TextGame[Society]):
     """You live among others; each generation you can give to those you meet, and are given to.
@@ -373,6 +382,12 @@ def donor_grammar(punishment: bool) -> Grammar:
     return Grammar(tuple(Option(kind, {"percent": Integer(0, 100)}) for kind in kinds))
 
 
+@agent(
+    "donor",
+    plays=("games/DonorGame-v0",),
+    needs=("array",),
+    summary="Gives percent of what it has, or with mirror=true what the recipient last gave.",
+)
 class Donor(Agent):
     """Gives `percent` to everybody; with `mirror`, what the recipient last gave if he ever did."""
 

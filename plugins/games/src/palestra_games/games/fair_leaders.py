@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene
+from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene, environment
 from palestra.kernel.game import Result
 from palestra.rules import finish, randint, turn_to
 
@@ -42,6 +42,16 @@ MEDIATOR = 2  # the seat
 NOBODY = -1
 
 
+@environment(
+    "games/FairLeaders-v0",
+    family="matrix",
+    tags=("iterated", "roles", "fairness"),
+    paper=(
+        "Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning; von "
+        "Stackelberg (1934), Marktform und Gleichgewicht"
+    ),
+    players=(2, 3),
+)
 @dataclass(frozen=True)
 class FairLeaders(ArrayGame):
     """Two players, player_0 and player_1, play a game again and again; in every stage one leads.

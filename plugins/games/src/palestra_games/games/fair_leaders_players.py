@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_games.games.fair_leaders import FOLLOW, MEDIATOR, FairLeaders
 
 
+@agent(
+    "stackelberg",
+    plays=("games/FairLeaders-v0",),
+    needs=("array",),
+    summary="Commits to the best move as a leader, answers best, and mediates fairly.",
+)
 class Stackelberg(Agent):
     """Leads with the move whose best answer pays it most, and answers with what pays it most.
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Scene
+from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
 from palestra.rules import LOSS, WIN, finish, randint, truncate, turn_to, uniform
 
 LEFT, DOWN, RIGHT, UP = 0, 1, 2, 3
@@ -41,6 +41,11 @@ MAPS = {
 GRIDS = (*MAPS, "random")
 
 
+@environment(
+    "games/FrozenLake-v0",
+    family="grid",
+    tags=("perfect-information", "chance"),
+)
 @dataclass(frozen=True)
 class FrozenLake(ArrayGame):
     """You walk over a frozen lake from the start to the goal, without falling into a hole.

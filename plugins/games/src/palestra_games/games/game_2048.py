@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Scene
+from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
 from palestra.rules import WIN, finish, randint, turn_to
 
 ACTIONS = ("up", "down", "left", "right")
@@ -23,6 +23,11 @@ UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
 SOUTHWARD, EASTWARD = (-1, 1, 0, 0), (0, 0, -1, 1)
 
 
+@environment(
+    "games/Game2048-v0",
+    family="grid",
+    tags=("perfect-information", "chance"),
+)
 @dataclass(frozen=True)
 class Game2048(ArrayGame):
     """You slide numbered tiles on a board; equal tiles that meet merge into one of their sum.

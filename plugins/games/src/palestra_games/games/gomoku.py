@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene
+from palestra import ArrayGame, Grid, Piece, Scene, environment
 from palestra.kernel.errors import InvalidOption
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
@@ -25,6 +25,12 @@ LARGEST = len(LETTERS)
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
+@environment(
+    "games/Gomoku-v0",
+    family="board",
+    tags=("perfect-information", "deterministic"),
+    paper="Allis, van den Herik and Huntjens (1996), Go-Moku Solved by New Search Techniques",
+)
 @dataclass(frozen=True)
 class Gomoku(ArrayGame):
     """You play Gomoku on a square board. Player_0 has the stones X and moves first.

@@ -37,6 +37,8 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    agent,
+    environment,
 )
 
 from palestra_games.games.guessing_lists import CITIES, THINGS
@@ -239,6 +241,14 @@ class Guessing(TextGame[Thought]):
         return Scene(bars=(bar,), lines=tuple(lines))
 
 
+@environment(
+    "games/TwentyQuestions-v0",
+    family="text",
+    tags=("hidden-information", "deterministic", "questions"),
+    paper=(
+        "Zhou et al. (2024), ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL"
+    ),
+)
 @dataclass(frozen=True)
 class TwentyQuestions(Guessing):
     """You find out what the host thinks of, by questions that he answers with yes or no.
@@ -250,6 +260,14 @@ class TwentyQuestions(Guessing):
     """
 
 
+@environment(
+    "games/GuessMyCity-v0",
+    family="text",
+    tags=("hidden-information", "deterministic", "questions"),
+    paper=(
+        "Zhou et al. (2024), ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL"
+    ),
+)
 @dataclass(frozen=True)
 class GuessMyCity(Guessing):
     """You find out which city the host comes from, by questions that he answers with yes or no.
@@ -270,6 +288,12 @@ def grammar(questions: tuple[str, ...], names: tuple[str, ...]) -> Grammar:
     return Grammar((Option(Ask, ask), Option(Guess, guess)))
 
 
+@agent(
+    "halving",
+    plays=("games/TwentyQuestions-v0", "games/GuessMyCity-v0"),
+    needs=("array",),
+    summary="Asks what splits the things that are left most evenly.",
+)
 class Halving(Agent):
     """Asks what splits the things that are left most evenly; names one if no question splits them.
 

@@ -54,6 +54,7 @@ from palestra import (
     Rng,
     Scene,
     check_ranges,
+    environment,
     only,
 )
 from palestra.kernel.game import Result
@@ -92,6 +93,29 @@ from palestra_games.games.hanabi_words import (
 SHADES = (0, 1, 2, 7, 6)  # red, yellow, green, white and blue in the renderers' palette
 
 
+@environment(
+    "games/Hanabi-v0",
+    family="card",
+    tags=("cooperation", "hidden-information", "communication", "chance"),
+    paper="Bard et al. (2020), The Hanabi Challenge: A New Frontier for AI Research",
+    players=(2, 5),
+)
+@environment(
+    "games/SimpleHanabi-v0",
+    family="card",
+    tags=("cooperation", "hidden-information", "communication", "chance"),
+    paper="MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic Games",
+    kwargs={"colours": 3, "ranks": 2, "hand": 5},
+    players=(2, 2),
+)
+@environment(
+    "games/MiniHanabi-v0",
+    family="card",
+    tags=("cooperation", "hidden-information", "communication", "chance"),
+    paper="MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic Games",
+    kwargs={"colours": 2, "ranks": 2, "hand": 3, "tokens": 3},
+    players=(2, 2),
+)
 @dataclass(frozen=True)
 class Hanabi(ArrayGame):
     """You play Hanabi: you and the other players build fireworks together and score as one team.

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 
 from palestra_games.games.hanabi import Hanabi
 from palestra_games.games.hanabi_rules import TOLD_COLOUR, TOLD_RANK, copies, read_hint
 from palestra_games.games.hanabi_sight import Held, Sight
 
 
+@agent(
+    "hanabi-iggi",
+    plays=("games/Hanabi-v0", "games/SimpleHanabi-v0", "games/MiniHanabi-v0"),
+    needs=("array",),
+    summary="Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.",
+)
 class Iggi(Agent):
     """Plays Hanabi from its own array view and mask alone, and never plays a card on suspicion.
 

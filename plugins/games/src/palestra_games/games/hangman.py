@@ -32,6 +32,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    environment,
 )
 
 from palestra_games.words import english, word_list
@@ -59,6 +60,11 @@ class Gallows:
     guessed: str = ""
 
 
+@environment(
+    "games/Hangman-v0",
+    family="text",
+    tags=("words", "hidden-information", "deterministic"),
+)
 @dataclass(frozen=True)
 class Hangman(TextGame[Gallows]):
     """You look for a hidden English word and guess it letter by letter.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene
+from palestra import ArrayGame, Grid, Piece, Scene, environment
 from palestra.kernel.errors import InvalidOption
 from palestra.rules import mover, turn_to, win
 
@@ -26,6 +26,12 @@ NEIGHBOURS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 BOTH_SIDES = 3  # bit 1: joined to the first own side, bit 2: to the second
 
 
+@environment(
+    "games/Hex-v0",
+    family="board",
+    tags=("perfect-information", "deterministic"),
+    paper="Gardner (1957), Mathematical Games: the game of Hex",
+)
 @dataclass(frozen=True)
 class Hex(ArrayGame):
     """You play Hex on a rhombus of hexagonal cells. Player_0 has the stones X and moves first.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Event, InvalidOption, Piece, Rng, Scene, only
+from palestra import ArrayGame, Event, InvalidOption, Piece, Rng, Scene, environment, only
 from palestra.rules import DRAW, LOSS, WIN, finish, mover, randint, turn_to
 
 FOLD, CALL, RAISE = 0, 1, 2  # in no-limit play 1 + n bets, or raises to, n chips
@@ -46,6 +46,16 @@ BASE = 13  # ranks; a hand's strength has six digits, its kind and five ranks
 WHEEL = 0b1000000001111  # ace to five
 
 
+@environment(
+    "games/Holdem-v0",
+    family="card",
+    tags=("hidden-information", "chance"),
+    paper=(
+        "Zhang et al. (2024), Agent-Pro: Learning to Evolve via Policy-Level Reflection and "
+        "Optimization"
+    ),
+    players=(2, 6),
+)
 @dataclass(frozen=True)
 class Holdem(ArrayGame):
     """You play one hand of Texas hold'em poker.

@@ -19,7 +19,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Piece, Rng, Scene, only
+from palestra import ArrayGame, Event, Piece, Rng, Scene, environment, only
 from palestra.rules import LOSS, WIN, draw, finish, mover, shuffle, turn_to
 
 FOLD, CALL, RAISE = 0, 1, 2
@@ -34,6 +34,12 @@ CHECK = "check"
 WORDS = ("fold", "call", "raise")
 
 
+@environment(
+    "games/LeducHoldem-v0",
+    family="card",
+    tags=("hidden-information", "chance"),
+    paper="Southey et al. (2005), Bayes' Bluff: Opponent Modelling in Poker",
+)
 @dataclass(frozen=True)
 class LeducHoldem(ArrayGame):
     """You play Leduc hold'em with six cards: two jacks, two queens and two kings, king highest.

@@ -25,7 +25,7 @@ from math import comb, factorial, prod
 from typing import Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Event, InvalidOption, Piece, Rng, Scene, only
+from palestra import ArrayGame, Event, InvalidOption, Piece, Rng, Scene, environment, only
 from palestra.rules import LOSS, WIN, finish, leave, mover, pass_turn, randint, turn_to
 
 MAX_SEATS, MAX_DICE, MAX_FACES = 6, 6, 6
@@ -34,6 +34,13 @@ NOTHING = -1  # standing when there is no bid yet
 ROUNDS = ("one", "last")
 
 
+@environment(
+    "games/LiarsDice-v0",
+    family="dice",
+    tags=("hidden-information", "chance"),
+    paper="Neller, Lanctot (2013), An Introduction to Counterfactual Regret Minimization",
+    players=(2, 6),
+)
 @dataclass(frozen=True)
 class LiarsDice(ArrayGame):
     """You play liar's dice. Everybody rolls dice, and sees only his own.

@@ -47,7 +47,9 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    agent,
     check_ranges,
+    environment,
 )
 
 from palestra_games.games.logic_grid_solver import (
@@ -104,6 +106,15 @@ class Notes:
     moves: int = 0
 
 
+@environment(
+    "games/LogicGrid-v0",
+    family="grid",
+    tags=("puzzle", "perfect-information", "deterministic"),
+    paper=(
+        "Wang et al. (2023), Unleashing Cognitive Synergy in Large Language Models: A "
+        "Task-Solving Agent through Multi-Persona Self-Collaboration"
+    ),
+)
 @dataclass(frozen=True)
 class LogicGrid(TextGame[Notes]):
     """You solve a puzzle about houses in a row, numbered from 1 on the left.
@@ -295,6 +306,12 @@ def true_clues(kind: int, solution: Sequence[int], houses: int) -> list[Clue]:
     return [clue for clue in clues if holds(clue, solution)]
 
 
+@agent(
+    "logic-grid-solver",
+    plays=("games/LogicGrid-v0",),
+    needs=("array",),
+    summary="Works out who lives where from the clues of a logic grid.",
+)
 class LogicGridSolver(Agent):
     """Works out the solution from the clues, and notes one value after the other."""
 

@@ -28,13 +28,43 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene
+from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene, environment
 from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, randint, uniform
 
 MOST_MOVES = 10
 
 
+@environment(
+    "games/MatrixGame-v0",
+    family="matrix",
+    tags=("social-dilemma", "iterated"),
+)
+@environment(
+    "games/PrisonersDilemma-v0",
+    family="matrix",
+    tags=("social-dilemma", "iterated"),
+    paper="Axelrod (1984), The Evolution of Cooperation",
+    kwargs={"payoffs_table": (3, 3, 0, 5, 5, 0, 1, 1), "moves": ("cooperate", "defect")},
+)
+@environment(
+    "games/StagHunt-v0",
+    family="matrix",
+    tags=("social-dilemma", "coordination", "iterated"),
+    kwargs={"payoffs_table": (2, 2, 0, 1, 1, 0, 1, 1), "moves": ("stag", "hare")},
+)
+@environment(
+    "games/Chicken-v0",
+    family="matrix",
+    tags=("social-dilemma", "iterated"),
+    kwargs={"payoffs_table": (3, 3, 1, 4, 4, 1, 0, 0), "moves": ("swerve", "straight")},
+)
+@environment(
+    "games/BattleOfTheSexes-v0",
+    family="matrix",
+    tags=("coordination", "iterated"),
+    kwargs={"payoffs_table": (3, 2, 0, 0, 0, 0, 2, 3), "moves": ("bach", "stravinsky")},
+)
 @dataclass(frozen=True)
 class MatrixGame(ArrayGame):
     """You play a matrix game against one other player, round after round.

@@ -34,6 +34,8 @@ from palestra import (
     Rng,
     Scene,
     Turn,
+    agent,
+    environment,
 )
 from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, leave, truncate
@@ -43,6 +45,12 @@ FAST = 2
 TIME, CRASH = 0, 1  # reward terms; a crash is cost 0, too
 
 
+@environment(
+    "games/Merge-v0",
+    family="grid",
+    tags=("coordination", "risk", "costs", "perfect-information", "deterministic"),
+    paper="A Game-Theoretic Framework for Managing Risk in Multi-Agent Systems (2023)",
+)
 @dataclass(frozen=True)
 class Merge(ArrayGame):
     """You drive one of two cars whose lanes merge into one. Both choose at once how far to go.
@@ -219,6 +227,12 @@ def crash_between(config: Any, old: Any, new: Any) -> bool:
     return bool(both_before and (old[0] < old[1]) != (new[0] < new[1]))
 
 
+@agent(
+    "driver",
+    plays=("games/Merge-v0",),
+    needs=("array",),
+    summary="Merges fast, and yields with probability yields where both cars could enter.",
+)
 class Driver(Agent):
     """Drives fast, keeps off the car ahead, and yields with probability `yields`.
 

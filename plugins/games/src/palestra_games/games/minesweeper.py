@@ -16,7 +16,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Rng, Scene
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    Grid,
+    InvalidOption,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    environment,
+)
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
 
 from palestra_games.games.minesweeper_odds import Seen, place_mines
@@ -26,6 +37,11 @@ MINE = 10
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+@environment(
+    "games/Minesweeper-v0",
+    family="grid",
+    tags=("hidden-information", "deterministic"),
+)
 @dataclass(frozen=True)
 class Minesweeper(ArrayGame):
     """You open the cells of a minefield one by one, without opening a mine.

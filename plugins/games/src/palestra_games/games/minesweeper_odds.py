@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 
 CLOSED, MINE = 9, 10
 Cells = tuple[int, ...]
@@ -204,6 +204,12 @@ def some(cells: Sequence[int], count: int, rng: Rng) -> list[int]:
     return drawn[:count]
 
 
+@agent(
+    "minesweeper-odds",
+    plays=("games/Minesweeper-v0",),
+    needs=("array",),
+    summary="Opens the cell that is least likely a mine, by exact counting.",
+)
 class MinesweeperOdds(Agent):
     """Opens a cell that is least likely a mine, the first of them row by row."""
 

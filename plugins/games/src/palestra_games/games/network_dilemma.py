@@ -45,6 +45,8 @@ from palestra import (
     Scene,
     Turn,
     UnknownName,
+    agent,
+    environment,
     only,
 )
 from palestra.kernel.game import Result
@@ -60,6 +62,17 @@ NEAREST, REWIRED = 4, 0.1
 MOST_PLAYERS, MOST_EDGES = 100, 5000
 
 
+@environment(
+    "games/NetworkDilemma-v0",
+    family="social",
+    tags=("social-dilemma", "iterated", "graph", "hidden-information", "deterministic"),
+    paper=(
+        "Weng and Lee (2026), How Exploration Breaks Cooperation in Shared-Policy Multi-Agent "
+        "Reinforcement Learning"
+    ),
+    splits={"stag-hunt": {"payoffs_table": (4, 0, 3, 2)}, "harsh": {"payoffs_table": (3, 0, 8, 1)}},
+    players=(2, 100),
+)
 @dataclass(frozen=True)
 class NetworkDilemma(ArrayGame):
     """You live in a network. In every round you choose one move, for all of your neighbours.
@@ -354,6 +367,12 @@ def lattice_rows(seats: int) -> int:
     return max(rows for rows in range(1, isqrt(seats) + 1) if seats % rows == 0)
 
 
+@agent(
+    "neighbour",
+    plays=("games/NetworkDilemma-v0",),
+    needs=("array",),
+    summary="Plays a dilemma on a network: style=mirror|cooperate|defect, exploring by epsilon.",
+)
 class Neighbour(Agent):
     """Cooperates, or defects, or does as its neighbours did: style=mirror|cooperate|defect.
 

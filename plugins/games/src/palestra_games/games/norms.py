@@ -52,7 +52,9 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    agent,
     check_ranges,
+    environment,
     only,
 )
 
@@ -108,6 +110,13 @@ class Village:
     generation: int = 0
 
 
+@environment(
+    "games/Norms-v0",
+    family="social",
+    tags=("population", "iterated", "hidden-information", "chance"),
+    paper="Li et al. (2024), Agent Alignment in Evolving Social Norms",
+    players=(2, 50),
+)
 @dataclass(frozen=True)
 class Norms(TextGame[Village]):
     """You live in a village with norms. Everybody meets the same scenes, and nobody sees the others
@@ -409,6 +418,12 @@ def doing(topic: int) -> Grammar:
     return Grammar((Option(Do, {"choice": OneOf(TOPICS[topic][1])}),))
 
 
+@agent(
+    "norm-villager",
+    plays=("games/Norms-v0",),
+    needs=("array",),
+    summary="Lives by a strategy that newcomers may inherit: style=conformist|tempted|traditional.",
+)
 class Villager(Agent):
     """Lives by one of three strategies: style=conformist|tempted|traditional.
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene
+from palestra import ArrayGame, Grid, Piece, Scene, environment
 from palestra.kernel.errors import InvalidOption
 from palestra.rules import draw, mover, turn_to, win
 
@@ -26,6 +26,12 @@ LETTERS = "abcdefghij"
 DIRECTIONS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
 
 
+@environment(
+    "games/Othello-v0",
+    family="board",
+    tags=("perfect-information", "deterministic"),
+    paper="Takizawa (2023), Othello is Solved",
+)
 @dataclass(frozen=True)
 class Othello(ArrayGame):
     """You play Othello (Reversi). Player_0 has the discs X and moves first; player_1 has the O.

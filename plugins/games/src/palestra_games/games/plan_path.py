@@ -47,7 +47,9 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    agent,
     check_ranges,
+    environment,
 )
 from palestra.grids.paths import way
 
@@ -112,6 +114,16 @@ class Maze:
         return self.trail[-1]
 
 
+@environment(
+    "games/PlanPath-v0",
+    family="grid",
+    tags=("planning", "perfect-information", "deterministic"),
+    paper=(
+        "Zhao et al. (2025), Stronger Together: On-Policy Reinforcement Learning for "
+        "Collaborative LLMs"
+    ),
+    players=(1, 2),
+)
 @dataclass(frozen=True)
 class PlanPath(TextGame[Maze]):
     """You plan a way through a maze, from the start to the goal.
@@ -327,6 +339,12 @@ def told(walked: Sequence[Cell], cut: bool) -> str:
     return f"{steps}, then the way is blocked" if cut else steps
 
 
+@agent(
+    "path-planner",
+    plays=("games/PlanPath-v0",),
+    needs=("array",),
+    summary="Drafts and plans shortest ways: style=shortest|trusting.",
+)
 class PathPlanner(Agent):
     """Drafts and plans shortest ways: style=shortest, or style=trusting, which plans the draft."""
 

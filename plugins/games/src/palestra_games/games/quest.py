@@ -54,6 +54,8 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    agent,
+    environment,
 )
 from palestra.grids.paths import way
 
@@ -117,6 +119,15 @@ class House:
     steps: int = 0
 
 
+@environment(
+    "games/Quest-v0",
+    family="text",
+    tags=("planning", "hidden-information", "deterministic"),
+    paper=(
+        "Wang and Ammanabrolu (2025), A Practitioner's Guide to Multi-turn Agentic "
+        "Reinforcement Learning; Côté et al. (2018), TextWorld"
+    ),
+)
 @dataclass(frozen=True)
 class Quest(TextGame[House]):
     """You look for a treasure in a house, of which you have a map. What is in a room you see there.
@@ -460,6 +471,12 @@ def draw_walk(
     return tuple(walk)
 
 
+@agent(
+    "quest-explorer",
+    plays=("games/Quest-v0",),
+    needs=("array",),
+    summary="Fetches keys in turn, and looks for them in the nearest room it has not seen.",
+)
 class QuestExplorer(Agent):
     """Does what brings it nearer to the treasure, or goes to the nearest room it has not seen."""
 

@@ -48,6 +48,8 @@ from palestra import (
     Scene,
     Turn,
     UnknownName,
+    agent,
+    environment,
 )
 from palestra.kernel.game import Result
 from palestra.rules import finish, randint, shuffle
@@ -63,6 +65,20 @@ VALUES = (
 MOST_PLAYERS, MOST_MESSAGES = 20, 1000
 
 
+@environment(
+    "games/Referential-v0",
+    family="social",
+    tags=("cooperation", "communication", "messages", "roles", "hidden-information"),
+    paper=(
+        "Lewis (1969), Convention; Gupta, Lanctot and Lazaridou (2021), Dynamic "
+        "population-based meta-learning for multi-agent communication with natural language"
+    ),
+    splits={
+        "signalling": {"attributes": 1, "values": 2, "symbols": 2, "length": 1},
+        "population": {"num_players": 12, "candidates": 4},
+    },
+    players=(2, 20),
+)
 @dataclass(frozen=True)
 class Referential(ArrayGame):
     """Speakers tell listeners which object is meant, in symbols that have no meaning yet.
@@ -406,6 +422,12 @@ def read(digits: Sequence[int], base: int) -> int:
     return NONE if NONE in digits else number
 
 
+@agent(
+    "signaller",
+    plays=("games/Referential-v0",),
+    needs=("array",),
+    summary="Speaks and listens by a code, or learns one from an urn: style=code|urn.",
+)
 class Signaller(Agent):
     """Speaks and listens by a code, or learns one: style=code|urn.
 

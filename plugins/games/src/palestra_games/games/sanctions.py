@@ -32,7 +32,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, check_ranges, only
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    InvalidOption,
+    Outcome,
+    Rng,
+    Scene,
+    check_ranges,
+    environment,
+    only,
+)
 from palestra.kernel.game import Result
 from palestra.rules import finish, randint
 
@@ -46,6 +57,49 @@ NOBODY = NOTHING = -1
 MOST_PLAYERS = 50
 
 
+@environment(
+    "games/Sanctions-v0",
+    family="social",
+    tags=("social-dilemma", "iterated", "population", "chance"),
+    paper=(
+        "Dasgupta and Musolesi (2023), Investigating the Impact of Direct Punishment on the "
+        "Emergence of Cooperation in Multi-Agent Reinforcement Learning Systems"
+    ),
+    splits={
+        "none": {
+            "selection": False,
+            "punishment": False,
+            "third_party": False,
+            "reputation": False,
+        },
+        "selection": {
+            "selection": True,
+            "punishment": False,
+            "third_party": False,
+            "reputation": False,
+        },
+        "punishment": {
+            "selection": False,
+            "punishment": True,
+            "third_party": False,
+            "reputation": False,
+        },
+        "third_party": {
+            "selection": False,
+            "punishment": False,
+            "third_party": True,
+            "reputation": False,
+        },
+        "reputation": {
+            "selection": False,
+            "punishment": False,
+            "third_party": False,
+            "reputation": True,
+        },
+        "all": {"selection": True, "punishment": True, "third_party": True, "reputation": True},
+    },
+    players=(3, 50),
+)
 @dataclass(frozen=True)
 class Sanctions(ArrayGame):
     """You live in a group. Again and again two of you meet; both cooperate or defect.

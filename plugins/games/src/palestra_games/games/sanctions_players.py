@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
 
 from palestra_games.games.network_dilemma import COOPERATE, DEFECT
 from palestra_games.games.sanctions import PLAY, SELECT, Sanctions
@@ -44,6 +44,12 @@ class Sight:
         return [s for s in (self.chooser, self.partner) if s != self.seat]
 
 
+@agent(
+    "sanction-player",
+    plays=("games/Sanctions-v0",),
+    needs=("array",),
+    summary="Lives under sanctions by rule: style=sanctioner|reciprocator|cooperator|defector.",
+)
 class SanctionPlayer(Agent):
     """Lives among others by rule: style=sanctioner|reciprocator|cooperator|defector.
 
@@ -80,6 +86,13 @@ class SanctionPlayer(Agent):
         return sight.punishing + guilty[0]
 
 
+@agent(
+    "sanction-learner",
+    kind="learned",
+    plays=("games/Sanctions-v0",),
+    needs=("array",),
+    summary="Learns whom to choose, what to play and whom to punish, by a table, as it plays.",
+)
 class SanctionLearner(Agent):
     """Learns values of actions in a table while it plays, one table a seat and an episode.
 

@@ -34,7 +34,18 @@ from math import comb, isfinite
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Rng, Scene, check_ranges, only
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    InvalidOption,
+    Outcome,
+    Rng,
+    Scene,
+    check_ranges,
+    environment,
+    only,
+)
 from palestra.kernel.game import Result
 from palestra.rules import finish, randint, turn_to
 
@@ -47,6 +58,81 @@ MOST_COMMITMENTS = 1000
 SIMULATE = "simulate"
 
 
+@environment(
+    "games/SimulationGame-v0",
+    family="matrix",
+    tags=("social-dilemma", "hidden-information", "costs"),
+    paper=(
+        "Kovařík, Oesterheld and Conitzer (2023), Game Theory with Simulation of Other "
+        "Players; Kovařík et al. (2025), Game Theory with Simulation in the Presence of "
+        "Unpredictable Randomisation"
+    ),
+    splits={
+        "trust": {},
+        "mixed": {"grain": 10},
+        "scaled": {
+            "payoffs_table": (25, 25, -100, 100, 15, 10, -10, 12, 0, 0, 0, 0),
+            "moves": ("trust", "trust partly", "walk out"),
+            "cost": 1.0,
+            "grain": 10,
+        },
+        "coordination": {
+            "payoffs_table": (
+                25,
+                25,
+                -20,
+                0,
+                -100,
+                100,
+                -20,
+                0,
+                25,
+                25,
+                -100,
+                100,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ),
+            "moves": ("trust in the north", "trust in the south", "walk out"),
+            "answers": ("north", "south", "defect"),
+        },
+        "ultimatum": {
+            "payoffs_table": (
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                3,
+                1,
+                0,
+                0,
+                0,
+                0,
+                2,
+                2,
+                2,
+                2,
+                0,
+                0,
+                1,
+                3,
+                1,
+                3,
+                1,
+                3,
+            ),
+            "moves": ("offer 0", "offer 1", "offer 2", "offer 3"),
+            "answers": ("accept from 1", "accept from 2", "accept from 3"),
+            "cost": 0.5,
+        },
+    },
+)
 @dataclass(frozen=True)
 class SimulationGame(ArrayGame):
     """player_0 moves and player_1 answers; both are paid by the table below.

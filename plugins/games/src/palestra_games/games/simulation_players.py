@@ -10,7 +10,7 @@ from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
 
 from palestra_games.games.simulation_game import SIMULATEE, SimulationGame
 
@@ -118,6 +118,13 @@ def indifferent(table: Floats, plans: Sequence[int], support: Sequence[int]) -> 
     return chances
 
 
+@agent(
+    "simulation-player",
+    kind="solver",
+    plays=("games/SimulationGame-v0",),
+    needs=("array",),
+    summary="Plays a simulation game by an exact equilibrium: style=equilibrium|trusting|wary.",
+)
 class SimulationPlayer(Agent):
     """Plays a simulation game: style=equilibrium|trusting|wary.
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Scene
+from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
 from palestra.rules import WIN, finish, randint, truncate, turn_to
 
 ACTIONS = ("up", "down", "left", "right")
@@ -39,6 +39,11 @@ LEVELS = {
 }
 
 
+@environment(
+    "games/Sokoban-v0",
+    family="grid",
+    tags=("perfect-information", "deterministic", "planning"),
+)
 @dataclass(frozen=True)
 class Sokoban(ArrayGame):
     """You are the keeper of a warehouse and push all boxes onto goals.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_games.games.sokoban import EASTWARD, SOUTHWARD, Sokoban
 
@@ -15,6 +15,12 @@ Position = tuple[int, frozenset[int]]  # cells, row by row
 LIMIT = 1_000_000
 
 
+@agent(
+    "sokoban-bfs",
+    plays=("games/Sokoban-v0",),
+    needs=("array",),
+    summary="Plays a shortest solution of a Sokoban level, found by breadth-first search.",
+)
 class SokobanSolver(Agent):
     """Plays a shortest solution, counted in steps; "up" where there is none within `limit` states.
 

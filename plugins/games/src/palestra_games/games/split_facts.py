@@ -49,7 +49,9 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    agent,
     check_ranges,
+    environment,
     only,
 )
 
@@ -95,6 +97,22 @@ class World:
     last: str = ""
 
 
+@environment(
+    "games/SplitFacts-v0",
+    family="text",
+    tags=(
+        "cooperation",
+        "communication",
+        "messages",
+        "costs",
+        "hidden-information",
+        "deterministic",
+    ),
+    paper=(
+        "Chen et al. (2024), Optima: Optimizing Effectiveness and Efficiency for LLM-Based "
+        "Multi-Agent System"
+    ),
+)
 @dataclass(frozen=True)
 class SplitFacts(TextGame[World]):
     """You and another player answer one question together. Each of you holds half of the facts.
@@ -383,6 +401,12 @@ def around(friends: Sequence[int]) -> list[int]:
     return circle
 
 
+@agent(
+    "fact-teller",
+    plays=("games/SplitFacts-v0",),
+    needs=("array",),
+    summary="Tells the facts that answer a question, or all it has: style=relay|all.",
+)
 class FactTeller(Agent):
     """Tells facts and answers as soon as it can: style=relay|all.
 

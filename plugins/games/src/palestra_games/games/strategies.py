@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
 
 from palestra_games.games.matrix_game import MatrixGame
 from palestra_games.games.ultimatum import Trust, Ultimatum
@@ -30,6 +30,18 @@ STRATEGIES = (*MEMORY_ONE, "generous-tit-for-tat", "grim", "zero-determinant")
 STYLES = ("fair", "subgame-perfect")
 
 
+@agent(
+    "strategy",
+    plays=(
+        "games/MatrixGame-v0",
+        "games/PrisonersDilemma-v0",
+        "games/StagHunt-v0",
+        "games/Chicken-v0",
+        "games/BattleOfTheSexes-v0",
+    ),
+    needs=("array",),
+    summary="Plays a 2x2 matrix game by rule: name=tit-for-tat|grim|win-stay-lose-shift|always-cooperate|always-defect|generous-tit-for-tat|zero-determinant.",
+)
 class Strategy(Agent):
     """Plays any matrix game with two moves by a rule over what has been played.
 
@@ -110,6 +122,12 @@ def extortion(own: Responses, other: Responses, chi: float) -> Responses:
     return (1 + steps[0], 1 + steps[1], steps[2], steps[3])
 
 
+@agent(
+    "bargainer",
+    plays=("games/Ultimatum-v0", "games/Dictator-v0", "games/Trust-v0"),
+    needs=("array",),
+    summary="Offers, answers, sends and returns: style=fair|subgame-perfect.",
+)
 class Bargainer(Agent):
     """Plays the ultimatum, dictator and trust games from either seat.
 

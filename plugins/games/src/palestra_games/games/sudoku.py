@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Scene
+from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
 from palestra.rules import LOSS, WIN, finish, randint, turn_to
 
 from palestra_games.games.sudoku_solver import solutions
@@ -36,6 +36,11 @@ STOCK = {
 }
 
 
+@environment(
+    "games/Sudoku-v0",
+    family="grid",
+    tags=("perfect-information", "deterministic", "planning"),
+)
 @dataclass(frozen=True)
 class Sudoku(ArrayGame):
     """You fill a square so that every row, every column and every box has each digit once.

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import isqrt
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 Cells = tuple[int, ...]  # digits row by row, 0 for an empty cell
 
@@ -55,6 +55,12 @@ def _fill(grid: list[int], near: tuple[tuple[int, ...], ...], side: int) -> Iter
     grid[best] = 0
 
 
+@agent(
+    "sudoku-solver",
+    plays=("games/Sudoku-v0",),
+    needs=("array",),
+    summary="Fills a Sudoku by backtracking.",
+)
 class SudokuSolver(Agent):
     """Fills the first empty cell with its digit in a solution; any legal digit if there is none."""
 

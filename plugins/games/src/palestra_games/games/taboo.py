@@ -50,6 +50,8 @@ from palestra import (
     TextAction,
     TextGame,
     Turn,
+    agent,
+    environment,
     only,
 )
 
@@ -89,6 +91,12 @@ class Cards:
     guessed: tuple[str, ...] = ()
 
 
+@environment(
+    "games/Taboo-v0",
+    family="social",
+    tags=("words", "cooperation", "roles", "hidden-information", "messages"),
+    paper="Hersh (1989), Taboo",
+)
 @dataclass(frozen=True)
 class Taboo(TextGame[Cards]):
     """You play Taboo with one other player. player_0 is the giver, player_1 the guesser.
@@ -327,6 +335,12 @@ def guesser_grammar(words: tuple[str, ...]) -> Grammar:
     return Grammar((Option(Guess, {"word": Word(LETTERS, words)}),))
 
 
+@agent(
+    "taboo-player",
+    plays=("games/Taboo-v0",),
+    needs=("array",),
+    summary="Describes and guesses the words of Taboo by a table of associations.",
+)
 class TabooPlayer(Agent):
     """Plays both roles of Taboo by the table of associations.
 

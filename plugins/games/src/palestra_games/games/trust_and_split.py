@@ -41,6 +41,8 @@ from palestra import (
     TextGame,
     Turn,
     UnknownName,
+    agent,
+    environment,
     only,
 )
 
@@ -77,6 +79,12 @@ class Deal:
     points: tuple[float, float] = (0.0, 0.0)
 
 
+@environment(
+    "games/TrustAndSplit-v0",
+    family="social",
+    tags=("social-dilemma", "messages", "hidden-information", "iterated", "chance"),
+    paper="Learning Robust Social Strategies with Large Language Models (2025)",
+)
 @dataclass(frozen=True)
 class TrustAndSplit(TextGame[Deal]):
     """You and another player split 10 coins in every round, which are worth more to one of you.
@@ -291,6 +299,12 @@ def claims(coins: int) -> Grammar:
     return Grammar((Option(Claim, {"coins": Integer(0, coins)}),))
 
 
+@agent(
+    "splitter",
+    plays=("games/TrustAndSplit-v0",),
+    needs=("array",),
+    summary="Plays Trust-and-Split: style=truthful|greedy.",
+)
 class Splitter(Agent):
     """Tells its hand truthfully. "truthful" then leaves all coins to the winner; "greedy" never.
 

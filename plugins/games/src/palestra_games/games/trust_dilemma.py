@@ -37,6 +37,8 @@ from palestra import (
     Scene,
     Turn,
     UnknownName,
+    agent,
+    environment,
 )
 from palestra.rules import all_act, randint, truncate
 
@@ -48,6 +50,16 @@ SHARED = 0.5  # of a plant, for each of two who meet on it
 MOST_CELLS, MOST_PLANTS = 400, 20
 
 
+@environment(
+    "games/TrustDilemma-v0",
+    family="grid",
+    tags=("social-dilemma", "coordination", "risk", "perfect-information", "chance"),
+    paper=(
+        "A Game-Theoretic Framework for Managing Risk in Multi-Agent Systems (2023); Tang et "
+        "al. (2021), Discovering Diverse Multi-Agent Strategic Behavior via Reward "
+        "Randomization"
+    ),
+)
 @dataclass(frozen=True)
 class TrustDilemma(ArrayGame):
     """Two of you hunt on a grid. In every step both choose a move at the same time.
@@ -288,6 +300,12 @@ def pick(config: Any, state: Any, out: Any) -> None:
             state.growing[plant] = free_cell(config, state)
 
 
+@agent(
+    "stag-hunter",
+    plays=("games/TrustDilemma-v0",),
+    needs=("array",),
+    summary="Hunts the stag of the trust dilemma or picks plants: style=together|rash|plants.",
+)
 class StagHunter(Agent):
     """Hunts the stag, or picks plants: style=together|rash|plants.
 

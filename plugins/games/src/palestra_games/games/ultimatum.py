@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Scene
+from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Scene, environment
 from palestra.kernel.game import Result
 from palestra.rules import finish, turn_to
 
@@ -115,6 +115,14 @@ class Division(ArrayGame):
         return Scene(bars=tuple(bars), lines=tuple(moves) or (f"{plural(self.pie)} to divide.",))
 
 
+@environment(
+    "games/Ultimatum-v0",
+    family="matrix",
+    tags=("bargaining", "perfect-information", "deterministic"),
+    paper=(
+        "Güth, Schmittberger and Schwarze (1982), An experimental analysis of ultimatum bargaining"
+    ),
+)
 @dataclass(frozen=True)
 class Ultimatum(Division):
     """You and another player divide a pie of whole units.
@@ -182,6 +190,12 @@ class Ultimatum(Division):
         return f"player_1 {'accepts' if move == ACCEPTED else 'rejects'} the offer."
 
 
+@environment(
+    "games/Dictator-v0",
+    family="matrix",
+    tags=("bargaining", "perfect-information", "deterministic"),
+    paper="Kahneman, Knetsch and Thaler (1986), Fairness and the assumptions of economics",
+)
 @dataclass(frozen=True)
 class Dictator(Ultimatum):
     """A pie of whole units is divided between you and another player, and only one of you decides.
@@ -199,6 +213,12 @@ class Dictator(Ultimatum):
         return "player_1 accepts."
 
 
+@environment(
+    "games/Trust-v0",
+    family="matrix",
+    tags=("social-dilemma", "perfect-information", "deterministic"),
+    paper="Berg, Dickhaut and McCabe (1995), Trust, reciprocity, and social history",
+)
 @dataclass(frozen=True)
 class Trust(Division):
     """One of you may entrust units to the other, which grow on the way.

@@ -38,6 +38,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 
@@ -81,6 +82,17 @@ from palestra_games.games.werewolf_rules import (
 LONGEST_LINE = 60  # characters of a line a program may say
 
 
+@environment(
+    "games/Werewolf-v0",
+    family="social",
+    tags=("hidden-roles", "teams", "elimination", "hidden-information", "messages"),
+    paper=(
+        "Xu et al. (2023), Language Agents with Reinforcement Learning for Strategic Play in "
+        "the Werewolf Game; Braverman, Etesami and Mossel (2008), Mafia: A theoretical study "
+        "of players and coalitions in a partial information environment"
+    ),
+    players=(5, 12),
+)
 @dataclass(frozen=True)
 class Werewolf(TextGame[Village]):
     """You play Werewolf. Some players are werewolves; only they know who they are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
 
 from palestra_games.games.werewolf import Werewolf
 from palestra_games.games.werewolf_rules import (
@@ -21,6 +21,12 @@ from palestra_games.games.werewolf_rules import (
 )
 
 
+@agent(
+    "villager",
+    plays=("games/Werewolf-v0",),
+    needs=("array",),
+    summary="Says nothing, and votes and chooses at random, in every role.",
+)
 class Villager(Agent):
     """Says nothing, and votes and chooses at random, in every role."""
 
@@ -43,6 +49,12 @@ class Villager(Agent):
         return action
 
 
+@agent(
+    "telltale-seer",
+    plays=("games/Werewolf-v0",),
+    needs=("array",),
+    summary="As the seer tells what it saw; in other roles votes for whom a seer named.",
+)
 class Telltale(Villager):
     """As the seer tells what it saw; in other roles votes for whom a seer named.
 

@@ -32,6 +32,7 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
+    environment,
 )
 
 from palestra_games.words import english, word_list
@@ -71,6 +72,11 @@ class Board:
     guesses: list[str]
 
 
+@environment(
+    "games/Wordle-v0",
+    family="text",
+    tags=("words", "hidden-information", "deterministic"),
+)
 @dataclass(frozen=True)
 class Wordle(TextGame[Board]):
     """You look for a hidden English word. Every guess must be a word of the list.

@@ -8,11 +8,17 @@ from functools import lru_cache
 from math import log2
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_games.games.wordle import Guess, Wordle, consistent, marks
 
 
+@agent(
+    "wordle-entropy",
+    plays=("games/Wordle-v0",),
+    needs=("array",),
+    summary="Guesses the word with the highest expected information.",
+)
 class WordleEntropy(Agent):
     """Guesses the word with the highest expected information about the hidden one, in bits.
 

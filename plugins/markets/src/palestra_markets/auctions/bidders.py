@@ -7,7 +7,7 @@ from math import floor
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
 
 from palestra_markets.auctions.content_auction import Bid, ContentAuction
 from palestra_markets.auctions.position_auction import GSP, MECHANISMS, PositionAuction
@@ -43,6 +43,13 @@ def equilibrium_bid(game: SealedAuction, value: float) -> float:
     return value - (value**n - reserve**n) / (n * value ** (n - 1))
 
 
+@agent(
+    "equilibrium-bidder",
+    kind="solver",
+    plays=("markets/SealedAuction-v0",),
+    needs=("array",),
+    summary="Bids as in the symmetric equilibrium for values drawn evenly.",
+)
 class EquilibriumBidder(Agent):
     """Bids as in the symmetric equilibrium for values drawn evenly, rounded down."""
 
@@ -55,6 +62,12 @@ class EquilibriumBidder(Agent):
         return floor(equilibrium_bid(turn.game, seen_by(turn)[0]) + NEAR)
 
 
+@agent(
+    "truthful-bidder",
+    plays=("markets/SealedAuction-v0", "markets/PositionAuction-v0", "markets/ContentAuction-v0"),
+    needs=("array",),
+    summary="Bids share=1.0 of what it is worth to him.",
+)
 class TruthfulBidder(Agent):
     """Bids `share` of what it is worth to him, by default all."""
 
@@ -73,6 +86,12 @@ class TruthfulBidder(Agent):
         return Bid(amount) if isinstance(turn.game, ContentAuction) else amount
 
 
+@agent(
+    "balanced-bidder",
+    plays=("markets/PositionAuction-v0",),
+    needs=("array",),
+    summary="Balanced bidding for positions; revises in revise=0.5 of the rounds.",
+)
 class BalancedBidder(Agent):
     """Balanced bidding, the best answer to the last bids that settles where VCG would.
 

@@ -46,6 +46,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -86,6 +87,24 @@ class PageSale:
     round: int = 0
 
 
+@environment(
+    "markets/ContentAuction-v0",
+    family="market",
+    tags=("auction", "hidden-information", "chance"),
+    paper=(
+        "Position Auctions in AI-Generated Content (2025); Kempe and Mahdian (2008), A "
+        "Cascade Model for Externalities in Sponsored Search"
+    ),
+    splits={
+        "logit-vcg": {"reader": "logit", "mechanism": "vcg"},
+        "logit-gsp": {"reader": "logit", "mechanism": "gsp"},
+        "logit-myerson": {"reader": "logit", "mechanism": "myerson"},
+        "cascade-vcg": {"reader": "cascade", "mechanism": "vcg"},
+        "cascade-gsp": {"reader": "cascade", "mechanism": "gsp"},
+        "cascade-myerson": {"reader": "cascade", "mechanism": "myerson"},
+    },
+    players=(2, 8),
+)
 @dataclass(frozen=True)
 class ContentAuction(TextGame[PageSale]):
     """You bid for a place for your advertisement on a page, in every round anew.

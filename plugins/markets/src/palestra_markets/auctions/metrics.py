@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.auctions.content_auction import ContentAuction
 from palestra_markets.auctions.readers import worth
@@ -22,6 +22,15 @@ def _worths(record: EpisodeRecord) -> list[list[int]]:
     return [worths[start : start + seats] for start in range(0, len(worths), seats)]
 
 
+@metric(
+    "auction-revenue",
+    measures=(
+        "markets/SealedAuction-v0",
+        "markets/PositionAuction-v0",
+        "markets/ContentAuction-v0",
+    ),
+    summary="What the seller was paid in a round, in the mean.",
+)
 def auction_revenue(record: EpisodeRecord) -> float:
     """What the seller was paid in a round, in the mean."""
     paid = [float(data["revenue"]) for data in _data(record, "sale")]
@@ -29,6 +38,11 @@ def auction_revenue(record: EpisodeRecord) -> float:
     return sum(paid) / max(1, len(paid))
 
 
+@metric(
+    "auction-efficiency",
+    measures=("markets/SealedAuction-v0", "markets/PositionAuction-v0"),
+    summary="What the winners value what they get at, over the most that anybody could.",
+)
 def auction_efficiency(record: EpisodeRecord) -> float:
     """What the winners value what they get at, over the most that anybody could."""
     sales = _data(record, "sale")
@@ -57,6 +71,11 @@ def _worth_of_page(
     return sum(worth * rates[position - 1] for worth, position in pairs if position)
 
 
+@metric(
+    "page-efficiency",
+    measures=("markets/ContentAuction-v0",),
+    summary="The worth of the clicks of all pages, over that of the best pages.",
+)
 def page_efficiency(record: EpisodeRecord) -> float:
     """The worth of the clicks of all pages, over that of the best pages for the true values."""
     (worths,) = _worths(record)

@@ -29,7 +29,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from palestra import Event, InvalidOption, Rng, Scene, check_ranges, only
+from palestra import Event, InvalidOption, Rng, Scene, check_ranges, environment, only
 from palestra.rules import all_act, finish, randint
 
 from palestra_markets.auctions.ranking import bid_at, draw_lots, rank_of, ranking_fields
@@ -45,6 +45,21 @@ PAYS = (
 )
 
 
+@environment(
+    "markets/PositionAuction-v0",
+    family="market",
+    tags=("auction", "hidden-information", "chance"),
+    paper=(
+        "Edelman, Ostrovsky and Schwarz (2007), Internet Advertising and the Generalized "
+        "Second-Price Auction"
+    ),
+    splits={
+        "gsp": {"mechanism": "gsp"},
+        "vcg": {"mechanism": "vcg"},
+        "example": {"values": (10, 4, 2), "num_players": 3},
+    },
+    players=(2, 20),
+)
 @dataclass(frozen=True)
 class PositionAuction(SealedBids):
     """You bid for a place for your advertisement on a page, in every round anew.

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Event, InvalidOption, Rng, Scene, check_ranges, only
+from palestra import Event, InvalidOption, Rng, Scene, check_ranges, environment, only
 from palestra.rules import all_act, finish, randint
 
 from palestra_markets.auctions.ranking import bid_at, draw_lots, ranking_fields, seat_at
@@ -42,6 +42,22 @@ PAYS = (
 )
 
 
+@environment(
+    "markets/SealedAuction-v0",
+    family="market",
+    tags=("auction", "hidden-information", "chance"),
+    paper=(
+        "Vickrey (1961), Counterspeculation, Auctions, and Competitive Sealed Tenders; "
+        "Myerson (1981), Optimal Auction Design"
+    ),
+    splits={
+        "first-price": {"format": "first-price"},
+        "second-price": {"format": "second-price"},
+        "all-pay": {"format": "all-pay"},
+        "reserve": {"format": "second-price", "reserve": 50},
+    },
+    players=(2, 20),
+)
 @dataclass(frozen=True)
 class SealedAuction(SealedBids):
     """You bid for one thing in a sealed auction, in every round anew.

@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.composer.composer import Buy, Composer, Skip, Try
 
 
+@agent(
+    "greedy-buyer",
+    plays=("markets/Composer-v0",),
+    needs=("array",),
+    summary="Buys what is worth floor=1 times its price, by trials=0 of it or by its claim.",
+)
 class GreedyBuyer(Agent):
     """Buys what fits and is worth `floor` times its price, by `trials` or, without, by the claim.
 

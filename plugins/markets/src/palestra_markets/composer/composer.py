@@ -44,6 +44,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
 )
 
 from palestra_markets.composer.components import (
@@ -81,6 +82,21 @@ class Workbench:
     ended: bool = False
 
 
+@environment(
+    "markets/Composer-v0",
+    family="market",
+    tags=("knapsack", "trials", "hidden-information", "chance"),
+    paper=(
+        "Automated Composition of Agents: A Knapsack Approach for Agentic Component Selection "
+        "(2025); Zhou, Chakrabarty and Lokose (2008), Budget Constrained Bidding in Keyword "
+        "Auctions and Online Knapsack Problems"
+    ),
+    splits={
+        "small-items": {"offers": 400, "budget": 3000, "probes": 100, "trials": 1},
+        "kinds": {"kinds": 8},
+        "descriptions-only": {"trials": 0},
+    },
+)
 @dataclass(frozen=True)
 class Composer(TextGame[Workbench]):
     """You put a system together from components that are offered one after another.

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.composer.components import Component, best_value
 
 
+@metric(
+    "composition-ratio",
+    measures=("markets/Composer-v0",),
+    summary="The value of what was bought, over the most that the budget could buy.",
+)
 def composition_ratio(record: EpisodeRecord) -> float:
     """The value of what was bought, over the most that the budget could buy; 0 before the end."""
     told = [e.data for e in record.events if e.kind == "reveal" and "components" in e.data]
@@ -19,6 +24,11 @@ def composition_ratio(record: EpisodeRecord) -> float:
     return got / best if best else 1.0
 
 
+@metric(
+    "budget-used",
+    measures=("markets/Composer-v0",),
+    summary="What was spent on components and trials, over the budget.",
+)
 def budget_used(record: EpisodeRecord) -> float:
     """What was spent on components and trials, over the budget."""
     left = [event.data["left"] for event in record.events if event.kind == "decision"]

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.errands.shelf import GOALS, Product, best, preferred, worth
 from palestra_markets.errands.shopping import ASSISTANT, OFFER, Choose, Offer, Recommend, Shopping
@@ -34,6 +34,12 @@ class Party(Agent):
         """An action, from the array view."""
 
 
+@agent(
+    "trusting-principal",
+    plays=("markets/Shopping-v0",),
+    needs=("array",),
+    summary="Promises bonus=0; buys the best it can see, or what is recommended.",
+)
 class TrustingPrincipal(Party):
     """Promises `bonus`; buys what gains most as far as he sees, and what is recommended else."""
 
@@ -49,6 +55,13 @@ class TrustingPrincipal(Party):
         return Choose((int(np.argmax(gains)) if seen[10] == 2 else int(seen[8])) + 1)
 
 
+@agent(
+    "leaning-assistant",
+    kind="solver",
+    plays=("markets/Shopping-v0",),
+    needs=("array",),
+    summary="Recommends what serves itself; honest=false claims the best gain of it.",
+)
 class LeaningAssistant(Party):
     """Recommends what serves himself, and tells the truth about it or, with honest=false, hypes.
 

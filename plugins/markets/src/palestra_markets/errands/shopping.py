@@ -50,6 +50,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -100,6 +101,21 @@ class Trip:
     totals: list[float] = field(default_factory=lambda: [0.0, 0.0])
 
 
+@environment(
+    "markets/Shopping-v0",
+    family="market",
+    tags=("principal-agent", "messages", "hidden-information", "chance"),
+    paper=(
+        "Of Models and Tin Men: A Behavioural Economics Study of Principal-Agent Problems in "
+        "AI Alignment using Large-Language Models (2023)"
+    ),
+    splits={
+        "blind": {"information": "none"},
+        "prices": {"information": "prices"},
+        "full": {"information": "full"},
+        "aligned": {"leaning": 0.0},
+    },
+)
 @dataclass(frozen=True)
 class Shopping(TextGame[Trip]):
     """A principal sends an assistant to shop, who may have leanings of his own.

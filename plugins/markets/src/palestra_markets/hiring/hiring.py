@@ -57,6 +57,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -130,6 +131,22 @@ class Firm:
     ended: bool = False
 
 
+@environment(
+    "markets/Hiring-v0",
+    family="market",
+    tags=("principal-agent", "leader-follower", "hidden-information", "chance"),
+    paper=(
+        "Cacciamani, Castiglioni and Gatti (2023), Online Information Acquisition: Hiring "
+        "Multiple Agents"
+    ),
+    splits={
+        "one-expert": {"num_players": 2},
+        "correlated": {"overlap": 0.5},
+        "unverified": {"verified": False},
+        "unknown": {"known": False, "rounds": 200},
+    },
+    players=(2, 4),
+)
 @dataclass(frozen=True)
 class Hiring(TextGame[Firm]):
     """A principal wants to know which state is the case; experts can find out, for a price.

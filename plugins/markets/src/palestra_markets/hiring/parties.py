@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.hiring.hiring import (
     DECISION,
@@ -39,6 +39,13 @@ def last(turn: Turn, kind: str) -> Mapping[str, Any]:
     return next(event.data for event in reversed(turn.transcript) if event.kind == kind)
 
 
+@agent(
+    "rational-expert",
+    kind="solver",
+    plays=("markets/Hiring-v0",),
+    needs=("array",),
+    summary="Works and reports what pays best, as recommended and truly among equals.",
+)
 class RationalExpert(Agent):
     """Works and reports what pays best if the others obey and tell the truth.
 
@@ -94,6 +101,13 @@ class Principal(Agent):
         """What is offered in a round."""
 
 
+@agent(
+    "programme-principal",
+    kind="solver",
+    plays=("markets/Hiring-v0",),
+    needs=("array",),
+    summary="Offers the best mechanism by linear programming.",
+)
 class ProgrammePrincipal(Principal):
     """Offers the best mechanism by linear programming."""
 
@@ -103,6 +117,13 @@ class ProgrammePrincipal(Principal):
         return Optimal()
 
 
+@agent(
+    "scoring-principal",
+    kind="solver",
+    plays=("markets/Hiring-v0",),
+    needs=("array",),
+    summary="The least pay by one rule=quadratic, logarithmic or spherical that is obeyed.",
+)
 class ScoringPrincipal(Principal):
     """The profile that serves him best at the least pay by one `rule` that makes experts obey."""
 
@@ -161,6 +182,12 @@ class Trials:
     current: int = -1
 
 
+@agent(
+    "exploring-principal",
+    plays=("markets/Hiring-v0",),
+    needs=("array",),
+    summary="Tries offers for T^(2/3) rounds, then commits to the best.",
+)
 class ExploringPrincipal(Principal):
     """Explores for T^(2/3) rounds and commits to the offer that brought most, unknown the experts.
 

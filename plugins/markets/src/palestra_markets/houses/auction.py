@@ -50,6 +50,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -124,6 +125,20 @@ class Sale:
     ended: bool = False
 
 
+@environment(
+    "markets/HouseAuction-v0",
+    family="market",
+    tags=("auction", "personas", "hidden-information", "chance"),
+    paper="HARBOR: Exploring Persona Dynamics in Multi-Agent Competition (2025)",
+    splits={
+        "english": {"format": "english"},
+        "dutch": {"format": "dutch"},
+        "first-price": {"format": "first-price"},
+        "vickrey": {"format": "vickrey"},
+        "known-rivals": {"knowledge": "full"},
+    },
+    players=(2, 10),
+)
 @dataclass(frozen=True)
 class HouseAuction(TextGame[Sale]):
     """Houses are sold one by one by auction; you bid for them with a budget. Money is in thousands.

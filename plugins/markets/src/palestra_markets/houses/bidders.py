@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.houses.auction import (
     Bid,
@@ -19,6 +19,12 @@ from palestra_markets.houses.auction import (
 from palestra_markets.houses.personas import ATTRIBUTES, fitted_favourite
 
 
+@agent(
+    "house-bidder",
+    plays=("markets/HouseAuction-v0",),
+    needs=("array",),
+    summary="Bids up to the value, shades first prices, and profiles rivals by their bids.",
+)
 class HouseBidder(Agent):
     """Stays in an open auction up to his value, bids it in Vickrey's, and shades a first price.
 

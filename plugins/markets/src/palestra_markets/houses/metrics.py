@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.houses.personas import House, Persona
 
@@ -14,6 +14,11 @@ def _data(events: Any, kind: str) -> list[dict[str, Any]]:
     return [event.data for event in events if event.kind == kind]
 
 
+@metric(
+    "house-efficiency",
+    measures=("markets/HouseAuction-v0",),
+    summary="What the houses are worth to who got them, over the most.",
+)
 def house_efficiency(record: EpisodeRecord) -> float:
     """What the houses are worth to who got them, over what to who values each most."""
     personas = [Persona(tuple(d["weights"]), d["budget"]) for d in _data(record.opening, "persona")]
@@ -27,6 +32,11 @@ def house_efficiency(record: EpisodeRecord) -> float:
     return float(got / best) if best else 1.0
 
 
+@metric(
+    "profiling-accuracy",
+    measures=("markets/HouseAuction-v0",),
+    summary="How often a rival's favourite attribute was named.",
+)
 def profiling_accuracy(record: EpisodeRecord) -> float:
     """How often a rival's favourite attribute was named; 0 before the end."""
     told = _data(record.events, "reveal")
@@ -42,6 +52,11 @@ def profiling_accuracy(record: EpisodeRecord) -> float:
     return float(np.mean(right))
 
 
+@metric(
+    "survival",
+    measures=("markets/HouseAuction-v0",),
+    summary="The part of the bidders who could still bid when the last house was offered.",
+)
 def survival(record: EpisodeRecord) -> float:
     """The part of the bidders who could still bid when the last house was offered."""
     left: list[int] = [data["budget"] for data in _data(record.opening, "persona")]
@@ -52,6 +67,11 @@ def survival(record: EpisodeRecord) -> float:
     return sum(money >= least for money in left) / len(left)
 
 
+@metric(
+    "budget-spent",
+    measures=("markets/HouseAuction-v0",),
+    summary="What was paid for all houses, over all budgets.",
+)
 def budget_spent(record: EpisodeRecord) -> float:
     """What was paid for all houses, over all budgets."""
     paid = sum(sale["price"] for sale in _data(record.events, "sale"))

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_markets.language.bargaining import DISCOUNTS, Accept, Bargaining, Propose, Reject
 
@@ -46,6 +46,13 @@ def least(amount: float) -> int:
     return ceil(amount - NEAR)
 
 
+@agent(
+    "rubinstein",
+    kind="solver",
+    plays=("markets/Bargaining-v0",),
+    needs=("array",),
+    summary="Offers and accepts as in the subgame-perfect equilibrium.",
+)
 class Rubinstein(Agent):
     """Offers and accepts as in the subgame-perfect equilibrium.
 
@@ -76,6 +83,12 @@ class Rubinstein(Agent):
         return own * proposer_share(game.total, left, own, other) if left else 0.0
 
 
+@agent(
+    "even-split",
+    plays=("markets/Bargaining-v0",),
+    needs=("array",),
+    summary="Proposes half each and accepts no less than half.",
+)
 class EvenSplit(Agent):
     """Proposes half of the sum each and accepts no less than half."""
 

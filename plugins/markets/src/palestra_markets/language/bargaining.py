@@ -43,6 +43,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 
@@ -75,6 +76,21 @@ class Talks:
     ended: str = ""  # "deal" or "time"
 
 
+@environment(
+    "markets/Bargaining-v0",
+    family="text",
+    tags=("bargaining", "messages", "deterministic"),
+    paper=(
+        "Rubinstein (1982), Perfect equilibrium in a bargaining model; Shapira et al. (2024), "
+        "GLEE: A Unified Framework and Benchmark for Language-based Economic Environments"
+    ),
+    splits={
+        "one-shot": {"rounds": 1},
+        "unbounded": {"unbounded": True, "rounds": 99},
+        "incomplete": {"complete": False},
+        "silent": {"messages": False},
+    },
+)
 @dataclass(frozen=True)
 class Bargaining(TextGame[Talks]):
     """You and another player divide a sum of money by making offers in turn.

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 # Bargaining
 
 
+@metric(
+    "deal-efficiency",
+    measures=("markets/Bargaining-v0",),
+    summary="What both players got, over the sum there was to divide.",
+)
 def deal_efficiency(record: EpisodeRecord) -> float:
     """What both got, over the sum to divide: 1 for a deal at once, 0 without one."""
     return sum(record.returns) / float(record.options["total"])
 
 
+@metric(
+    "deal-fairness",
+    measures=("markets/Bargaining-v0",),
+    summary="1 - 4 (p - 1/2)^2, where p is the first player's part of what both got.",
+)
 def deal_fairness(record: EpisodeRecord) -> float:
     """1 - 4 (p - 1/2)^2, where p is the first player's part of what both got; 1 without a deal."""
     total = sum(record.returns)
     return 1 - 4 * (record.returns[0] / total - 0.5) ** 2 if total else 1.0
 
 
+@metric(
+    "first-seat-gain",
+    measures=("markets/Bargaining-v0",),
+    summary="What the first player got, over the sum.",
+)
 def first_seat_gain(record: EpisodeRecord) -> float:
     """What the first player got, over the sum."""
     return record.returns[0] / float(record.options["total"])
@@ -36,6 +51,11 @@ def _price(record: EpisodeRecord) -> int | None:
     return next((event.data["price"] for event in record.events if event.kind == "sale"), None)
 
 
+@metric(
+    "trade-efficiency",
+    measures=("markets/PriceNegotiation-v0",),
+    summary="1 where the product ends with whoever values it more, else 0.",
+)
 def trade_efficiency(record: EpisodeRecord) -> float:
     """1 where the product ends with whoever values it more, else 0."""
     seller, buyer = _values(record)
@@ -43,6 +63,11 @@ def trade_efficiency(record: EpisodeRecord) -> float:
     return float(seller == buyer or sold == (buyer > seller))
 
 
+@metric(
+    "trade-fairness",
+    measures=("markets/PriceNegotiation-v0",),
+    summary="1 - 4 (s - 1/2)^2, where s is the seller's part of the gain from trade.",
+)
 def trade_fairness(record: EpisodeRecord) -> float:
     """1 - 4 (s - 1/2)^2, s the seller's part of the gain from trade, at least 0; 1 without a sale.
 
@@ -57,6 +82,11 @@ def trade_fairness(record: EpisodeRecord) -> float:
     return max(0.0, 1 - 4 * (share - 0.5) ** 2)
 
 
+@metric(
+    "seller-gain",
+    measures=("markets/PriceNegotiation-v0",),
+    summary="What the seller was paid, over the gain from trade.",
+)
 def seller_gain(record: EpisodeRecord) -> float:
     """What the seller was paid, over the gain from trade; what he was paid where there is none."""
     seller, buyer = _values(record)
@@ -73,24 +103,44 @@ def _products(record: EpisodeRecord) -> list[tuple[bool, bool]]:
     return list(zip(good, bought, strict=False))
 
 
+@metric(
+    "good-sold",
+    measures=("markets/Persuasion-v0",),
+    summary="The part of the good products that were bought: efficiency.",
+)
 def good_sold(record: EpisodeRecord) -> float:
     """The part of the good products that were bought: GLEE's efficiency; 1 without any."""
     bought = [sold for good, sold in _products(record) if good]
     return sum(bought) / len(bought) if bought else 1.0
 
 
+@metric(
+    "bad-unsold",
+    measures=("markets/Persuasion-v0",),
+    summary="The part of the bad products that were not bought: fairness.",
+)
 def bad_unsold(record: EpisodeRecord) -> float:
     """The part of the bad products that were not bought: GLEE's fairness; 1 without any."""
     bought = [sold for good, sold in _products(record) if not good]
     return 1 - sum(bought) / len(bought) if bought else 1.0
 
 
+@metric(
+    "sales-rate",
+    measures=("markets/Persuasion-v0",),
+    summary="The part of all products that were bought: the seller's gain.",
+)
 def sales_rate(record: EpisodeRecord) -> float:
     """The part of all products that were bought: the seller's own gain."""
     products = _products(record)
     return sum(sold for _, sold in products) / max(1, len(products))
 
 
+@metric(
+    "buyer-gain",
+    measures=("markets/Persuasion-v0",),
+    summary="What the buyer was paid, over what just the good products would have paid.",
+)
 def buyer_gain(record: EpisodeRecord) -> float:
     """What the buyer was paid, over what buying just the good products would have paid."""
     worth: int = next(e.data["worth"] for e in record.opening if e.kind == "worth")

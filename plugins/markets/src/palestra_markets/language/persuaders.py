@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 from palestra.kernel.rng import Rng
 
 from palestra_markets.language.persuasion import FACTORS, Buy, Pass, Persuasion, Recommend
@@ -57,6 +57,12 @@ def committed_lies(game: Persuasion, worth: int) -> float:
     return game.good_chance * gain / (bad * loss)
 
 
+@agent(
+    "persuader",
+    plays=("markets/Persuasion-v0",),
+    needs=("array",),
+    summary="The seller; policy=honest, always, commit (Kamenica and Gentzkow) or patient.",
+)
 class Persuader(Agent):
     """The seller. `policy` is one of:
 
@@ -89,6 +95,12 @@ class Persuader(Agent):
         return False
 
 
+@agent(
+    "shopper",
+    plays=("markets/Persuasion-v0",),
+    needs=("array",),
+    summary="The buyer; belief=learn, grim (until the first lie), prior (no advice) or obey.",
+)
 class Shopper(Agent):
     """The buyer. `belief` is one of:
 

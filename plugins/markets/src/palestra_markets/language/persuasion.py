@@ -48,6 +48,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 from palestra.kernel.game import Seat
@@ -90,6 +91,22 @@ class Shop:
     ended: bool = False
 
 
+@environment(
+    "markets/Persuasion-v0",
+    family="text",
+    tags=("persuasion", "messages", "hidden-information", "chance"),
+    paper=(
+        "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based "
+        "Economic Environments; Kamenica and Gentzkow (2011), Bayesian Persuasion"
+    ),
+    splits={
+        "one-shot": {"rounds": 1},
+        "myopic": {"myopic": True},
+        "open-ended": {"continuation": 0.9, "rounds": 99},
+        "incomplete": {"complete": False, "good_worth": None},
+        "silent": {"messages": False},
+    },
+)
 @dataclass(frozen=True)
 class Persuasion(TextGame[Shop]):
     """One of you sells a product in every round; only the seller sees whether it is good or bad.

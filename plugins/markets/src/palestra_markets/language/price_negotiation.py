@@ -43,6 +43,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 from palestra.kernel.game import Seat
@@ -76,6 +77,21 @@ class Haggle:
     ended: str = ""  # "sale", "walk" or "time"
 
 
+@environment(
+    "markets/PriceNegotiation-v0",
+    family="text",
+    tags=("bargaining", "messages", "deterministic"),
+    paper=(
+        "Shapira et al. (2024), GLEE: A Unified Framework and Benchmark for Language-based "
+        "Economic Environments"
+    ),
+    splits={
+        "one-shot": {"rounds": 1},
+        "unbounded": {"unbounded": True, "rounds": 99},
+        "incomplete": {"complete": False},
+        "silent": {"messages": False},
+    },
+)
 @dataclass(frozen=True)
 class PriceNegotiation(TextGame[Haggle]):
     """You negotiate the price of one product: one of you sells it, the other may buy it.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn
+from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 from palestra_markets.language.bargaining import Accept, Reject
 from palestra_markets.language.price_negotiation import SELLER, Offer, PriceNegotiation, Walk
@@ -90,6 +90,13 @@ def take_it_or_leave_it(game: PriceNegotiation, position: Position) -> tuple[int
     return best
 
 
+@agent(
+    "haggler",
+    kind="solver",
+    plays=("markets/PriceNegotiation-v0",),
+    needs=("array",),
+    summary="Names and accepts prices as in the subgame-perfect equilibrium.",
+)
 class Haggler(Agent):
     """Plays the subgame-perfect equilibrium where both values are known.
 
@@ -140,6 +147,12 @@ class Haggler(Agent):
         return price if 0 <= price <= game.max_price else -1
 
 
+@agent(
+    "fair-price",
+    plays=("markets/PriceNegotiation-v0",),
+    needs=("array",),
+    summary="Names the price halfway between both values and accepts nothing worse.",
+)
 class FairPrice(Agent):
     """Names the price halfway between both values, and accepts nothing worse.
 

@@ -37,6 +37,7 @@ from palestra import (
     Text,
     TextAction,
     TextGame,
+    environment,
     only,
 )
 from palestra.kernel.game import Result
@@ -141,6 +142,23 @@ class Market:
     tick: int = 0
 
 
+@environment(
+    "markets/Magentic-v0",
+    family="market",
+    tags=("marketplace", "messages", "hidden-information", "chance"),
+    paper=(
+        "Bansal et al. (2025), Magentic Marketplace: An Open-Source Environment for Studying "
+        "Agentic Markets"
+    ),
+    splits={
+        "restaurants-small": {"num_players": 12, "customers": 3},
+        "restaurants": {"num_players": 40, "customers": 10},
+        "restaurants-large": {"num_players": 132, "customers": 33},
+        "contractors": {"num_players": 40, "customers": 10, "trade": "contractors"},
+        "injection": {"manipulation": "injection"},
+    },
+    players=(2, 300),
+)
 @dataclass(frozen=True)
 class Magentic(TextGame[Market]):
     """You are a customer or a business on a marketplace. Money is counted in cents.

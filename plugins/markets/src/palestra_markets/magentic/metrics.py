@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.magentic.scenario import part_of
 
@@ -30,12 +30,22 @@ def most_welfare(record: EpisodeRecord) -> tuple[int, int]:
     return len(requests), sum(_best_gain(request, shops) for request in requests)
 
 
+@metric(
+    "welfare-ratio",
+    measures=("markets/Magentic-v0",),
+    summary="What the customers gained, over the most they could.",
+)
 def welfare_ratio(record: EpisodeRecord) -> float:
     """What the customers gained, over the most."""
     customers, best = most_welfare(record)
     return sum(record.returns[:customers]) / best if best else 1.0
 
 
+@metric(
+    "first-proposal-share",
+    measures=("markets/Magentic-v0",),
+    summary="Payments with a choice that went to the proposal that arrived first.",
+)
 def first_proposal_share(record: EpisodeRecord) -> float:
     """How many payments with a choice went to the proposal that arrived first; 0 without any."""
     paid = [event.data for event in record.events if event.kind == "payment"]
@@ -43,6 +53,11 @@ def first_proposal_share(record: EpisodeRecord) -> float:
     return sum(chosen) / len(chosen) if chosen else 0.0
 
 
+@metric(
+    "requests-met",
+    measures=("markets/Magentic-v0",),
+    summary="The part of the customers whose request was met.",
+)
 def requests_met(record: EpisodeRecord) -> float:
     """The part of the customers whose request was met."""
     customers = len(_openings(record, "request"))

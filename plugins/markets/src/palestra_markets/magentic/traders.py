@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra import Agent, Decision, Event, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, Event, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.magentic.basket import split_items
 from palestra_markets.magentic.marketplace import (
@@ -90,6 +90,11 @@ class Scripted(Agent):
         """Write down what an event tells."""
 
 
+@agent(
+    "market-customer",
+    plays=("markets/Magentic-v0",),
+    summary="A customer; policy=best reads everything and pays the cheapest, first the first.",
+)
 class MarketCustomer(Scripted):
     """Searches, asks whoever has everything, and pays a proposal if it gains by it.
 
@@ -150,6 +155,11 @@ class MarketCustomer(Scripted):
         return Pay(chosen["proposal"])
 
 
+@agent(
+    "market-business",
+    plays=("markets/Magentic-v0",),
+    summary="A business that answers every request; quote=lowest or list.",
+)
 class MarketBusiness(Scripted):
     """Answers every request that names only items of its menu with a proposal.
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.population.population import GOVERNMENT, Policy, Population, Stay
 
@@ -29,6 +29,12 @@ class Mind(Agent):
         """An action, from the array view."""
 
 
+@agent(
+    "cautious-group",
+    plays=("markets/Population-v0",),
+    needs=("array",),
+    summary="Stays at home the more, fear=15 percent for each percent infectious.",
+)
 class CautiousGroup(Mind):
     """Keeps `fear` percent of the group at home for every percent of all who are infectious."""
 
@@ -43,6 +49,12 @@ class CautiousGroup(Mind):
         return Stay(min(95, round(self._fear * 100 * seen[6])))
 
 
+@agent(
+    "threshold-government",
+    plays=("markets/Population-v0",),
+    needs=("array",),
+    summary="Closes closed=60 percent and pays stimulus=300 above threshold=2 percent infectious.",
+)
 class ThresholdGovernment(Mind):
     """Closes and pays while more than `threshold` percent of all people are infectious.
 

@@ -52,6 +52,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
 )
 from palestra.kernel.rng import check_seed
 
@@ -128,6 +129,18 @@ class Outbreak:
     days: list[tuple[int, int, int]] = field(default_factory=list)
 
 
+@environment(
+    "markets/Population-v0",
+    family="market",
+    tags=("population", "epidemic", "labour", "hidden-information", "chance"),
+    paper="Chopra et al. (2024), On the limits of agency in agent-based models",
+    splits={
+        "one-mind": {"num_players": 2},
+        "city": {"people": 100000},
+        "metropolis": {"people": 8400000},
+    },
+    players=(2, 5),
+)
 @dataclass(frozen=True)
 class Population(TextGame[Outbreak]):
     """An illness spreads in a town, at home, at work and in the streets.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from palestra import Episode, EpisodeRecord, read_records, record_episode
+from palestra import Episode, EpisodeRecord, read_records, record_episode, renderer
 from rich.console import Console
 
 
@@ -25,6 +25,7 @@ def report_command(
     Console().print(f"report  {target}", soft_wrap=True, highlight=False)
 
 
+@renderer("report", families=("*",))
 class ReportRenderer:
     """Keeps what is played and writes the page at the end, into the folder of the run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.screening.evidence import optimal_cost
 from palestra_markets.screening.screening import GROUPS, Screening
@@ -14,6 +14,11 @@ def _cases(record: EpisodeRecord) -> list[dict[str, Any]]:
     return [e.data for e in record.events if e.kind == "reveal" and "accepted" in e.data]
 
 
+@metric(
+    "cost-ratio",
+    measures=("markets/Screening-v0",),
+    summary="What the cases cost, over what they cost the best policy on average.",
+)
 def cost_ratio(record: EpisodeRecord) -> float:
     """What the cases cost, over what they cost the best policy on average."""
     game = Screening(**record.options)
@@ -22,12 +27,22 @@ def cost_ratio(record: EpisodeRecord) -> float:
     return -record.returns[0] / best if best else 1.0
 
 
+@metric(
+    "missed-share",
+    measures=("markets/Screening-v0",),
+    summary="The part of the good cases that were rejected.",
+)
 def missed_share(record: EpisodeRecord) -> float:
     """The part of the good cases that were rejected; 0 without any."""
     accepted = [data["accepted"] for data in _cases(record) if data["good"]]
     return 1 - sum(accepted) / len(accepted) if accepted else 0.0
 
 
+@metric(
+    "parity-gap",
+    measures=("markets/Screening-v0",),
+    summary="The difference of the parts of both groups that are accepted.",
+)
 def parity_gap(record: EpisodeRecord) -> float:
     """The difference of the parts of both groups that are accepted; 0 where one has no case."""
     rates: list[float] = []

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.screening.evidence import cost_of_check, posterior
 from palestra_markets.screening.screening import Accept, Check, Reject, Screening
@@ -34,6 +34,13 @@ def chance_of_good(game: Screening, group: int, counts: tuple[int, ...]) -> floa
     return posterior(game.prior, notes, game.evidence, group)
 
 
+@agent(
+    "bayes-screener",
+    kind="solver",
+    plays=("markets/Screening-v0",),
+    needs=("array",),
+    summary="The least expected cost; buys notes where they are worth it.",
+)
 class BayesScreener(Screener):
     """The least expected cost: buys a note exactly where it is worth more than it costs."""
 
@@ -51,6 +58,12 @@ class BayesScreener(Screener):
         return best()
 
 
+@agent(
+    "confidence-screener",
+    plays=("markets/Screening-v0",),
+    needs=("array",),
+    summary="Accepts above confidence=0.5 from the first note, whatever the prices.",
+)
 class ConfidenceScreener(Screener):
     """Accepts what it believes to be good with a chance of `confidence`; buys no notes.
 

@@ -41,6 +41,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
 )
 
 from palestra_markets.chart import chart
@@ -119,6 +120,21 @@ class Desk:
     ended: bool = False
 
 
+@environment(
+    "markets/Screening-v0",
+    family="market",
+    tags=("evidence", "costs", "hidden-information", "chance"),
+    paper=(
+        "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential Decision-Making "
+        "(2025)"
+    ),
+    splits={
+        "hire": {"theme": "hire", "cases": 1000},
+        "triage": {"theme": "triage"},
+        "fraud": {"theme": "fraud"},
+        "biased": {"bias": 0.5},
+    },
+)
 @dataclass(frozen=True)
 class Screening(TextGame[Desk]):
     """You decide case after case from notes that may mislead, as cheaply as you can.

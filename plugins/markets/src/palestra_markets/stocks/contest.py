@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, TextAction, Turn
+from palestra import InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.stocks.investors import Holdings, Investor
 from palestra_markets.stocks.trading import News
@@ -71,6 +71,12 @@ class Contest:
     scores: Any = field(default_factory=lambda: np.zeros(len(RESEARCHERS)))
 
 
+@agent(
+    "contest-trader",
+    plays=("markets/Trading-v0",),
+    needs=("array",),
+    summary="ContestTrade: follows the keep=2 researchers that did best; contest=false: all.",
+)
 class ContestTrader(Investor):
     """Follows its `keep` best researchers, in proportion to their predicted scores.
 

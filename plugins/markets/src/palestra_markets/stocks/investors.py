@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.stocks.trading import Buy, EndDay, Sell, Trading
 
@@ -97,6 +97,12 @@ class Investor(Agent):
         """The part of wealth to hold in every share; None to trade nothing today."""
 
 
+@agent(
+    "buy-and-hold",
+    plays=("markets/Trading-v0",),
+    needs=("array",),
+    summary="Puts the same part of the cash into every share on the first day.",
+)
 class BuyAndHold(Investor):
     """Puts the same part of the cash into every share on the first day, and nothing after."""
 
@@ -105,6 +111,12 @@ class BuyAndHold(Investor):
         return [1 / count] * count if holdings.day == 0 else None
 
 
+@agent(
+    "momentum-trader",
+    plays=("markets/Trading-v0",),
+    needs=("array",),
+    summary="Every every=5 days, holds the keep=2 shares that rose most over 20 days.",
+)
 class MomentumTrader(Investor):
     """Every `every` days, holds in equal parts the `keep` shares that rose most over 20 days.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 
 def mornings(record: EpisodeRecord) -> list[dict[str, Any]]:
@@ -40,22 +40,42 @@ def sortino(values: Any) -> float:
     return float(returns.mean()) / downside * 252**0.5 if downside > 0 else 0.0
 
 
+@metric(
+    "total-return",
+    measures=("markets/Trading-v0",),
+    summary="Wealth at the end over that at first, less 1.",
+)
 def total_return(record: EpisodeRecord) -> float:
     """Wealth at the end over that at first, less 1."""
     values = wealth(record)
     return float(values[-1] / values[0] - 1)
 
 
+@metric(
+    "max-drawdown",
+    measures=("markets/Trading-v0",),
+    summary="The largest fall of wealth from a peak, as a part of it.",
+)
 def max_drawdown(record: EpisodeRecord) -> float:
     """The largest fall from a peak, as a part of it."""
     return drawdown(wealth(record))
 
 
+@metric(
+    "sortino-ratio",
+    measures=("markets/Trading-v0",),
+    summary="Annualised mean daily return over its downside deviation.",
+)
 def sortino_ratio(record: EpisodeRecord) -> float:
     """Annualised mean return over downside deviation."""
     return sortino(wealth(record))
 
 
+@metric(
+    "excess-return",
+    measures=("markets/Trading-v0",),
+    summary="The return less that of an equal sum held in every share, without costs.",
+)
 def excess_return(record: EpisodeRecord) -> float:
     """The return less that of an equal sum held in every share, without costs."""
     return total_return(record) - float(held_values(record)[-1] - 1)

@@ -46,6 +46,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
 )
 from palestra.kernel.rng import check_seed
 
@@ -138,6 +139,21 @@ class Account:
     ended: bool = False
 
 
+@environment(
+    "markets/Trading-v0",
+    family="market",
+    tags=("shares", "tools", "hidden-information", "chance"),
+    paper=(
+        "Chen et al. (2025), StockBench: Can LLM Agents Trade Stocks Profitably In Real-world "
+        "Markets?; AlphaQuanter (2025), An End-to-End Tool-Orchestrated Agentic Reinforcement "
+        "Learning Framework for Stock Trading"
+    ),
+    splits={
+        "one-share": {"shares": 1},
+        "stockbench": {"shares": 20, "days": 82, "questions": 40, "orders": 40},
+        "free": {"fee": 0.0, "slippage": 0.0},
+    },
+)
 @dataclass(frozen=True)
 class Trading(TextGame[Account]):
     """You invest in shares, day by day. Money is in dollars.

@@ -46,6 +46,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -95,6 +96,21 @@ class Desk:
     earned: list[float] = field(default_factory=list)
 
 
+@environment(
+    "markets/TaskAuction-v0",
+    family="market",
+    tags=("auction", "plans", "hidden-information", "chance"),
+    paper=(
+        "Scaling Small Agents Through Strategy Auctions (2025); Che (1993), Design "
+        "Competition through Multidimensional Auctions"
+    ),
+    splits={
+        "first-score": {"second": False},
+        "second-score": {"second": True},
+        "one-shot": {"rebids": False},
+    },
+    players=(2, 10),
+)
 @dataclass(frozen=True)
 class TaskAuction(TextGame[Desk]):
     """You bid for tasks with plans. Each round there is one task; one plan wins it.

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.tasks.auction import REBIDS, Bid, Pass, TaskAuction
 from palestra_markets.tasks.bidding import Worker
 
 
+@agent(
+    "task-bidder",
+    plays=("markets/TaskAuction-v0",),
+    needs=("array",),
+    summary="Asks for the cost of its best plan and margin=20 percent more.",
+)
 class TaskBidder(Agent):
     """Asks for the cost of its best plan and `margin` percent more; in a rebid for the cost alone.
 

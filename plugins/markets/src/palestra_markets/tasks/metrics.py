@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.tasks.bidding import Worker
 
@@ -13,12 +13,22 @@ def _tasks(record: EpisodeRecord) -> list[dict[str, Any]]:
     return [e.data for e in record.events if e.kind == "reveal" and "succeeded" in e.data]
 
 
+@metric(
+    "plan-success",
+    measures=("markets/TaskAuction-v0",),
+    summary="The part of all tasks that succeeded.",
+)
 def plan_success(record: EpisodeRecord) -> float:
     """The part of all tasks that succeeded."""
     done = [bool(task["succeeded"]) for task in _tasks(record)]
     return sum(done) / max(1, len(done))
 
 
+@metric(
+    "task-efficiency",
+    measures=("markets/TaskAuction-v0",),
+    summary="What the winners' plans are worth less their costs, over the most.",
+)
 def task_efficiency(record: EpisodeRecord) -> float:
     """What the winners' best plans are worth less their costs, over the most of any agent's."""
     told = (event.data for event in record.opening if event.kind == "worker")
@@ -31,6 +41,11 @@ def task_efficiency(record: EpisodeRecord) -> float:
     return got / best if best else 1.0
 
 
+@metric(
+    "largest-share",
+    measures=("markets/TaskAuction-v0",),
+    summary="The part of the tasks won by the largest agent.",
+)
 def largest_share(record: EpisodeRecord) -> float:
     """The part of the tasks won by the largest agent, in the last seat."""
     winners = [int(task["winner"]) for task in _tasks(record) if task["winner"] >= 0]

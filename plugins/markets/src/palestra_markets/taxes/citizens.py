@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, Event, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, Event, InvalidOption, TextAction, Turn, agent
 
 from palestra_markets.taxes.economy import RATES, SPEAK, VOTE, Rates, Speak, TaxEconomy, Vote, Work
 from palestra_markets.taxes.households import skill_behind, stackelberg
@@ -25,6 +25,12 @@ def last(events: Sequence[Event], kind: str) -> Mapping[str, Any] | None:
     return next((e.data for e in reversed(events) if e.kind == kind), None)
 
 
+@agent(
+    "rational-worker",
+    plays=("markets/TaxEconomy-v0",),
+    needs=("array",),
+    summary="Works the hours that serve it best, votes and, once elected, taxes for itself.",
+)
 class RationalWorker(Agent):
     """Works the hours that serve him best, the others' taxes being those of the last step.
 
@@ -99,6 +105,12 @@ class Planner(Agent):
         """Seven rates in percent, from the last incomes in cents where there are any."""
 
 
+@agent(
+    "fixed-planner",
+    plays=("markets/TaxEconomy-v0",),
+    needs=("array",),
+    summary="The same rates always: rate=20 in all brackets, or the federal ones.",
+)
 class FixedPlanner(Planner):
     """The same rates in all years: one `rate` in all brackets, or below 0 the federal ones."""
 
@@ -111,6 +123,13 @@ class FixedPlanner(Planner):
         return FEDERAL if self._rate < 0 else [self._rate] * len(FEDERAL)
 
 
+@agent(
+    "saez-planner",
+    kind="solver",
+    plays=("markets/TaxEconomy-v0",),
+    needs=("array",),
+    summary="Saez's optimal rates from the last incomes.",
+)
 class SaezPlanner(Planner):
     """Saez's rates with the marginal utilities of a utilitarian, and the model's elasticity."""
 
@@ -124,6 +143,13 @@ class SaezPlanner(Planner):
         return [round(100 * rate) for rate in found]
 
 
+@agent(
+    "stackelberg-planner",
+    kind="solver",
+    plays=("markets/TaxEconomy-v0",),
+    needs=("array",),
+    summary="The best rates of a grid of step=10 percents, by the workers' best answers.",
+)
 class StackelbergPlanner(Planner):
     """The rates of a grid of `step` percents that lead to the most welfare when workers answer.
 

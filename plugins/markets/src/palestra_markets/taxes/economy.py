@@ -51,6 +51,7 @@ from palestra import (
     TextAction,
     TextGame,
     check_ranges,
+    environment,
     only,
 )
 
@@ -133,6 +134,22 @@ class Economy:
     ended: bool = False
 
 
+@environment(
+    "markets/TaxEconomy-v0",
+    family="market",
+    tags=("taxes", "leader-follower", "hidden-information", "chance"),
+    paper=(
+        "Karten et al. (2025), LLM Economist: Large Population Models and Mechanism Design in "
+        "Multi-Agent Generative Simulacra; Saez (2001), Using Elasticities to Derive Optimal "
+        "Income Tax Rates"
+    ),
+    splits={
+        "elections": {"elections": True},
+        "hundred": {"num_players": 101},
+        "mixed": {"num_players": 11, "altruists": 3, "adversaries": 1},
+    },
+    players=(3, 101),
+)
 @dataclass(frozen=True)
 class TaxEconomy(TextGame[Economy]):
     """You live in an economy of workers whose income is taxed and paid back in equal parts.

@@ -47,6 +47,7 @@ from palestra import (
     Scene,
     Seat,
     check_ranges,
+    environment,
     only,
 )
 from palestra.kernel.game import Result
@@ -74,6 +75,135 @@ MOST_PLAYERS, MOST_UNITS, MOST_PRICE = 100, 20, 10_000
 DRAWN_UNITS = 3  # units a trader has where values are drawn
 
 
+@environment(
+    "markets/DoubleAuction-v0",
+    family="market",
+    tags=("auction", "order-book", "hidden-information", "chance"),
+    paper=(
+        "Smith (1962), An Experimental Study of Competitive Market Behavior; Gode and Sunder "
+        "(1993), Allocative Efficiency of Markets with Zero-Intelligence Traders"
+    ),
+    splits={
+        "gode-sunder-1": {
+            "demand": (
+                (123, 105, 87, 68),
+                (120, 102, 84, 65),
+                (117, 99, 80, 62),
+                (114, 96, 77, 59),
+                (111, 93, 74, 56),
+                (108, 90, 71, 53),
+            ),
+            "supply": (
+                (15, 33, 51, 70),
+                (18, 36, 54, 73),
+                (21, 39, 58, 76),
+                (24, 42, 61, 79),
+                (27, 45, 64, 82),
+                (30, 48, 67, 85),
+            ),
+            "num_players": 12,
+            "max_price": 200,
+            "rounds": 2000,
+            "empty_on_trade": True,
+        },
+        "gode-sunder-2": {
+            "demand": (
+                (94, 86, 77, 69),
+                (93, 84, 76, 67),
+                (91, 83, 74, 66),
+                (90, 81, 73, 64),
+                (89, 80, 71, 63),
+                (87, 79, 70, 61),
+            ),
+            "supply": (
+                (7, 28, 49, 70),
+                (10, 31, 52, 73),
+                (14, 35, 56, 77),
+                (17, 38, 59, 80),
+                (21, 42, 63, 84),
+                (24, 45, 66, 88),
+            ),
+            "num_players": 12,
+            "max_price": 200,
+            "rounds": 2000,
+            "empty_on_trade": True,
+        },
+        "gode-sunder-3": {
+            "demand": (
+                (158, 138, 118, 98),
+                (155, 135, 115, 95),
+                (152, 132, 112, 92),
+                (148, 128, 108, 88),
+                (145, 125, 105, 85),
+                (142, 122, 102, 82),
+            ),
+            "supply": (
+                (63, 80, 96, 112),
+                (66, 82, 99, 115),
+                (69, 85, 101, 118),
+                (72, 88, 104, 120),
+                (74, 91, 107, 123),
+                (77, 93, 110, 126),
+            ),
+            "num_players": 12,
+            "max_price": 200,
+            "rounds": 2000,
+            "empty_on_trade": True,
+        },
+        "gode-sunder-4": {
+            "demand": (
+                (197, 185, 173, 161),
+                (195, 183, 171, 159),
+                (193, 181, 169, 157),
+                (191, 179, 167, 155),
+                (189, 177, 165, 153),
+                (187, 175, 163, 151),
+            ),
+            "supply": (
+                (133, 150, 166, 182),
+                (136, 152, 169, 185),
+                (139, 155, 171, 188),
+                (142, 158, 174, 190),
+                (144, 161, 177, 193),
+                (147, 163, 180, 196),
+            ),
+            "num_players": 12,
+            "max_price": 200,
+            "rounds": 2000,
+            "empty_on_trade": True,
+        },
+        "gode-sunder-5": {
+            "demand": (
+                (169, 155, 142, 129),
+                (167, 153, 140, 126),
+                (164, 151, 138, 124),
+                (162, 149, 135, 122),
+                (160, 147, 133, 120),
+                (158, 144, 131, 118),
+            ),
+            "supply": (
+                (96, 108, 121, 133),
+                (98, 110, 123, 135),
+                (100, 113, 125, 137),
+                (102, 115, 127, 139),
+                (104, 117, 129, 141),
+                (106, 119, 131, 143),
+            ),
+            "num_players": 12,
+            "max_price": 200,
+            "rounds": 2000,
+            "empty_on_trade": True,
+        },
+        "flat-supply": {
+            "demand": ((150,), (140,), (130,), (120,), (110,), (100,), (90,), (80,), (70,)),
+            "supply": ((50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,)),
+            "num_players": 20,
+            "max_price": 200,
+            "rounds": 400,
+        },
+    },
+    players=(2, 100),
+)
 @dataclass(frozen=True)
 class DoubleAuction(ArrayGame):
     """You are a buyer or a seller in a market and trade units of one good on an order book.

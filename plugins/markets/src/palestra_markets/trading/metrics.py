@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 
 from palestra_markets.trading.schedules import Equilibrium, equilibrium
 
@@ -18,6 +18,11 @@ def optimum(record: EpisodeRecord) -> Equilibrium:
     return equilibrium(demand, supply)
 
 
+@metric(
+    "market-efficiency",
+    measures=("markets/DoubleAuction-v0",),
+    summary="Surplus earned over the most that could be earned.",
+)
 def market_efficiency(record: EpisodeRecord) -> float:
     """Surplus earned over the most that could be earned; 1 where there is nothing to gain."""
     best = optimum(record).surplus * int(record.options["periods"])
@@ -25,6 +30,11 @@ def market_efficiency(record: EpisodeRecord) -> float:
     return earned / best if best else 1.0 + earned
 
 
+@metric(
+    "buyers-share",
+    measures=("markets/DoubleAuction-v0",),
+    summary="The buyers' part of the surplus.",
+)
 def buyers_share(record: EpisodeRecord) -> float:
     """The buyers' part of the surplus earned; one half where none was."""
     buyers = sum(event.data.get("role") == "buyer" for event in record.opening)
@@ -32,6 +42,11 @@ def buyers_share(record: EpisodeRecord) -> float:
     return sum(record.returns[:buyers]) / total if total else 0.5
 
 
+@metric(
+    "price-error",
+    measures=("markets/DoubleAuction-v0",),
+    summary="Root mean square deviation from the equilibrium price, over that price.",
+)
 def price_error(record: EpisodeRecord) -> float:
     """Smith's coefficient of convergence: the root mean square deviation of the prices of trades
     from the equilibrium price, over that price; 0 without a trade.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from palestra import Agent, Decision, Event, InvalidOption, Rng, Turn
+from palestra import Agent, Decision, Event, InvalidOption, Rng, Turn, agent
 
 from palestra_markets.trading.double_auction import (
     PASS,
@@ -82,6 +82,12 @@ class Trader(Agent):
     def _choose(self, turn: Turn, desk: Desk) -> int: ...
 
 
+@agent(
+    "zi",
+    plays=("markets/DoubleAuction-v0",),
+    needs=("array",),
+    summary="Quotes random prices; constrained=true never loses money (ZI-C), false may (ZI-U).",
+)
 class ZeroIntelligence(Trader):
     """Quotes a price drawn at random, after Gode and Sunder (JPE 1993).
 
@@ -132,6 +138,12 @@ class Memory:
     heard: int = 0  # events of the transcript already learnt from
 
 
+@agent(
+    "zip",
+    plays=("markets/DoubleAuction-v0",),
+    needs=("array",),
+    summary="Zero intelligence plus: quotes at a profit margin that learns from every quote.",
+)
 class Zip(Trader):
     """Zero intelligence plus: quotes at a profit margin that follows what the market accepts.
 
@@ -189,6 +201,12 @@ class Zip(Trader):
         return relative * price + direction * 0.05 * self._rng.random()
 
 
+@agent(
+    "gd",
+    plays=("markets/DoubleAuction-v0",),
+    needs=("array",),
+    summary="Gjerstad and Dickhaut: the best quote under beliefs from the last memory=5 trades.",
+)
 class GjerstadDickhaut(Trader):
     """Quotes the price with the highest expected surplus under beliefs formed from the market.
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_web.actions import Back, Click, Fill, Goto, Stop
 from palestra_web.apps.errands import first_free
@@ -46,6 +46,11 @@ def table_of(page: str) -> list[list[Cell]]:
     return rows[1:]
 
 
+@agent(
+    "oracle-assistant",
+    plays=("web/AppWorld-v0",),
+    summary="does every errand by reading pages and acting on them",
+)
 class OracleAssistant(Player):
     """Does errands as a careful person would: it knows nothing but what pages tell."""
 
@@ -56,6 +61,11 @@ class OracleAssistant(Player):
         return turn.position
 
 
+@agent(
+    "idle-assistant",
+    plays=("web/AppWorld-v0",),
+    summary="stops at once and changes nothing",
+)
 class IdleAssistant(Agent):
     """Stops at once: what is earned by changing nothing."""
 

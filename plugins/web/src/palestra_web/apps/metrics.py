@@ -5,20 +5,37 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, metric
 from palestra.records.record import retrace
 
 
+@metric(
+    "documentation-lookups",
+    measures=("web/AppWorld-v0",),
+    unit="pages",
+    summary="Pages of documentation opened.",
+)
 def documentation_lookups(record: EpisodeRecord) -> float:
     """How often a page of the documentation was opened."""
     return float(sum(url.startswith("/docs") for url in _urls(record)))
 
 
+@metric(
+    "refusals",
+    measures=("web/AppWorld-v0",),
+    unit="forms",
+    summary="Forms that an app refused.",
+)
 def refusals(record: EpisodeRecord) -> float:
     """How many forms were refused."""
     return float(sum(url.startswith("/refused/") for url in _urls(record)))
 
 
+@metric(
+    "gave-up",
+    measures=("web/AppWorld-v0",),
+    summary="1 where the play was stopped right after a refusal, else 0.",
+)
 def gave_up(record: EpisodeRecord) -> float:
     """1 where the play was stopped right after a refusal, else 0."""
     urls = _urls(record)
@@ -26,6 +43,12 @@ def gave_up(record: EpisodeRecord) -> float:
     return float(stopped and urls[-1].startswith("/refused/"))
 
 
+@metric(
+    "assumed-values",
+    measures=("web/AppWorld-v0",),
+    unit="values",
+    summary="Addresses, amounts, days and times typed that no page had shown.",
+)
 def assumed_values(record: EpisodeRecord) -> float:
     """How many addresses, amounts, days and times were typed that stood nowhere on a page before.
 

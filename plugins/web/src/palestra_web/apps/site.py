@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from palestra import InvalidOption, Rng
+from palestra import InvalidOption, Rng, environment
 
 from palestra_web.apps.errands import ERRANDS, Errand, draw
 from palestra_web.apps.rows import (
@@ -83,6 +83,16 @@ class Day:
     verdicts: tuple[bool, ...] = ()
 
 
+@environment(
+    "web/AppWorld-v0",
+    family="web",
+    tags=("web", "tools", "hidden-information"),
+    paper=(
+        "Trivedi et al. (2024), AppWorld: A Controllable World of Apps and People for "
+        "Benchmarking Interactive Coding Agents; Chen et al. (2025), Reinforcement Learning "
+        "for Long-Horizon Interactive LLM Agents"
+    ),
+)
 @dataclass(frozen=True)
 class AppWorld(Website):
     """You look after the apps of Robin Hale (robin.hale@home.example). Do the errand and nothing

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from datetime import date
 from typing import Any
 
-from palestra import TextAction, Turn
+from palestra import TextAction, Turn, agent
 
 from palestra_web.crm.tasks import NONE, read
 from palestra_web.crm.words import (
@@ -27,6 +27,12 @@ Play = Generator[TextAction, Any, str]  # calls, is told results, returns the an
 Given = Mapping[str, str]
 
 
+@agent(
+    "oracle-caller",
+    kind="solver",
+    plays=("web/CRMCalls-v0",),
+    summary="calls the tools that a question needs and compares what they return",
+)
 class OracleCaller(Player):
     """Answers every question from what the tools return."""
 

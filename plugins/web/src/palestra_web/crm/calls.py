@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palestra import Event, InvalidOption, Option, Outcome, Rng, Scene, Text
+from palestra import Event, InvalidOption, Option, Outcome, Rng, Scene, Text, environment
 from palestra.kernel.rng import check_seed
 
 from palestra_web.crm.database import quoted
@@ -98,6 +98,16 @@ class Calling(ToolState):
     ticket: Ticket
 
 
+@environment(
+    "web/CRMCalls-v0",
+    family="tools",
+    tags=("tools", "database", "hidden-information"),
+    paper=(
+        "Huang et al. (2025), CRMArena: Understanding the Capacity of LLM Agents to Perform "
+        "Professional CRM Tasks in Realistic Environments"
+    ),
+    splits={"held-out": {"desk_seed": 1}},
+)
 @dataclass(frozen=True)
 class CRMCalls(ToolGame[Calling]):
     """You work at a service desk. Answer the question by calling tools, one call in every turn,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, TextAction, Turn
+from palestra import Agent, Decision, TextAction, Turn, agent
 
 from palestra_web.actions import Fill, Goto, Press, Stop
 from palestra_web.crm.tasks import NONE, query, read
@@ -14,6 +14,12 @@ from palestra_web.reading import address_of, find, read_page, task_of
 _CELL = re.compile(r"^ *cell '(.*)'$", re.MULTILINE)
 
 
+@agent(
+    "oracle-clerk",
+    kind="solver",
+    plays=("web/CRMDesk-v0",),
+    summary="runs the query that each question calls for and answers with its cell",
+)
 class OracleClerk(Agent):
     """Knows what query each question calls for, runs it on the query page and reads the answer."""
 
@@ -33,6 +39,11 @@ class OracleClerk(Agent):
         return Fill(box.number, query(read(task_of(turn))))
 
 
+@agent(
+    "none-clerk",
+    plays=("web/CRMDesk-v0",),
+    summary="answers every question with None",
+)
 class NoneClerk(Agent):
     """Says to every question that there is none: what can be earned without a look."""
 

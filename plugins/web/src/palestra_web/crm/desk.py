@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from palestra import Rng
+from palestra import Rng, environment
 
 from palestra_web.crm.database import MOST_ROWS, Answer, Database, quoted
 from palestra_web.crm.organisation import TODAY
@@ -58,6 +58,16 @@ class Ticket:
     score: float = -1.0
 
 
+@environment(
+    "web/CRMDesk-v0",
+    family="web",
+    tags=("web", "database", "hidden-information"),
+    paper=(
+        "Huang et al. (2025), CRMArena: Understanding the Capacity of LLM Agents to Perform "
+        "Professional CRM Tasks in Realistic Environments"
+    ),
+    splits={"held-out": {"desk_seed": 1}},
+)
 @dataclass(frozen=True)
 class CRMDesk(Website):
     """You work at a service desk. Answer the question from the records; "None" may be the right

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from palestra import InvalidOption, TextAction, Turn
+from palestra import InvalidOption, TextAction, Turn, agent
 
 from palestra_web.actions import Click, Fill, Select, Stop
 from palestra_web.plays import Player
@@ -16,6 +16,11 @@ Look = Sequence[Seen]
 Script = Generator[TextAction, Look, Look]
 
 
+@agent(
+    "desktop-clerk",
+    plays=("web/Desktop-v0",),
+    summary="does every job at the desktop by a script",
+)
 class Clerk(Player):
     """Follows a script for each job, one episode at a time or many."""
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palestra import EpisodeRecord, Event, InvalidOption, Rng, Step, only
+from palestra import EpisodeRecord, Event, InvalidOption, Rng, Step, environment, metric, only
 
 from palestra_web.desktop.jobs import JOBS, LEVELS, Job, make, notes, put, redrawn
 from palestra_web.desktop.machine import (
@@ -62,6 +62,19 @@ class Desk:
     machine: Machine
 
 
+@environment(
+    "web/Desktop-v0",
+    family="web",
+    tags=("web", "gui", "hidden-information"),
+    paper="Chen et al. (2025), OS-MAP: How Far Can Computer-Using Agents Go in Breadth and Depth?",
+    splits={
+        "L1": {"level": 1},
+        "L2": {"level": 2},
+        "L3": {"level": 3},
+        "L4": {"level": 4},
+        "L5": {"level": 5},
+    },
+)
 @dataclass(frozen=True)
 class Desktop(Website):
     """You sit at a small desktop. Do the job, change nothing else, and stop when it is done:
@@ -214,6 +227,11 @@ def calculator(machine: Machine, front: Window) -> list[Element]:
     return [textbox("Sum", "sum"), button("=", "do", "equals"), *shown]
 
 
+@metric(
+    "desktop-level",
+    measures=("web/Desktop-v0",),
+    summary="the level of automation of an episode's job, 1 to 5",
+)
 def level_of(record: EpisodeRecord) -> float:
     """The metric `desktop-level`: the level of a record's job."""
     return float(next(e.data["level"] for e in record.opening if e.kind == "job"))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from palestra import InvalidOption, Rng, Seat
+from palestra import InvalidOption, Rng, Seat, environment
 
 from palestra_web.pages import (
     Element,
@@ -73,6 +73,22 @@ class Shelf:
     bought: int = -1
 
 
+@environment(
+    "web/Shelf-v0",
+    family="web",
+    tags=("web", "market", "choice", "hidden-information"),
+    paper=(
+        "Allouah et al. (2025), What Is Your AI Agent Buying? Evaluation, Biases, Model "
+        "Dependence and Emerging Implications for Agentic E-Commerce"
+    ),
+    splits={
+        "budget": {"trial": "budget"},
+        "brand": {"trial": "brand"},
+        "price": {"trial": "price"},
+        "rating": {"trial": "rating"},
+    },
+    players=(1, 2),
+)
 @dataclass(frozen=True)
 class ShelfChoice(Website):
     """You see a shelf of eight products. As the buyer, put one product into the cart. As the

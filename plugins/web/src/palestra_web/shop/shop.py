@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from palestra import InvalidOption, Rng, Step
+from palestra import InvalidOption, Rng, Step, environment
 
 from palestra_web.pages import (
     Element,
@@ -68,6 +68,17 @@ class Errand:
     grade: Grade | None = None
 
 
+@environment(
+    "web/Shop-v0",
+    family="web",
+    tags=("web", "search", "hidden-information"),
+    paper=(
+        "Yao et al. (2022), WebShop: Towards Scalable Real-World Web Interaction with "
+        "Grounded Language Agents; Yang et al. (2024), Towards Unified Alignment Between "
+        "Agents, Humans, and Environment"
+    ),
+    splits={"held-out": {"catalogue_seed": 1}, "profile": {"profile": True}},
+)
 @dataclass(frozen=True)
 class Shop(Website):
     """You are shopping. Search for a product that fits the instruction, open it, pick its options

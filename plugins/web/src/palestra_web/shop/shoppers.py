@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_web.actions import Click, Fill, Goto, Press
 from palestra_web.reading import address_of, find, read_page, task_of
@@ -20,6 +20,11 @@ _TASK = re.compile(
 )
 
 
+@agent(
+    "rule-shopper",
+    plays=("web/Shop-v0",),
+    summary="searches for the whole instruction and buys the first hit",
+)
 class RuleShopper(Agent):
     """Searches for the whole instruction and buys the first hit, without picking options: the
     rule-based baseline of Yao et al. (2022)."""
@@ -41,6 +46,12 @@ class RuleShopper(Agent):
         return Fill(box.number, task_of(turn))
 
 
+@agent(
+    "oracle-shopper",
+    kind="solver",
+    plays=("web/Shop-v0",),
+    summary="knows the catalogue and buys what fits the instruction",
+)
 class OracleShopper(Agent):
     """Knows the catalogue: opens a product that is all the instruction asks for, and buys it.
 
@@ -100,6 +111,12 @@ def always(game: Shop, page: str) -> frozenset[str]:
     return frozenset.intersection(*(frozenset(p.attributes) for p in orders))
 
 
+@agent(
+    "rational-buyer",
+    kind="solver",
+    plays=("web/Shelf-v0",),
+    summary="buys what is asked for, the cheapest first; as a seller changes nothing",
+)
 class RationalBuyer(Agent):
     """Buys from a shelf what the request asks for: of what fits, the cheapest, then the best rated.
 

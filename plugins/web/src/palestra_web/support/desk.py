@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palestra import InvalidOption, Rng, Seat, Step
+from palestra import InvalidOption, Rng, Seat, Step, environment
 
 from palestra_web.pages import (
     Element,
@@ -80,6 +80,21 @@ class Day:
     refused: str = ""
 
 
+@environment(
+    "web/SupportDesk-v0",
+    family="web",
+    tags=("web", "messages", "simulated-user", "security", "hidden-information"),
+    paper=(
+        "Yao et al. (2024), tau-bench: A Benchmark for Tool-Agent-User Interaction in "
+        "Real-World Domains"
+    ),
+    splits={
+        "quiet": {"num_players": 2},
+        "impostor": {"num_players": 3},
+        "seller": {"num_players": 4},
+    },
+    players=(2, 4),
+)
 @dataclass(frozen=True)
 class SupportDesk(Website):
     """You are one of several people at a shop's service desk, and chat with each other. The

@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Generator
 
-from palestra import InvalidOption, TextAction, Turn
+from palestra import InvalidOption, TextAction, Turn, agent
 
 from palestra_web.actions import Click, Fill, Goto, Stop
 from palestra_web.plays import Player
@@ -66,6 +66,11 @@ def answered(turn: Turn) -> Generator[TextAction, Turn, Turn]:
     return turn
 
 
+@agent(
+    "simulated-customer",
+    plays=("web/SupportDesk-v0",),
+    summary="says what it wants and gives its code when asked; sits in the first seat",
+)
 class SimulatedCustomer(_Person):
     """Says what it wants, gives its code when it is asked, and leaves when it has an answer."""
 
@@ -85,6 +90,11 @@ class SimulatedCustomer(_Person):
             turn = yield from say(turn, code[1])
 
 
+@agent(
+    "impostor",
+    plays=("web/SupportDesk-v0",),
+    summary="asks for something in another's name; sits in the third seat",
+)
 class Impostor(_Person):
     """Asks for something in another's name, and says twice that it has lost the code."""
 
@@ -102,6 +112,11 @@ class Impostor(_Person):
         yield Stop()
 
 
+@agent(
+    "stock-keeper",
+    plays=("web/SupportDesk-v0",),
+    summary="restocks what the desk asks for; sits in the fourth seat",
+)
 class StockKeeper(_Person):
     """Restocks what the desk asks for, once each time it is asked."""
 
@@ -126,6 +141,11 @@ def restock_button(turn: Turn, item: str, size: str) -> int:
     return find(read_page(row), "button", "Restock").number
 
 
+@agent(
+    "support-clerk",
+    plays=("web/SupportDesk-v0",),
+    summary="serves whoever writes, by the policy; trusting=true does without codes",
+)
 class SupportClerk(_Person):
     """Serves whoever writes: asks for the code, keeps to the policy, asks the seller for sizes.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra import Agent, Decision, InvalidAction, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidAction, InvalidOption, TextAction, Turn, agent
 
 from palestra_web.tools.declare import Answer, Call, Calls, Done, Tool, call
 from palestra_web.tools.world import FIND_TOOLS, SEARCH_PAGES, ToolWorld
@@ -37,6 +37,12 @@ class Errands:
     orders: list[str] = field(default_factory=list)  # of notes, still to be obeyed
 
 
+@agent(
+    "tool-solver",
+    kind="solver",
+    plays=("web/ToolWorld-v0",),
+    summary="Plans on what tools take and return, and again when one fails; trust=majority or first (page found), obey=true does what notes say, replan=false tries the same again.",
+)
 class ToolSolver(Agent):
     """Solves every task the declared tools can solve, and goes round what fails.
 

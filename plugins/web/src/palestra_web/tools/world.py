@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from palestra import Event, InvalidOption, Option, Outcome, Rng, Text, check_ranges
+from palestra import Event, InvalidOption, Option, Outcome, Rng, Text, check_ranges, environment
 from palestra.kernel.rng import check_seed
 
 from palestra_web.tools.database import (
@@ -113,6 +113,24 @@ class World(ToolState):
             self.changes[cell] = value
 
 
+@environment(
+    "web/ToolWorld-v0",
+    family="tools",
+    tags=("tools", "database", "robustness", "security", "hidden-information"),
+    paper=(
+        "Fang et al. (2025), Towards General Agentic Intelligence via Environment Scaling; "
+        "Wang et al. (2025), Hell or High Water; Shi et al. (2025), Progent; Dong et al. "
+        "(2025), SafeSearch"
+    ),
+    splits={
+        "library": {"domains": 20, "discover": True},
+        "outages": {"outages": "error"},
+        "injection": {"injection": True},
+        "guarded": {"injection": True, "policy": "task"},
+        "search": {"task": "lookup"},
+        "polluted": {"task": "lookup", "pollution": 1},
+    },
+)
 @dataclass(frozen=True)
 class ToolWorld(ToolGame[World]):
     """You do a task in a database that you see only through tools.

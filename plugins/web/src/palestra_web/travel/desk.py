@@ -36,6 +36,7 @@ from palestra import (
     Rng,
     Scene,
     Text,
+    environment,
 )
 from palestra.kernel.rng import check_seed
 
@@ -149,6 +150,21 @@ class Desk(ToolState):
     noted: dict[int, Day]
 
 
+@environment(
+    "web/TravelDesk-v0",
+    family="tools",
+    tags=("tools", "planning", "hidden-information"),
+    paper=(
+        "Zhu et al. (2025), Planner-R1: Reward Shaping Enables Efficient Agentic RL with "
+        "Smaller LLMs; Xie et al. (2024), TravelPlanner: A Benchmark for Real-World Planning "
+        "with Language Agents"
+    ),
+    splits={
+        "easy": {"level": "easy", "days": 3},
+        "medium": {"level": "medium", "days": 5},
+        "hard": {"level": "hard", "days": 7},
+    },
+)
 @dataclass(frozen=True)
 class TravelDesk(ToolGame[Desk]):
     """You plan a trip for a traveller. Find out what there is by calling tools, then note a plan.

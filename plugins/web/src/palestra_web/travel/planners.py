@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_web.tools.declare import Call, Done, call
 from palestra_web.travel.cheapest import NIGHTS, cheapest
@@ -90,6 +90,12 @@ def _hand_in(plan: Sequence[Day]) -> Iterator[TextAction]:
         yield Done()
 
 
+@agent(
+    "travel-planner",
+    kind="solver",
+    plays=("web/TravelDesk-v0",),
+    summary="Looks everything up through tools and hands in the cheapest plan that meets it all.",
+)
 class TravelPlanner(_Planner):
     """Asks about everything it may need and hands in the cheapest plan that meets every wish."""
 
@@ -126,6 +132,11 @@ def _flights(origin: str, destinations: Sequence[str], day: int) -> Iterator[Cal
         yield call("search_flights", origin=origin, destination=destination, day=day)
 
 
+@agent(
+    "travel-greedy",
+    plays=("web/TravelDesk-v0",),
+    summary="Takes what is rated best and does not count the money.",
+)
 class TravelGreedy(_Planner):
     """Goes where it looks first, takes what is rated best there and does not count the money."""
 

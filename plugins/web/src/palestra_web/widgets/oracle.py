@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn
+from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
 
 from palestra_web.actions import Click, Fill, Select
 from palestra_web.reading import Seen, address_of, find, read_lines, task_of
@@ -116,6 +116,11 @@ def solves(*names: str) -> Callable[[Solver], Solver]:
     return keep
 
 
+@agent(
+    "widget-oracle",
+    plays=("web/Widgets-v0",),
+    summary="solves every widget task from the text of its page",
+)
 class WidgetOracle(Agent):
     """Reads the page and does what the task says."""
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palestra import Event, InvalidOption, Rng, Step, only
+from palestra import Event, InvalidOption, Rng, Step, environment, only
 
 from palestra_web.pages import Page, heading, paragraph
 from palestra_web.website import Landing, NotFound, Web, Website, encoded
@@ -50,6 +50,17 @@ class Sitting:
     paid: float = 0.0
 
 
+@environment(
+    "web/Widgets-v0",
+    family="web",
+    tags=("web", "forms", "hidden-information"),
+    paper=(
+        "Shi et al. (2017), World of Bits: An Open-Domain Platform for Web-Based Agents; Liu "
+        "et al. (2018), Reinforcement Learning on Web Interfaces Using Workflow-Guided "
+        "Exploration"
+    ),
+    splits={"train": {"widget": "train"}, "held-out": {"widget": "held-out"}},
+)
 @dataclass(frozen=True)
 class Widgets(Website):
     """Do the small task on this page. Your first answer counts: it is right or wrong."""
