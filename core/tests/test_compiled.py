@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from palestra import InvalidOption
 from palestra.engine.compiled import device_functions, fingerprint, helpers_of
-from palestra_games.games import tic_tac_toe
-from palestra_games.games.connect_four import ConnectFour
-from palestra_games.games.tic_tac_toe import TicTacToe
+from palestra_games.board import tic_tac_toe
+from palestra_games.board.connect_four import ConnectFour
+from palestra_games.board.tic_tac_toe import TicTacToe
 
 FIRST_STEP = """
 import palestra
@@ -46,7 +46,7 @@ def test_a_second_process_finds_the_machine_code(tmp_path: Path) -> None:
 AGREES = """
 import sys
 from palestra import Episode, Rng
-from palestra_envs.grid.foraging import Foraging
+from palestra_envs.grid.foraging.game import Foraging
 
 GAMES = {"small": Foraging(rows=5, columns=6, num_players=3, max_food=2), "usual": Foraging()}
 for name in sys.argv[1:]:

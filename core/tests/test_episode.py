@@ -12,10 +12,10 @@ import palestra
 import pytest
 from palestra import ArrayGame, Episode, InvalidAction, InvalidOption, OutOfTurn, Rng
 from palestra.rules import all_act, finish, leave
-from palestra_envs.text.commons import Commons, Harvest
-from palestra_games.games.connect_four import ConnectFour
-from palestra_games.games.kuhn_poker import KuhnPoker
-from palestra_games.games.tic_tac_toe import TicTacToe
+from palestra_envs.text.commons.game import Commons, Harvest
+from palestra_games.board.connect_four import ConnectFour
+from palestra_games.board.tic_tac_toe import TicTacToe
+from palestra_games.card.kuhn_poker import KuhnPoker
 
 
 @dataclass(frozen=True)

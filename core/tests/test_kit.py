@@ -17,9 +17,9 @@ from palestra.testing import endurance
 from palestra.testing.golden import write_golden
 from palestra.testing.kit import CHECKS, check, run_check
 from palestra.testing.subject import Subject
-from palestra_envs.text.negotiation import Negotiation, Table
-from palestra_games.games.kuhn_poker import KuhnPoker
-from palestra_games.games.tic_tac_toe import TicTacToe
+from palestra_envs.text.negotiation.game import Negotiation, Table
+from palestra_games.board.tic_tac_toe import TicTacToe
+from palestra_games.card.kuhn_poker import KuhnPoker
 
 BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
 TEXT = EnvSpec("broken/Text-v0", "", (2, 2), "sequential", "general")

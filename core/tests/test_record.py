@@ -19,7 +19,7 @@ from palestra.records.record import (
     replay,
     write_records,
 )
-from palestra_envs.text.commons import Commons, Harvest
+from palestra_envs.text.commons.game import Commons, Harvest
 
 AGENTS = {
     "games/ConnectFour-v0": ["random", "mcts:simulations=5"],

@@ -10,7 +10,7 @@ import pytest
 from palestra import InvalidOption, Rng
 from palestra.kernel.rng import threefry
 from palestra.rules import randint, shuffle
-from palestra_games.games.tic_tac_toe import TicTacToe
+from palestra_games.board.tic_tac_toe import TicTacToe
 
 ONES = 0xFFFFFFFF
 

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.engine.batch import Batch
 from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
-from palestra_envs.grid.clean_up import CleanUp, apple_chance, grow_and_pollute, river_cells
-from palestra_envs.grid.gatherers import Cleaner, Gatherer, in_beam
-from palestra_envs.grid.social_dilemma_rules import (
+from palestra_envs.grid.social_dilemmas.clean_up import (
+    CleanUp,
+    apple_chance,
+    grow_and_pollute,
+    river_cells,
+)
+from palestra_envs.grid.social_dilemmas.gatherers import Cleaner, Gatherer, in_beam
+from palestra_envs.grid.social_dilemmas.rules import (
     APPLE,
     CLEANINGS,
     FLOOR,

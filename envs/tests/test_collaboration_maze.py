@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
-from palestra_envs.text.cartographers import Cartographer, heard, told
-from palestra_envs.text.collaboration_maze import (
+from palestra_envs.text.collaboration_maze.cartographers import Cartographer, heard, told
+from palestra_envs.text.collaboration_maze.game import (
     LINES,
     Agree,
     Cell,

@@ -8,7 +8,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_envs.text.commons import (
+from palestra_envs.text.commons.game import (
     LANGUAGES,
     SCENARIOS,
     Commons,

@@ -15,9 +15,9 @@ from msgspec import structs
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra.records.metrics import measure
-from palestra_envs.grid.couriers import Courier
-from palestra_envs.grid.delivery import ACTIONS, Delivery
-from palestra_envs.grid.delivery_rules import BIN
+from palestra_envs.grid.delivery.couriers import Courier
+from palestra_envs.grid.delivery.game import ACTIONS, Delivery
+from palestra_envs.grid.delivery.rules import BIN
 
 SEEDS = st.integers(0, 2**64 - 1)
 ENERGY = 0.16 * 0.3 / 0.73 * 0.01

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
-from palestra_envs.grid.fetch import ASK, GO, RECALL, TAKE, WAIT, Fetch
-from palestra_envs.grid.fetchers import FetchOracle, Plan, known_by
+from palestra_envs.grid.fetch.fetchers import FetchOracle, Plan, known_by
+from palestra_envs.grid.fetch.game import ASK, GO, RECALL, TAKE, WAIT, Fetch
 
 SEEDS = st.integers(0, 2**64 - 1)
 SMALL = {"num_spots": 3, "distractors": 1}

@@ -26,16 +26,16 @@ from palestra import (
 )
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
-from palestra_envs.grid.foragers import Forager
-from palestra_envs.grid.foraging import ACTIONS, Foraging
-from palestra_envs.grid.foraging_rules import EAST, LOAD, NORTH, SOUTH, STAY, WEST, food_levels
+from palestra_envs.grid.foraging.foragers import Forager
+from palestra_envs.grid.foraging.game import ACTIONS, Foraging
+from palestra_envs.grid.foraging.rules import EAST, LOAD, NORTH, SOUTH, STAY, WEST, food_levels
 from palestra_envs.grid.shaping import distance_potential, food_distance
 from palestra_envs.grid.sighting import Seen, Sighting
 
 SEEDS = st.integers(0, 2**64 - 1)
 SPEC = EnvSpec(
     "grid/Foraging-v0",
-    "palestra_envs.grid.foraging:Foraging",
+    "palestra_envs.grid.foraging.game:Foraging",
     players=(1, 20),
     moves="simultaneous",
     payoffs="general",
@@ -566,7 +566,7 @@ def test_compiled_rules_equal_the_interpreted_to_the_bit(
 
 PLAY = """
 from palestra import Episode, Rng
-from palestra_envs.grid.foraging import Foraging
+from palestra_envs.grid.foraging.game import Foraging
 game = Foraging(rows=6, columns=6)
 episode, rng = Episode(game, 3, compiled=True), Rng(3)
 while not episode.over:

@@ -13,8 +13,8 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Rng
-from palestra_envs.grid.foraging import Foraging
-from palestra_envs.grid.foraging_rules import food_levels
+from palestra_envs.grid.foraging.game import Foraging
+from palestra_envs.grid.foraging.rules import food_levels
 
 public = pytest.importorskip(
     "lbforaging.foraging.environment", reason="the public lbforaging package is not installed"

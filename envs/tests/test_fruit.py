@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra.grids.moving import MOVES
-from palestra_envs.grid.fruit import Fruit
-from palestra_envs.grid.fruit_pickers import FruitAdvisors, FruitPicker, shortest_tour
+from palestra_envs.grid.fruit.game import Fruit
+from palestra_envs.grid.fruit.pickers import FruitAdvisors, FruitPicker, shortest_tour
 
 SEEDS = st.integers(0, 2**64 - 1)
 PLACES = st.tuples(st.integers(0, 4), st.integers(0, 4))

@@ -12,10 +12,10 @@ import pytest
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra.grids.moving import EASTWARD, SOUTHWARD
-from palestra_envs.grid.goal_seekers import Beliefs, GoalSeeker, dangers, options_of, plan
-from palestra_envs.grid.particles import Particles
-from palestra_envs.grid.xland import ACTIONS, DROP, GOAL, GRAB, OPPOSITE, WINDOW, XLand
-from palestra_envs.grid.xland_rules import FREE, HOLD, NEAR, ON, SEE, goal_holds
+from palestra_envs.grid.particles.game import Particles
+from palestra_envs.grid.xland.game import ACTIONS, DROP, GOAL, GRAB, OPPOSITE, WINDOW, XLand
+from palestra_envs.grid.xland.goal_seekers import Beliefs, GoalSeeker, dangers, options_of, plan
+from palestra_envs.grid.xland.rules import FREE, HOLD, NEAR, ON, SEE, goal_holds
 
 # Brute force
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, only
 from palestra.engine.batch import Batch
 from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
-from palestra_envs.grid.gatherers import Gatherer, near, step_towards
-from palestra_envs.grid.harvest import ACTIONS, Harvest, regrow
-from palestra_envs.grid.social_dilemma_rules import (
+from palestra_envs.grid.social_dilemmas.gatherers import Gatherer, near, step_towards
+from palestra_envs.grid.social_dilemmas.harvest import ACTIONS, Harvest, regrow
+from palestra_envs.grid.social_dilemmas.rules import (
     APPLE,
     FLOOR,
     FORWARD,

@@ -14,10 +14,10 @@ import pytest
 from palestra import EnvSpec, Episode, InvalidAction, InvalidOption, Rng, Turn
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
-from palestra_envs.grid.cooks import Cook
-from palestra_envs.grid.foraging import Foraging
-from palestra_envs.grid.kitchen import ACTIONS, Kitchen
-from palestra_envs.grid.kitchen_rules import (
+from palestra_envs.grid.foraging.game import Foraging
+from palestra_envs.grid.kitchen.cooks import Cook
+from palestra_envs.grid.kitchen.game import ACTIONS, Kitchen
+from palestra_envs.grid.kitchen.rules import (
     DISH,
     EAST,
     INTERACT,
@@ -29,7 +29,7 @@ from palestra_envs.grid.kitchen_rules import (
     STAY,
     WEST,
 )
-from palestra_envs.grid.kitchen_views import Hand, Pot, read_view
+from palestra_envs.grid.kitchen.views import Hand, Pot, read_view
 from palestra_envs.grid.layouts import LAYOUTS, parse
 
 TRACES = json.loads((Path(__file__).parent / "data" / "kitchen_traces.json").read_text())
@@ -43,7 +43,7 @@ XXOXDXX
 """
 SPEC = EnvSpec(
     "grid/Kitchen-v0",
-    "palestra_envs.grid.kitchen:Kitchen",
+    "palestra_envs.grid.kitchen.game:Kitchen",
     players=(1, 4),
     moves="simultaneous",
     payoffs="common",

@@ -13,9 +13,9 @@ from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.engine.batch import Batch
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
-from palestra_envs.grid.cooks import Cook
-from palestra_envs.grid.kitchen import Kitchen
-from palestra_envs.grid.kitchen_rules import (
+from palestra_envs.grid.kitchen.cooks import Cook
+from palestra_envs.grid.kitchen.game import Kitchen
+from palestra_envs.grid.kitchen.rules import (
     DISH,
     EAST,
     INTERACT,
@@ -26,7 +26,7 @@ from palestra_envs.grid.kitchen_rules import (
     STAY,
     WEST,
 )
-from palestra_envs.grid.kitchen_views import read_view
+from palestra_envs.grid.kitchen.views import read_view
 
 KITCHEN = "grid/Kitchen-v0"
 SPEC = palestra.kernel.registry.registry().environment(KITCHEN)

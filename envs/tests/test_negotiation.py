@@ -7,7 +7,7 @@ from itertools import product
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_envs.text.negotiation import (
+from palestra_envs.text.negotiation.game import (
     ACCEPT,
     WORTH,
     Accept,

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
-from palestra_envs.grid.particle_pilots import COAST, ParticlePilot, assign, look, median
-from palestra_envs.grid.particles import ACTIONS, Particles
-from palestra_envs.grid.xland import XLand
+from palestra_envs.grid.particles.game import ACTIONS, Particles
+from palestra_envs.grid.particles.pilots import COAST, ParticlePilot, assign, look, median
+from palestra_envs.grid.xland.game import XLand
 from scipy.optimize import minimize
 
 POINTS = st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(np.array)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
-from palestra_envs.grid.particle_rules import overlap
-from palestra_envs.grid.particles import ACTIONS, Particles
+from palestra_envs.grid.particles.game import ACTIONS, Particles
+from palestra_envs.grid.particles.rules import overlap
 
 EPISODES = json.loads((Path(__file__).parent / "data" / "mpe_traces.json").read_text("utf-8"))
 SCENARIOS = {

@@ -16,7 +16,7 @@ from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra.grids.moving import MOVES
 from palestra.records.metrics import measure
-from palestra_envs.grid.path_finding import OBSTACLES, OTHERS, PathFinding
+from palestra_envs.grid.path_finding.game import OBSTACLES, OTHERS, PathFinding
 
 SEEDS = st.integers(0, 2**64 - 1)
 OPEN = "....\n....\n....\n...."

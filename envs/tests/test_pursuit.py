@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, only
 from palestra.agents.making import make_agent
 from palestra.engine.batch import Batch
-from palestra_envs.grid.hunters import Hunter
-from palestra_envs.grid.pursuit import ACTIONS, Pursuit
+from palestra_envs.grid.pursuit.game import ACTIONS, Pursuit
+from palestra_envs.grid.pursuit.hunters import Hunter
 from scipy.ndimage import label
 from scipy.stats import binomtest, chisquare
 

@@ -18,8 +18,8 @@ from palestra_envs.grid.language import (
     topographic_similarity,
     utterances,
 )
-from palestra_envs.grid.signal_foraging import SignalForaging
-from palestra_envs.grid.spellers import Speller, digits, read, spell
+from palestra_envs.grid.signal_foraging.game import SignalForaging
+from palestra_envs.grid.signal_foraging.spellers import Speller, digits, read, spell
 
 SEEDS = st.integers(0, 2**64 - 1)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng
-from palestra_envs.grid.xland import ACTIONS, XLand
-from palestra_envs.grid.xland_rules import HOLD, NEAR, ON, SEE, goal_holds, relates
+from palestra_envs.grid.xland.game import ACTIONS, XLand
+from palestra_envs.grid.xland.rules import HOLD, NEAR, ON, SEE, goal_holds, relates
 
 SEEDS = st.integers(0, 2**64 - 1)
 FLOOR = ["0011222"] * 7

@@ -170,7 +170,7 @@ def test_a_seats_page_offers_no_other_transcript(page: Any, tmp_path: Path) -> N
 
 
 def test_hostile_text_is_only_text(page: Any, tmp_path: Path) -> None:
-    from palestra_envs.text.negotiation import Say, Walk
+    from palestra_envs.text.negotiation.game import Say, Walk
 
     said = "</script><img src=x onerror='document.title=1'><b>bold</b> \u202egnp.exe 😀 \x1b[31m"
 

@@ -132,7 +132,7 @@ def test_a_person_reads_only_what_his_seat_may_know() -> None:
 
 
 def test_what_others_say_cannot_move_the_cursor() -> None:
-    from palestra_envs.text.negotiation import Say
+    from palestra_envs.text.negotiation.game import Say
 
     def hostile(turn: Turn) -> Any:
         return Say(text="\x1b[2J\x1b[31mgone\u202e" + "x" * 200)

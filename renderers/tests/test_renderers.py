@@ -178,7 +178,7 @@ def test_a_spectator_reads_to_whom_things_are_told() -> None:
 
 
 def test_the_page_needs_no_network_and_no_tag_escapes_it(tmp_path: Path) -> None:
-    from palestra_envs.text.negotiation import Say, Walk
+    from palestra_envs.text.negotiation.game import Say, Walk
 
     def hostile(turn: palestra.Turn) -> Any:
         return (

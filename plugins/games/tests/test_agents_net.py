@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games import agents_net_graphs as graphs
-from palestra_games.games.agents_net import GLOBAL_TASKS, AgentsNet, Answer, Send, Tell
-from palestra_games.games.agents_net_tasks import NAMES, TASKS, score
+from palestra_games.social.agents_net import graphs as graphs
+from palestra_games.social.agents_net.game import GLOBAL_TASKS, AgentsNet, Answer, Send, Tell
+from palestra_games.social.agents_net.tasks import NAMES, TASKS, score
 from scipy.spatial import Delaunay
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
-from palestra_games.games.avalon import Avalon
-from palestra_games.games.avalon_rules import (
+from palestra_games.social.avalon.game import Avalon
+from palestra_games.social.avalon.rules import (
     ASSASSIN,
     ASSASSINATE,
     DISCUSS,

@@ -11,7 +11,7 @@ import palestra
 import pytest
 from gymnasium.envs.toy_text import blackjack as gymnasium_blackjack
 from palestra import Episode, InvalidOption, Rng
-from palestra_games.games.blackjack import (
+from palestra_games.card.blackjack import (
     DEALER,
     HIT,
     PLAYER,

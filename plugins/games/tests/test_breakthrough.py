@@ -11,7 +11,7 @@ import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
 from palestra.rules import turn_to
 from palestra.testing.perft import perft
-from palestra_games.games.breakthrough import Breakthrough
+from palestra_games.board.breakthrough import Breakthrough
 
 
 def position(rows: str, mover: int) -> Episode:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games.car_dealer import Accept, Ask, CarDealer, Leave, Offer, Tell
+from palestra_games.social.car_dealer import Accept, Ask, CarDealer, Leave, Offer, Tell
 
 WISHES = [(kind, colour) for kind in range(3) for colour in range(3)]
 ONE = (("Gull", "van", "red", 0, 988),)  # worth 1000 to its only kind of buyer

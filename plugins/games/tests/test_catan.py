@@ -10,8 +10,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent, play
-from palestra_games.games.catan import Catan
-from palestra_games.games.catan_board import (
+from palestra_games.board.catan.board import (
     ANY,
     CORNERS,
     DESERT,
@@ -30,7 +29,8 @@ from palestra_games.games.catan_board import (
     longest_road,
     spiral,
 )
-from palestra_games.games.catan_rules import (
+from palestra_games.board.catan.game import Catan
+from palestra_games.board.catan.rules import (
     CHOOSE,
     DECK,
     FREE_ROADS,
@@ -70,10 +70,10 @@ from palestra_games.games.catan_rules import (
     produce,
     road_length,
 )
-from palestra_games.games.catan_rules import (
+from palestra_games.board.catan.rules import (
     Counter as CounterOffer,
 )
-from palestra_games.games.catan_search import choices, worth
+from palestra_games.board.catan.search import choices, worth
 
 # The board and the box
 

@@ -10,9 +10,9 @@ import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
 from palestra.kernel.world import World, open_world
-from palestra_games.games.chess import Chess
-from palestra_games.games.chess_fen import START, read_fen, write_fen
-from palestra_games.games.chess_rules import PLANES, stamp
+from palestra_games.board.chess.fen import START, read_fen, write_fen
+from palestra_games.board.chess.game import Chess
+from palestra_games.board.chess.rules import PLANES, stamp
 
 GAME = Chess()
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"

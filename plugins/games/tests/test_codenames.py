@@ -10,8 +10,8 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_games.associations import english, related, words_of
-from palestra_games.games.codenames import (
+from palestra_games.social.associations import english, related, words_of
+from palestra_games.social.codenames import (
     ASSASSIN,
     BYSTANDER,
     Clue,

@@ -8,7 +8,7 @@ import palestra
 import pytest
 from palestra import Episode, InvalidOption, Rng
 from palestra.testing.perft import perft
-from palestra_games.games.connect_four import ConnectFour
+from palestra_games.board.connect_four import ConnectFour
 
 GAME = ConnectFour()
 

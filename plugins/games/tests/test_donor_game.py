@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games.donor_game import Act, Donate, DonorGame, Punish, Write
+from palestra_games.dilemmas.donor_game import Act, Donate, DonorGame, Punish, Write
 
 
 def played(game: DonorGame, agent: str = "donor", seed: int = 0) -> Episode:

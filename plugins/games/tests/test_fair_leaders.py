@@ -8,7 +8,7 @@ import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
 from palestra.testing import check
-from palestra_games.games.fair_leaders import RULES, FairLeaders
+from palestra_games.dilemmas.fair_leaders.game import RULES, FairLeaders
 
 CHICKEN = {"payoffs_table": (3, 3, 1, 4, 4, 1, 0, 0), "moves": ("swerve", "straight")}
 DILEMMA = {"payoffs_table": (3, 3, 0, 5, 5, 0, 1, 1), "moves": ("cooperate", "defect")}

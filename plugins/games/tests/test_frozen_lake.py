@@ -11,7 +11,7 @@ import pytest
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv, generate_random_map
 from palestra import Episode, InvalidOption
 from palestra.rules import randint
-from palestra_games.games.frozen_lake import HOLE, FrozenLake
+from palestra_games.puzzles.frozen_lake import HOLE, FrozenLake
 
 LAKES: list[dict[str, Any]] = [
     {"grid": "4x4"},

@@ -9,7 +9,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
-from palestra_games.games.gomoku import Gomoku
+from palestra_games.board.gomoku import Gomoku
 
 
 def play(game: Gomoku, moves: str) -> Episode:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
-from palestra_games.games.guessing import (
+from palestra_games.words.guessing.game import (
     Ask,
     Guess,
     Guessing,

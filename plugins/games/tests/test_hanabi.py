@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Outcome, Rng, Turn
 from palestra.engine.batch import Batch
-from palestra_games.games.hanabi import Hanabi
-from palestra_games.games.hanabi_agents import Iggi
-from palestra_games.games.hanabi_sight import look
-from palestra_games.games.kuhn_poker import KuhnPoker
+from palestra_games.card.hanabi.agents import Iggi
+from palestra_games.card.hanabi.game import Hanabi
+from palestra_games.card.hanabi.sight import look
+from palestra_games.card.kuhn_poker import KuhnPoker
 
 GAME = Hanabi()
 MINI = Hanabi(colours=2, ranks=2, hand=3, tokens=3)

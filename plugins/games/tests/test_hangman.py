@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_games.games.hangman import ALPHABET, Guess, Hangman
+from palestra_games.words.hangman import ALPHABET, Guess, Hangman
 
 
 def gallows(secret: str, **options: Any) -> Episode:

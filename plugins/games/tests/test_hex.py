@@ -8,7 +8,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
-from palestra_games.games.hex import Hex
+from palestra_games.board.hex import Hex
 
 
 def play(game: Hex, moves: str) -> Episode:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_games.games.holdem import (
+from palestra_games.card.holdem import (
     BASE,
     CALL,
     FOLD,

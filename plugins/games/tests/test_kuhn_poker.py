@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from palestra import Episode, Rng
-from palestra_games.games.kuhn_poker import KuhnPoker
+from palestra_games.card.kuhn_poker import KuhnPoker
 
 GAME = KuhnPoker()
 PASS, BET = 0, 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidAction, Rng
-from palestra_games.games.leduc_holdem import CALL, FOLD, RAISE, LeducHoldem
+from palestra_games.card.leduc_holdem import CALL, FOLD, RAISE, LeducHoldem
 
 GAME = LeducHoldem()
 JACK, QUEEN, KING = range(3)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from palestra import Episode, InvalidOption, Rng
 from palestra.rules import turn_to
 from palestra.testing import check
-from palestra_games.games.liars_dice import LiarsDice
+from palestra_games.dice.liars_dice import LiarsDice
 
 BLUFF = LiarsDice()
 THREE_FACES = LiarsDice(faces=3, wild=3)

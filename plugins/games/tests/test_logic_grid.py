@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidOption, Rng, play
-from palestra_games.games.logic_grid import Clear, LogicGrid, Put, make_puzzle
-from palestra_games.games.logic_grid_solver import (
+from palestra_games.puzzles.logic_grid.game import Clear, LogicGrid, Put, make_puzzle
+from palestra_games.puzzles.logic_grid.solver import (
     APART,
     HERE,
     JUST_LEFT,

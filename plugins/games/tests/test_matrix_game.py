@@ -16,8 +16,13 @@ from palestra import Agent, Episode, InvalidOption, Turn, UnknownName, make_agen
 from palestra.kernel.registry import registry
 from palestra.records.record import record_episode, replay
 from palestra.testing import Subject, run_check
-from palestra_games.games.matrix_game import MatrixGame
-from palestra_games.games.strategies import MEMORY_ONE, Strategy, extortion, table_for
+from palestra_games.dilemmas.matrix_game.game import MatrixGame
+from palestra_games.dilemmas.matrix_game.strategies import (
+    MEMORY_ONE,
+    Strategy,
+    extortion,
+    table_for,
+)
 
 C, D = 0, 1
 T, R, P, S = 5, 3, 1, 0

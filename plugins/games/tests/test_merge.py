@@ -8,7 +8,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidOption
-from palestra_games.games.merge import SPEEDS, Merge
+from palestra_games.dilemmas.merge import SPEEDS, Merge
 
 ENV = "games/Merge-v0"
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games.minesweeper import CLOSED, MINE, Minesweeper
-from palestra_games.games.minesweeper_odds import Seen, odds, place_mines, placements
+from palestra_games.puzzles.minesweeper.game import CLOSED, MINE, Minesweeper
+from palestra_games.puzzles.minesweeper.odds import Seen, odds, place_mines, placements
 from scipy.ndimage import label
 from scipy.signal import convolve2d
 

@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games.network_dilemma import GRAPHS, NetworkDilemma
+from palestra_games.dilemmas.network_dilemma import GRAPHS, NetworkDilemma
 
 R, S, T, P = 3, 0, 5, 1
 ENV = "games/NetworkDilemma-v0"

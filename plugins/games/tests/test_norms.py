@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidOption, Turn, make_agent
-from palestra_games.games.norms import CHOICES, LINES, TOPICS, Do, Norms, Write, majority
+from palestra_games.dilemmas.norms import CHOICES, LINES, TOPICS, Do, Norms, Write, majority
 
 
 def lived(game: Norms, styles: list[str], seed: int, **options: Any) -> Episode:

@@ -11,7 +11,7 @@ import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
 from palestra.rules import turn_to
 from palestra.testing.perft import perft
-from palestra_games.games.othello import Othello, find_placements
+from palestra_games.board.othello import Othello, find_placements
 
 GAME = Othello()
 PASS = 64

@@ -7,7 +7,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, play
-from palestra_games.games.plan_path import Draft, Maze, Plan, PlanPath
+from palestra_games.puzzles.plan_path import Draft, Maze, Plan, PlanPath
 
 ROOM = ("S..#", ".#..", "..#G")
 

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from palestra import Episode, InvalidOption, Rng, play
-from palestra_games.games.quest import (
+from palestra_games.puzzles.quest import (
     House,
     Quest,
     Take,

@@ -10,7 +10,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games.referential import LISTEN, SPEAK, Referential
+from palestra_games.social.referential import LISTEN, SPEAK, Referential
 
 ENV = "games/Referential-v0"
 

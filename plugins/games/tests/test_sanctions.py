@@ -7,8 +7,8 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, UnknownName, make_agent
-from palestra_games.games.sanctions import NOBODY, PLAY, PUNISH, SELECT, WATCH, Sanctions
-from palestra_games.games.sanctions_players import SanctionPlayer
+from palestra_games.dilemmas.sanctions.game import NOBODY, PLAY, PUNISH, SELECT, WATCH, Sanctions
+from palestra_games.dilemmas.sanctions.players import SanctionPlayer
 
 ENV = "games/Sanctions-v0"
 R, S, T, P = 3, 0, 5, 1

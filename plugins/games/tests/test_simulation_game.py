@@ -9,8 +9,8 @@ import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
 from palestra.kernel.registry import registry
-from palestra_games.games.simulation_game import SimulationGame
-from palestra_games.games.simulation_players import (
+from palestra_games.dilemmas.simulation_game.game import SimulationGame
+from palestra_games.dilemmas.simulation_game.players import (
     Equilibrium,
     SimulationPlayer,
     best_reply,

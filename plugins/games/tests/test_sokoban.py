@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from palestra import Episode, InvalidOption, play
-from palestra_games.games.sokoban import LEVELS, Sokoban
-from palestra_games.games.sokoban_solver import shortest
+from palestra_games.puzzles.sokoban.game import LEVELS, Sokoban
+from palestra_games.puzzles.sokoban.solver import shortest
 
 STEPS = {"u": (-1, 0), "d": (1, 0), "l": (0, -1), "r": (0, 1)}
 

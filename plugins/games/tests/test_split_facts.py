@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, play
-from palestra_games.games.split_facts import (
+from palestra_games.social.split_facts import (
     FRIEND,
     PEOPLE,
     TOWN,

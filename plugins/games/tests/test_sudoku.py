@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Turn, make_agent
-from palestra_games.games.sudoku import STOCK, Sudoku, digits_left
-from palestra_games.games.sudoku_solver import solutions
+from palestra_games.puzzles.sudoku.game import STOCK, Sudoku, digits_left
+from palestra_games.puzzles.sudoku.solver import solutions
 
 WIKIPEDIA = "530070000600195000098000060800060003400803001700020006060000280000419005000080079"
 SOLVED = "534678912672195348198342567859761423426853791713924856961537284287419635345286179"

@@ -7,7 +7,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
-from palestra_games.games.taboo import Describe, Guess, Skip, Taboo
+from palestra_games.social.taboo import Describe, Guess, Skip, Taboo
 
 ENV = "games/Taboo-v0"
 SEA = (

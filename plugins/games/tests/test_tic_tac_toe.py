@@ -7,7 +7,7 @@ import random
 import pytest
 from palestra import Episode
 from palestra.testing.perft import perft
-from palestra_games.games.tic_tac_toe import LINES, TicTacToe
+from palestra_games.board.tic_tac_toe import LINES, TicTacToe
 
 GAME = TicTacToe()
 

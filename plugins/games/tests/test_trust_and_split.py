@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, UnknownName, make_agent, play
-from palestra_games.games.trust_and_split import Claim, Say, Splitter, TrustAndSplit, winner
+from palestra_games.dilemmas.trust_and_split import Claim, Say, Splitter, TrustAndSplit, winner
 
 GAME = TrustAndSplit()
 PAIRS = [(a, b) for a, b in product(range(3), repeat=2) if a != b]

@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidOption
-from palestra_games.games.trust_dilemma import MOVES, TrustDilemma
+from palestra_games.dilemmas.trust_dilemma import MOVES, TrustDilemma
 
 ENV = "games/TrustDilemma-v0"
 

@@ -8,8 +8,8 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Turn, UnknownName, make_agent
-from palestra_games.games.strategies import Bargainer
-from palestra_games.games.ultimatum import Dictator, Division, Trust, Ultimatum
+from palestra_games.dilemmas.matrix_game.strategies import Bargainer
+from palestra_games.dilemmas.ultimatum import Dictator, Division, Trust, Ultimatum
 
 Plan = tuple[int, tuple[float, ...]]
 

@@ -13,8 +13,8 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_games.games.werewolf import Werewolf
-from palestra_games.games.werewolf_rules import (
+from palestra_games.social.werewolf.game import Werewolf
+from palestra_games.social.werewolf.rules import (
     DOCTOR,
     NIGHT,
     NOBODY,

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_games.games.wordle import (
+from palestra_games.words.vocabulary import english
+from palestra_games.words.wordle.game import (
     ABSENT,
     ELSEWHERE,
     RIGHT,
@@ -23,8 +24,7 @@ from palestra_games.games.wordle import (
     marked,
     marks,
 )
-from palestra_games.games.wordle_solver import information, most_informative
-from palestra_games.words import english
+from palestra_games.words.wordle.solver import information, most_informative
 
 
 def board(secret: str, **options: Any) -> Episode:

@@ -6,8 +6,8 @@ from typing import Any
 
 from palestra import InvalidOption, Transition, reward
 
-from palestra_envs.grid.foraging import Foraging
-from palestra_envs.grid.foraging_rules import place_of
+from palestra_envs.grid.foraging.game import Foraging
+from palestra_envs.grid.foraging.rules import place_of
 
 
 def distance_potential(game: Foraging, state: Any, seat: int) -> float:

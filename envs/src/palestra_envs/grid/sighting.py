@@ -32,7 +32,7 @@ class Sighting:
 
 
 def read_view(view: NDArray[Any], max_food: int) -> Sighting:
-    """Take apart an array view of `palestra_envs.grid.foraging.Foraging`, which see."""
+    """Take apart an array view of `palestra_envs.grid.foraging.game.Foraging`, which see."""
     things = np.asarray(view).astype(int).reshape(-1, 3).tolist()
     row, column, level = things[max_food]
     foods, others = (

@@ -48,7 +48,7 @@ from palestra import (
     only,
 )
 
-from palestra_envs.text.commons import EVERYBODY, Pass, Say, shares, talk_grammar
+from palestra_envs.text.commons.game import EVERYBODY, Pass, Say, shares, talk_grammar
 
 LINES = (
     Say(text="Let us all clear more."),

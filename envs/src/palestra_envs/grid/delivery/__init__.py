@@ -1,0 +1,1 @@
+"""Delivery: robots bring orders through a city, and what counts is profit."""

@@ -1,0 +1,595 @@
+"""Level-Based Foraging: players of different strength gather food that may take several of them.
+
+Players and food stand on a grid and have levels. All players move at once: one cell north, south,
+west or east, stay, or load. A food is taken when the players beside it who load in the same step
+have a summed level of at least its own; each of them earns his level times the food's, by default
+divided by the loaders' summed level and by the level of all food laid out, so that what an episode
+pays adds up to 1 when everything is collected. It ends then, or is truncated after `max_steps`.
+
+Rules, spawning and the array view are those of the public implementation, version 2. The domain is
+from Albrecht and Ramamoorthy, "A Game-Theoretic Model and Best-Response Learning Method for Ad Hoc
+Coordination in Multiagent Systems", AAMAS 2013; the tasks from Christianos, Schäfer and Albrecht,
+"Shared Experience Actor-Critic for Multi-Agent Reinforcement Learning", NeurIPS 2020, and
+Papoudakis, Christianos, Schäfer and Albrecht, "Benchmarking Multi-Agent Deep Reinforcement Learning
+Algorithms in Cooperative Tasks", NeurIPS 2021 (Datasets and Benchmarks). Easily missed are:
+
+* A move fails if another player heads for the same cell, or stays or loads on it. Nothing else is
+  looked at: two players may swap cells or follow each other, and one may step onto the cell of a
+  player whose own move then fails, after which both stand on it.
+* Food never lies on the border, nor in the eight cells around other food, nor two cells from it in
+  a straight line, so nobody is ever beside two foods. After 1,000 tries there is what found room.
+* A food's level is drawn from `min_food_level` to `max_food_level`, which is by default the sum of
+  the three lowest player levels; with `force_coop` it is always that highest level.
+* Moves into walls and food, and loading beside no food, are not legal; walking into players is.
+
+One thing differs: here nobody sees further than `sight` cells, diagonals included. There, players
+near the north or west edge see other players (not food) up to twice as far.
+
+The array view is a float32 vector of 3 * max_food + 3 * num_players numbers:
+
+    for each food in sight, row by row    row, column, level    -1, -1, 0 for the rest
+    yourself                              row, column, level
+    each other player in sight, by seat   row, column, level    -1, -1, 0 for the rest
+
+Rows and columns count from 0 at the north-west corner of what the player sees, which is cut off at
+the grid's edge. With the whole grid in sight these are the grid's own coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    Grid,
+    InvalidOption,
+    Out,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    check_ranges,
+    environment,
+    only,
+)
+from palestra.grids.windows import in_sight
+from palestra.grids.words import counted, where
+from palestra.kernel.game import Result
+from palestra.rules import all_act, finish, randint, truncate
+
+from palestra_envs.grid.foraging.rules import (
+    EAST,
+    LOAD,
+    NORTH,
+    SOUTH,
+    STAY,
+    WEST,
+    food_levels,
+    is_beside,
+    is_room,
+    lay_out,
+    load,
+    move,
+    place_of,
+    show,
+    spawn_player,
+    toward,
+    toward_food,
+)
+from palestra_envs.grid.sighting import Seen, Sighting, read_view
+
+ACTIONS = ("stay", "north", "south", "west", "east", "load")
+
+SPAWN_TRIES = 1000
+REDRAWS = 100
+FAR = -1000  # a row and column that nobody sees
+MAX_SEATS, MAX_SIDE, MAX_FOOD, MAX_PLAYER_LEVEL, MAX_FOOD_LEVEL = 20, 100, 100, 9, 99
+
+
+@environment(
+    "grid/Foraging-v0",
+    family="grid",
+    tags=("cooperation", "competition", "partial-view", "chance"),
+    paper="Albrecht and Ramamoorthy (2013); Christianos et al. (2020); Papoudakis et al. (2021)",
+    splits={
+        "8x8-2p-2f-coop": {"max_food": 2, "force_coop": True},
+        "2s-8x8-2p-2f-coop": {"max_food": 2, "force_coop": True, "sight": 2},
+        "10x10-3p-3f": {"rows": 10, "columns": 10, "num_players": 3},
+        "2s-10x10-3p-3f": {"rows": 10, "columns": 10, "num_players": 3, "sight": 2},
+        "15x15-3p-5f": {"rows": 15, "columns": 15, "num_players": 3, "max_food": 5},
+        "15x15-4p-3f": {"rows": 15, "columns": 15, "num_players": 4},
+        "15x15-4p-5f": {"rows": 15, "columns": 15, "num_players": 4, "max_food": 5},
+        "held-out-12x12-5p-6f": {"rows": 12, "columns": 12, "num_players": 5, "max_food": 6},
+    },
+    players=(1, 20),
+)
+@dataclass(frozen=True)
+class Foraging(ArrayGame):
+    """You gather food on a grid together with, or in competition with, other players.
+
+    Everybody has a level, and so has every food. All players choose one action at the same time:
+    - "north", "south", "west", "east": move one cell. A cell with food or beyond the edge of the
+      grid cannot be entered. If another player heads for the same cell or stays on it, you stay
+      where you are.
+    - "load": try to take the food beside you (one cell north, south, west or east of you). It is
+      taken if the levels of all players who stand beside it and load in this same step add up to
+      at least the food's level. A food of a higher level than yours needs several of you.
+    - "stay": do nothing.
+    Whoever takes part in loading a food earns his own level times the food's level.
+    The episode ends when all food has been taken or time is up.
+    """
+
+    rows: int = 8
+    columns: int = 8
+    num_players: int = 2
+    max_food: int = 3
+    min_player_level: int = 1
+    max_player_level: int = 2
+    min_food_level: int = 1
+    max_food_level: int | None = None
+    sight: int | None = None
+    force_coop: bool = False
+    normalize_reward: bool = True
+    penalty: float = 0.0
+    max_steps: int = 50
+
+    order = "simultaneous"
+    payoffs = "general"
+    num_actions = len(ACTIONS)
+    reward_terms = ("food",)
+    observation_dtype = np.float32
+
+    def __post_init__(self) -> None:
+        check_ranges(self, (r for r in self._limits() if getattr(self, r[0]) is not None))
+        if (self.rows - 2) * (self.columns - 2) <= self.num_players:
+            raise InvalidOption(
+                f"{self.rows} rows and {self.columns} columns leave no room for food beside "
+                f"{self.num_players} players; food never lies on the border: make the grid larger"
+            )
+
+    def _limits(self) -> tuple[tuple[str, int, int | None], ...]:
+        return (
+            ("rows", 3, MAX_SIDE),
+            ("columns", 3, MAX_SIDE),
+            ("num_players", 1, MAX_SEATS),
+            ("max_food", 1, MAX_FOOD),
+            ("min_player_level", 1, MAX_PLAYER_LEVEL),
+            ("max_player_level", self.min_player_level, MAX_PLAYER_LEVEL),
+            ("min_food_level", 1, MAX_FOOD_LEVEL),
+            ("max_food_level", self.min_food_level, MAX_FOOD_LEVEL),
+            ("sight", 1, None),
+            ("penalty", 0, None),
+            ("max_steps", 1, None),
+        )
+
+    # What follows from the options
+
+    @property
+    def reach(self) -> int:
+        """How many cells a player sees in every direction."""
+        whole = max(self.rows, self.columns) - 1
+        return whole if self.sight is None else min(self.sight, whole)
+
+    @property
+    def perfect_information(self) -> bool:  # type: ignore[override]
+        """Whether everybody sees the whole grid from every cell."""
+        return self.reach == max(self.rows, self.columns) - 1
+
+    @property
+    def highest_food_level(self) -> int:
+        return self.max_food_level or self.max_player_level * min(3, self.num_players)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        most = 1.0
+        if not self.normalize_reward:
+            most = float(self.max_player_level * self.max_food * self.highest_food_level)
+        return (0.0 - self.penalty * self.max_steps, most)
+
+    @property
+    def observation_shape(self) -> tuple[int]:
+        return (3 * self.max_food + 3 * self.num_players,)
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        sides = self.rows - 1, self.columns - 1
+        return (-1.0, float(max(*sides, self.max_player_level, self.highest_food_level)))
+
+    def constants(self) -> Mapping[str, Any]:
+        food = {"max_food_level": self.max_food_level or 0}  # 0: from the players' levels
+        return {**super().constants(), **food, "sight": self.reach}
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """Places and levels; food row by row, level 0 once taken; what each player has earned.
+
+        `laid_out` is the summed level of all food at the start.
+        """
+        seats, foods = self.num_players, self.max_food
+        return [
+            ("row", np.int32, seats),
+            ("column", np.int32, seats),
+            ("level", np.int32, seats),
+            ("food_row", np.int32, foods),
+            ("food_column", np.int32, foods),
+            ("food_level", np.int32, foods),
+            ("laid_out", np.int32),
+            ("earned", np.float64, seats),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def init_state(config: Any, state: Any) -> None:
+        for seat in range(config.num_players):
+            state.row[seat], state.column[seat] = FAR, FAR
+        for seat in range(config.num_players):
+            spawn_player(config, state, seat)
+        low, high = food_levels(config, state)
+        count = 0
+        for _ in range(SPAWN_TRIES):
+            row = 1 + randint(state, config.rows - 2)
+            column = 1 + randint(state, config.columns - 2)
+            if is_room(config, state, row, column):
+                lay_out(state, count, row, column, low + randint(state, high - low + 1))
+                count += 1
+                if count == config.max_food:
+                    break
+        all_act(state)
+
+    @staticmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        move(config, state, actions)
+        left = 0
+        for food in range(config.max_food):
+            load(config, state, food, actions, out)
+            left += state.food_level[food] > 0
+        for seat in range(config.num_players):
+            state.earned[seat] += out.rewards[seat, 0]
+        if left == 0:
+            finish(state)
+        elif state.turn + 1 >= config.max_steps:
+            truncate(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        row, column = state.row[seat], state.column[seat]
+        mask[STAY] = 1
+        mask[NORTH], mask[SOUTH] = row > 0, row < config.rows - 1
+        mask[WEST], mask[EAST] = column > 0, column < config.columns - 1
+        for food in range(config.max_food):
+            if is_beside(state, seat, food):
+                mask[LOAD] = 1
+                mask[toward(state.food_row[food] - row, state.food_column[food] - column)] = 0
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        """See the module's docstring for the layout."""
+        top = max(state.row[seat] - config.sight, 0)
+        left = max(state.column[seat] - config.sight, 0)
+        own = 3 * config.max_food
+        end = own + 3 * config.num_players
+        for slot in range(0, end, 3):
+            show(view, slot, -1, -1, 0)
+        at = 0
+        for food in range(config.max_food):  # writes each, and goes on to the next three if seen
+            row, column = state.food_row[food], state.food_column[food]
+            show(view, at, row - top, column - left, state.food_level[food])
+            seen = in_sight(config, state, seat, row, column)
+            at += 3 * (seen & (state.food_level[food] > 0))
+        show(view, at, -1, -1, 0)
+        show(view, own, state.row[seat] - top, state.column[seat] - left, state.level[seat])
+        at = own + 3
+        for other in range(config.num_players):
+            if other != seat:
+                row, column = state.row[other], state.column[other]
+                show(view, at, row - top, column - left, state.level[other])
+                at += 3 * in_sight(config, state, seat, row, column)
+        if at < end:
+            show(view, at, -1, -1, 0)
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
+            return None
+        if state["truncated"]:
+            return replace(ended, reason=f"time was up after {self.max_steps} steps")
+        score: Result = "score"
+        results = (score,) * self.num_players
+        return replace(ended, results=results, reason="all food was collected")
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        """What each player has earned."""
+        return tuple(state["earned"].tolist())
+
+    def noop(self, state: Any, seat: int) -> int:
+        return STAY
+
+    # States
+
+    def arrange(
+        self,
+        players: Sequence[tuple[int, int, int]],
+        foods: Sequence[tuple[int, int, int]],
+        *,
+        turn: int = 0,
+    ) -> Any:
+        """A state with every player and food where you say: (row, column, level), from 0.
+
+        Raises `InvalidOption` for food where the rules would not lay it out.
+        """
+        if len(players) != self.num_players or len(foods) > self.max_food:
+            raise InvalidOption(
+                f"got {len(players)} players and {len(foods)} foods; this game has "
+                f"{self.num_players} players and at most {self.max_food} foods"
+            )
+        state = self.clone(self.initial_state(0))
+        self._clear(state)
+        state.laid_out, state.turn = 0, turn
+        for seat, place in enumerate(players):
+            state.row[seat], state.column[seat], state.level[seat] = place
+        for count, (row, column, level) in enumerate(foods):
+            inside = 0 < row < self.rows - 1 and 0 < column < self.columns - 1
+            if not (inside and is_room(self.config, state, row, column)):
+                raise InvalidOption(
+                    f"food cannot lie at row {row}, column {column}: that is on the border, on a "
+                    "player, or too near to other food"
+                )
+            lay_out(state, count, row, column, level)
+        return state
+
+    @staticmethod
+    def _clear(state: Any) -> None:
+        """Take all food off the grid."""
+        state.food_row[:], state.food_column[:], state.food_level[:] = 0, 0, 0
+
+    def foods(self, state: Any) -> list[tuple[int, int, int]]:
+        """Row, column and level of the food that is left, row by row."""
+        rows, columns, levels = state.food_row, state.food_column, state.food_level
+        found = zip(rows.tolist(), columns.tolist(), levels.tolist(), strict=True)
+        return [food for food in found if food[2] > 0]
+
+    def cells(self, state: Any, seat: int, *, seen: bool) -> list[tuple[int, int]]:
+        """The cells a player sees, or those he does not."""
+        row, column = place_of(state, seat)
+        grid = ((r, c) for r in range(self.rows) for c in range(self.columns))
+        return [
+            (r, c) for r, c in grid if (max(abs(r - row), abs(c - column)) <= self.reach) == seen
+        ]
+
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+        """Move every food and player out of sight to another cell out of sight, of another level.
+
+        Fits what the player sees now (also in what levels the food in sight could have), as if he
+        remembered nothing. Where a hundred draws find nothing that fits, the state stays as it is.
+        """
+        if self.perfect_information:
+            return super().determinize(state, seat, rng)
+        for _ in range(REDRAWS):
+            imagined = self._imagine(state, seat, rng)
+            if imagined is not None:
+                return imagined
+        return self.clone(state)
+
+    def _imagine(self, state: Any, seat: int, rng: Rng) -> Any:
+        """One draw for `determinize`; None if it does not fit."""
+        config, imagined = self.config, self.clone(state)
+        unseen = self.cells(state, seat, seen=False)
+        hidden = self._hide(imagined, seat)
+        for other in hidden:
+            imagined.level[other] = rng.between(self.min_player_level, self.max_player_level)
+        low, high = food_levels(config, imagined)
+        seen = self.foods(imagined)
+        if any(not low <= level <= high for _, _, level in seen):
+            return None
+        self._clear(imagined)
+        imagined.laid_out -= sum(level for _, _, level in self.foods(state))
+        for count, food in enumerate(seen):
+            lay_out(imagined, count, *food)
+        inside = [(r, c) for r, c in unseen if 0 < r < self.rows - 1 and 0 < c < self.columns - 1]
+        for count in range(len(seen), len(self.foods(state))):
+            cell = self._find_room(imagined, inside, rng)
+            if cell is None:
+                return None
+            lay_out(imagined, count, *cell, rng.between(low, high))
+        taken = {(row, column) for row, column, _ in self.foods(imagined)}
+        free = [cell for cell in unseen if cell not in taken]
+        if len(free) < len(hidden):
+            return None
+        for other in hidden:
+            at = rng.below(len(free))
+            imagined.row[other], imagined.column[other] = free.pop(at)
+        return imagined
+
+    def _find_room(
+        self, state: Any, cells: Sequence[tuple[int, int]], rng: Rng
+    ) -> tuple[int, int] | None:
+        """A random one of these cells on which food may be laid; None if many tries find none."""
+        for _ in range(REDRAWS if cells else 0):
+            row, column = rng.choice(cells)
+            if is_room(self.config, state, row, column):
+                return row, column
+        return None
+
+    def _hide(self, state: Any, seat: int) -> list[int]:
+        """Take everything the player does not see off the grid; returns those seats."""
+        config, hidden = self.config, []
+        for food in range(self.max_food):
+            if not in_sight(config, state, seat, state.food_row[food], state.food_column[food]):
+                state.food_level[food] = 0
+        for other in range(self.num_players):
+            if not in_sight(config, state, seat, state.row[other], state.column[other]):
+                hidden.append(other)
+        for other in hidden:
+            state.row[other], state.column[other] = FAR, FAR
+        return hidden
+
+    # Words
+
+    def read(self, view: NDArray[Any]) -> Sighting:
+        """Take an array view apart."""
+        return read_view(view, self.max_food)
+
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
+        if self.normalize_reward:
+            lines.append(
+                "What you earn for a food is divided by the summed level of all who loaded it and "
+                "by the summed level of all food laid out, so that taking everything is worth 1 "
+                "to all players together."
+            )
+        if self.penalty:
+            lines.append(f"Loading in vain costs you {self.penalty:g}.")
+        lines.append(
+            f"The grid has {self.rows} rows, row 1 the northernmost, and {self.columns} columns, "
+            f"column 1 the westernmost. There are {self.num_players} players of levels "
+            f"{self.min_player_level} to {self.max_player_level}, and at most {self.max_food} "
+            f"foods of levels up to {self.highest_food_level}. Time is up after {self.max_steps} "
+            "steps."
+        )
+        if not self.perfect_information:
+            lines.append(f"You see up to {counted(self.reach, 'cell')} away, diagonally too.")
+        return "\n".join(lines)
+
+    @staticmethod
+    def scripted_action(config: Any, state: Any, seat: int) -> int:
+        """Walk to the nearest food in sight and load it, as the paper's simplest heuristic does."""
+        return toward_food(config, state, seat)
+
+    def describe(self, state: Any, seat: int) -> str:
+        """Exactly what the array view holds, in words, and how much time has gone by."""
+        seen = self.read(self.observe(state, seat))
+        lines = [
+            f"You are {self.players[seat]}, level {seen.level}, {self._place(seen)}. "
+            f"Steps played: {int(state.turn)} of {self.max_steps}.",
+            *(f"- a food {_described(food)}" for food in seen.foods),
+            *(f"- {who} {_described(other)}" for who, other in self._named(seen, seat)),
+        ]
+        if len(lines) > 1:
+            lines.insert(1, "You see:")
+        else:
+            lines.append("You see no food and nobody else.")
+        if not self.perfect_information:
+            lines.append(self._unknown(seen))
+        return "\n".join(lines)
+
+    def _place(self, seen: Sighting) -> str:
+        """'in row 2, column 4 or further east': how well the view tells where one is."""
+        row = f"in row {seen.row + 1}"
+        if seen.row == self.reach < self.rows - 1:
+            row += " or further south"
+        column = f"column {seen.column + 1}"
+        if seen.column == self.reach < self.columns - 1:
+            column += " or further east"
+        return f"{row}, {column}"
+
+    def _named(self, seen: Sighting, player: int) -> Iterator[tuple[str, Seen]]:
+        """Players in sight, by name if that follows from all of them being in sight."""
+        others = [name for seat, name in enumerate(self.players) if seat != player]
+        known = len(seen.others) == len(others)
+        for name, other in zip(others, seen.others, strict=False):
+            yield (name if known else "a player"), other
+
+    def _unknown(self, seen: Sighting) -> str:
+        missing = self.num_players - 1 - len(seen.others)
+        text = f"What lies more than {counted(self.reach, 'cell')} away you cannot see"
+        if missing:
+            text += f", nor where {counted(missing, 'other player')} may be"
+        return text + "."
+
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        return ACTIONS[action]
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        """To each player how his own action went, and in a partial view what he learned by it.
+
+        He learns something, and is told by an event of kind "reveal", whenever the step leads to
+        anything else than it would with nothing out of his sight.
+        """
+        if before is None:
+            return []
+        events = []
+        for seat, action in sorted(actions.items()):
+            data = {"player": seat, "action": int(action)}
+            text = self._result(before, after, seat, action)
+            events.append(Event("move", text, data, only(seat)))
+            learned = "" if self.perfect_information else self._news(before, actions, after, seat)
+            if learned:
+                events.append(Event("reveal", learned, {"player": seat}, only(seat)))
+        return events
+
+    def _result(self, before: Any, after: Any, seat: int, action: int) -> str:
+        if action == STAY:
+            return "You stay."
+        if action == LOAD:
+            row, column = int(before.row[seat]), int(before.column[seat])
+            for r, c, level in self.foods(before):
+                if abs(r - row) + abs(c - column) == 1:
+                    kept = (r, c, level) in self.foods(after)
+                    how = "You fail to load" if kept else "You load"
+                    return f"{how} the food of level {level}."
+        places = zip(place_of(before, seat), place_of(after, seat), strict=True)
+        if any(old != new for old, new in places):
+            return f"You move {ACTIONS[action]}."
+        return f"You try to move {ACTIONS[action]} and are blocked."
+
+    def _news(self, before: Any, actions: Mapping[int, int], after: Any, player: int) -> str:
+        """What a player could not foresee from what he saw; empty if he could."""
+        expected = self.clone(before)
+        hidden = self._hide(expected, player)
+        moves = [STAY if seat in hidden else action for seat, action in sorted(actions.items())]
+        out = Out(np.zeros((self.num_players, 1)), np.zeros((self.num_players, 1)))
+        self.apply_actions(self.config, expected, np.array(moves), out)
+        now = self.read(self.observe(after, player))
+        then = self.read(self.observe(expected, player))
+        if now == then and place_of(after, player) == place_of(expected, player):
+            return ""
+        foods, others = (
+            [thing for thing in new if thing not in old]
+            for new, old in ((now.foods, then.foods), (now.others, then.others))
+        )
+        found = [f"a food {_described(food)}" for food in foods]
+        found += [f"a player {_described(other)}" for other in others]
+        if found:
+            return f"New in your sight: {', '.join(found)}."
+        return "Somebody out of your sight had a hand in this."
+
+    # Pictures
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        """The grid; for a player without what he does not see, and that shaded."""
+        shown, shaded = state, []
+        if player is not None:
+            shown = self.clone(state)
+            shaded = self.cells(state, player, seen=False)
+            self._hide(shown, player)
+        cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
+        for row, column, level in self.foods(shown):
+            cells[row][column] = Piece(str(level), shape="tile", label=f"food of level {level}")
+        rows, columns, levels = (field.tolist() for field in (shown.row, shown.column, shown.level))
+        for seat in reversed(range(self.num_players)):
+            if rows[seat] != FAR:
+                name = f"{self.players[seat]}, level {levels[seat]}"
+                piece = Piece(f"{chr(65 + seat)}{levels[seat]}", seat, "disc", name)
+                cells[rows[seat]][columns[seat]] = piece
+        grid = Grid(
+            tuple(map(tuple, cells)),
+            row_labels=tuple(str(row + 1) for row in range(self.rows)),
+            column_labels=tuple(str(column + 1) for column in range(self.columns)),
+            shaded=frozenset(shaded),
+        )
+        full = self.payoff_bounds[1]
+        seats = range(self.num_players) if player is None else (player,)
+        earned = state.earned.tolist()
+        bars = [Bar(self.players[p], earned[p], full, p) for p in seats]
+        return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, bars=tuple(bars))
+
+
+def _described(thing: Seen) -> str:
+    """'of level 2 one cell north of you'."""
+    return f"of level {thing.level} {where(thing.south, thing.east)}"

@@ -1,0 +1,169 @@
+"""What somebody who sees only a part of a kitchen may think of the rest of it.
+
+`game` is a `palestra_envs.grid.kitchen.game.Kitchen`; nothing here remembers what was seen before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import Rng
+from palestra.grids.windows import covered
+
+from palestra_envs.grid.kitchen.drawing import (
+    MOST,
+    NO_BLOCK,
+    RING,
+    STATIONS,
+    draw_ring,
+    fitting_block,
+    is_site,
+    lay_counter,
+)
+from palestra_envs.grid.kitchen.rules import FULL, NORTH, NOTHING, SOUTH, STAY
+from palestra_envs.grid.layouts import COUNTER, FLOOR, POT
+
+if TYPE_CHECKING:
+    from palestra_envs.grid.kitchen.game import Kitchen
+
+REDRAWS = 100
+
+
+def visible(game: Kitchen, state: Any, seat: int) -> NDArray[np.bool_]:
+    """Which cells a player sees, by cell."""
+    (rows, columns), sight = game.sides, game.config.sight
+    return covered(rows, columns, divmod(int(state.cell[seat]), columns), sight).ravel()
+
+
+def without_unseen(game: Kitchen, state: Any, player: int) -> tuple[Any, list[int]]:
+    """A copy with bare counters wherever the player does not look, and the seats he does not see.
+
+    Those stand on the edge of the kitchen out of his sight, where they are in nobody's way.
+    """
+    bare, seen = game.clone(state), visible(game, state, player)
+    rows, columns = game.sides
+    for field, nothing in ((bare.tiles, COUNTER), (bare.there, NOTHING), (bare.clock, 0)):
+        field[~seen] = nothing
+    hidden = [seat for seat in range(game.num_players) if not seen[state.cell[seat]]]
+    edge = np.ones((rows, columns), np.bool_)
+    edge[1:-1, 1:-1] = False
+    for seat, cell in zip(hidden, np.flatnonzero(edge.ravel() & ~seen).tolist(), strict=False):
+        bare.cell[seat], bare.hand[seat] = cell, NOTHING
+        bare.facing[seat] = SOUTH if cell < columns else NORTH
+    return bare, hidden
+
+
+def imagine(game: Kitchen, state: Any, player: int, rng: Rng) -> Any:
+    """A copy in which what the player does not see is dealt anew.
+
+    A random kitchen is drawn anew out of his sight, unless a hundred draws find none that goes with
+    what he sees. Other players go to random floor out of sight; what they hold and what lies on
+    counters there is dealt out among all these; pots there hold what they could by now.
+    """
+    imagined, seen = game.clone(state), visible(game, state, player)
+    if game.plan is None:
+        for _ in range(REDRAWS):
+            tiles = _draw_unseen(game, state, seen, rng)
+            if tiles is not None:
+                imagined.tiles[:] = tiles
+                break
+    things = state.there[~seen & (state.tiles == COUNTER)].tolist()
+    imagined.there[~seen], imagined.clock[~seen] = NOTHING, 0
+    hidden = [seat for seat in range(game.num_players) if not seen[state.cell[seat]]]
+    things = [thing for thing in [*things, *state.hand[hidden].tolist()] if thing]
+    _place_players(imagined, hidden, seen, rng)
+    _deal_out(game, imagined, things, hidden, seen, rng)
+    for pot in np.flatnonzero(~seen & (imagined.tiles == POT)).tolist():
+        _fill(game, imagined, pot, rng)
+    return imagined
+
+
+def _draw_unseen(game: Kitchen, state: Any, seen: NDArray[np.bool_], rng: Rng) -> Any:
+    """Tiles of a random kitchen with these in sight, and room for all out of it; None if not."""
+    config, draft = game.config, game.clone(state)
+    draw_ring(config, draft)
+    inside = np.flatnonzero(draft.tiles == FLOOR).tolist()
+    unseen = [cell for cell in inside if not seen[cell]]
+    needed = [cell for cell in inside if seen[cell] and state.tiles[cell] != FLOOR]
+    blocks, spare = RING, max(0, config.inner_counters - len(needed))
+    rng.shuffle(needed)
+    rng.shuffle(unseen)
+    order = [*needed, *unseen, *needed, *needed]  # some fit only after others
+    if rng.random() < 0.5:
+        order = [*unseen[:spare], *order]
+    for cell in order:
+        block = fitting_block(config, draft, cell, blocks + 1)
+        if block != NO_BLOCK and (seen[cell] or spare > 0):
+            lay_counter(draft, cell, block)
+            blocks, spare = max(blocks, block), spare - (not seen[cell])
+    if any(draft.tiles[cell] == FLOOR for cell in needed):
+        return None
+    if not _place_stations(game, state, draft, seen, rng):
+        return None
+    crowd = sum(not seen[cell] for cell in state.cell.tolist())
+    return draft.tiles if sum(draft.tiles[cell] == FLOOR for cell in unseen) >= crowd else None
+
+
+def _place_stations(
+    game: Kitchen, state: Any, draft: Any, seen: NDArray[np.bool_], rng: Rng
+) -> bool:
+    """Put the stations in sight where they are, and the others out of sight; False if they cannot.
+
+    Those in sight must still have floor beside them.
+    """
+    config, sites = game.config, [c for c in range(len(seen)) if is_site(game.config, draft, c)]
+    stations = [c for c in np.flatnonzero(seen).tolist() if state.tiles[c] not in (FLOOR, COUNTER)]
+    if any(not is_site(config, draft, cell) for cell in stations):
+        return False
+    draft.tiles[stations] = state.tiles[stations]
+    free = [cell for cell in sites if not seen[cell]]
+    rng.shuffle(free)
+    for tile in STATIONS:
+        found = int((state.tiles[stations] == tile).sum())
+        missing = rng.between(max(1, found), MOST[tile]) - found
+        if missing > len(free):
+            return False
+        for _ in range(missing):
+            draft.tiles[free.pop()] = tile
+    return True
+
+
+def _place_players(imagined: Any, hidden: list[int], seen: NDArray[np.bool_], rng: Rng) -> None:
+    floor = np.flatnonzero(~seen & (imagined.tiles == FLOOR)).tolist()
+    rng.shuffle(floor)
+    for seat in hidden:
+        imagined.cell[seat] = floor.pop()
+        imagined.facing[seat] = rng.between(NORTH, STAY - 1) if imagined.turn else NORTH
+        imagined.hand[seat] = NOTHING
+
+
+def _deal_out(
+    game: Kitchen,
+    imagined: Any,
+    things: list[int],
+    hidden: list[int],
+    seen: NDArray[np.bool_],
+    rng: Rng,
+) -> None:
+    """Give things to players out of sight, each with even chances, and lay out the others."""
+    unseen = np.flatnonzero(~seen).tolist()
+    counters = [cell for cell in unseen if is_site(game.config, imagined, cell)]
+    rng.shuffle(things)
+    rng.shuffle(counters)
+    ready = [seat for seat in hidden if rng.random() < 0.5]
+    for seat in [*ready, *(seat for seat in hidden if seat not in ready)]:
+        if things and (seat in ready or len(things) > len(counters)):
+            imagined.hand[seat] = things.pop()
+    for thing, cell in zip(things, counters, strict=False):
+        imagined.there[cell] = thing
+
+
+def _fill(game: Kitchen, imagined: Any, pot: int, rng: Rng) -> None:
+    """Give a pot what players could have put there by now, taking two steps for an onion."""
+    turn = int(imagined.turn)
+    onions = rng.between(0, min(FULL, game.num_players * turn // 2))
+    imagined.there[pot] = onions
+    if onions == FULL:
+        imagined.clock[pot] = rng.between(1, min(turn, game.cook_time + 1))

@@ -1,0 +1,145 @@
+"""How a kitchen is drawn at random: the parts of `Kitchen.setup` that compile.
+
+A ring of counters goes round floor, of which one cell after another becomes a counter, too. None of
+them may leave a bottleneck: a floor cell without which the rest of the floor would fall apart. So
+whoever stands somewhere cuts nobody off, and as any two floor cells then lie on a circle, round
+which all who are in the way can walk together, one player alone could do everything.
+
+Whether a cell is a bottleneck shows in the eight cells around it. Counters that touch, if only by
+a corner, form a block; a floor cell is a bottleneck if somebody who turns round on it faces one
+block twice, with floor to walk on in between (Rosenfeld, "Connectivity in Digital Pictures", 1970).
+Blocks never join, so that a new counter changes this for its eight neighbours alone. While a
+kitchen is drawn, `there` holds the block of each counter, and NO_BLOCK for floor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.grids.moving import EAST, NORTH, NOWHERE, holder, neighbour
+from palestra.rules import randint
+
+from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
+
+NO_BLOCK, RING = 0, 1
+STATIONS = (POT, ONIONS, DISHES, SERVING)
+MOST = (0, 0, 2, 2, 1, 1)  # by tile, how many stations a drawn kitchen has; at least one of each
+AROUND = 8
+TURNING_SOUTH = (-1, -1, 0, 1, 1, 1, 0, -1)  # clockwise from the north
+TURNING_EAST = (0, 1, 1, 1, 0, -1, -1, -1)
+
+
+def draw_kitchen(config: Any, state: Any) -> None:
+    """Fill a zeroed state with a random kitchen and players; see `palestra_envs.grid.kitchen.game`."""
+    draw_ring(config, state)
+    blocks, missing, tries = RING, config.inner_counters, config.tries
+    while missing > 0 and tries > 0:
+        tries -= 1
+        cell = random_inside(config, state)
+        block = fitting_block(config, state, cell, blocks + 1)
+        if block != NO_BLOCK:
+            lay_counter(state, cell, block)
+            blocks = max(blocks, block)
+            missing -= 1
+    for cell in range(config.rows * config.columns):
+        state.there[cell] = 0
+    for tile in STATIONS:
+        for _ in range(1 + randint(state, MOST[tile])):
+            state.tiles[random_site(config, state)] = tile
+    for seat in range(config.num_players):
+        state.cell[seat] = random_start(config, state)
+
+
+def draw_ring(config: Any, state: Any) -> None:
+    """Counters round the edge, and floor inside."""
+    rows, columns = config.rows, config.columns
+    for cell in range(rows * columns):
+        row, column = cell // columns, cell % columns
+        edge = (row == 0) | (row == rows - 1) | (column == 0) | (column == columns - 1)
+        state.tiles[cell] = COUNTER if edge else FLOOR
+        state.there[cell] = RING if edge else NO_BLOCK
+
+
+def lay_counter(state: Any, cell: int, block: int) -> None:
+    state.tiles[cell] = COUNTER
+    state.there[cell] = block
+
+
+def turning(config: Any, cell: int, way: int) -> int:
+    """One of the eight cells around a cell inside, clockwise from the one in the north."""
+    there: int = cell + TURNING_SOUTH[way] * config.columns + TURNING_EAST[way]
+    return there
+
+
+def fitting_block(config: Any, state: Any, cell: int, fresh: int) -> int:
+    """The block a cell inside would belong to as a counter, `fresh` if it would touch none.
+
+    NO_BLOCK where it cannot be one: it is one already, or would join two blocks, or would leave a
+    bottleneck.
+    """
+    if state.tiles[cell] != FLOOR:
+        return NO_BLOCK
+    block = fresh
+    for way in range(AROUND):
+        near = int(state.there[turning(config, cell, way)])
+        if near != NO_BLOCK:
+            if block == fresh:
+                block = near
+            elif block != near:
+                return NO_BLOCK
+    state.there[cell] = block
+    narrow = False
+    for way in range(AROUND):
+        near = turning(config, cell, way)
+        if state.there[near] == NO_BLOCK and is_bottleneck(config, state, near, block):
+            narrow = True
+    state.there[cell] = NO_BLOCK
+    return NO_BLOCK if narrow else block
+
+
+def is_bottleneck(config: Any, state: Any, cell: int, block: int) -> bool:
+    """Whether turning round on a floor cell one faces a block twice, with floor in between."""
+    faced, walked = 0, False
+    for turn in range(2 * AROUND):  # the first time round is for where the second one starts
+        way = turn % AROUND
+        near = state.there[turning(config, cell, way)]
+        if near == NO_BLOCK:
+            walked = walked or way % 2 == 0  # one walks to four of the eight cells
+        elif near == block and walked:
+            faced += turn >= AROUND
+            walked = False
+    return faced > 1
+
+
+def random_inside(config: Any, state: Any) -> int:
+    """A random cell that is not on the edge."""
+    width = config.columns - 2
+    place = randint(state, (config.rows - 2) * width)
+    cell: int = (1 + place // width) * config.columns + 1 + place % width
+    return cell
+
+
+def random_site(config: Any, state: Any) -> int:
+    """A random counter beside floor."""
+    cell = 0  # a corner
+    while not is_site(config, state, cell):
+        cell = randint(state, config.rows * config.columns)
+    return cell
+
+
+def is_site(config: Any, state: Any, cell: int) -> bool:
+    """Whether a station may stand on a cell: it is a counter beside floor."""
+    found = False
+    for way in range(NORTH, EAST + 1):
+        there = neighbour(config, cell, way)
+        if there != NOWHERE and state.tiles[there] == FLOOR:
+            found = True
+    return found and state.tiles[cell] == COUNTER
+
+
+def random_start(config: Any, state: Any) -> int:
+    """A random floor cell on which nobody stands."""
+    cell = 0  # a corner
+    while state.tiles[cell] != FLOOR or holder(config, state, cell) >= 0:
+        cell = random_inside(config, state)
+    return cell

@@ -1,0 +1,1 @@
+"""Particles: players as discs on a plane who push themselves about; four scenarios."""

@@ -1,0 +1,1 @@
+"""Pursuit: players surround evaders who walk at random, each seeing only what is near."""

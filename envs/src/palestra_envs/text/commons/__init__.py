@@ -1,0 +1,1 @@
+"""A shared resource: harvest in secret, then talk, and what was left regrows."""

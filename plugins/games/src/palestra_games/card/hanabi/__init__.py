@@ -1,0 +1,1 @@
+"""Hanabi: build fireworks together, seeing every hand but your own."""

@@ -1,0 +1,418 @@
+"""Hanabi: build fireworks together, seeing every hand but your own.
+
+Two to five players hold cards of five colours and ranks 1 to 5 (three 1s, two each of 2, 3 and 4,
+one 5 a colour) that only the others see. In turn each plays a card, discards one, or spends an
+information token to tell another player which of his cards have a colour or a rank. Played cards
+must continue the firework of their colour from 1 upwards; a card that does not costs one of three
+lives. The score is the number of cards in the fireworks, at most 25 (A. Bauza, "Hanabi", 2010).
+Easily missed are:
+
+* A hint must point at at least one card. A player may not discard while all tokens are there.
+* A discard gives a token back, and so does completing a firework, where one is missing.
+* When the last card has been drawn everybody, its drawer included, has one more turn.
+* Losing the last life scores 0 by the official rules; `bomb_zero=False` keeps the score.
+
+Every card added pays every player 1 ("firework"); a score that is lost is taken back ("bomb").
+
+Actions, their numbers and the array view are those of the Hanabi Learning Environment (Bard et
+al., "The Hanabi Challenge: A New Frontier for AI Research", Artificial Intelligence, 2020), against
+which whole random games are compared through OpenSpiel, for all numbers of players and both smaller
+presets. A player who always plays a card unseen adds 1.25 cards on average before the third
+failure, as other simulators report.
+
+The presets are those of MARS (self-play in strategic games): Mini Hanabi has 2 players, 2 colours,
+2 ranks, hands of 3, 3 tokens and 3 lives; Simple Hanabi 2 players, 3 colours, 2 ranks, hands of 5,
+8 tokens and 3 lives. Decks follow the same rule: three 1s and one 2 a colour.
+
+The array view is a vector of zeros and ones, players in seat order from the observer on, cards
+oldest first, a card as one of colours * ranks places:
+
+    the others' cards; for every player whether his hand is short of a card
+    cards in the deck that were not dealt at the start, fireworks by height, tokens, lives, discards
+    the last move: player, kind (play, discard, colour, rank), who is told, colour, rank, cards
+        pointed at, place of the card played or discarded, the card, whether it fitted, token gained
+    for every player's cards: what the hints leave possible, colour told, rank told
+
+and, which that environment leaves out, the turns left (one place a player) once the deck is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    InvalidOption,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    check_ranges,
+    environment,
+    only,
+)
+from palestra.kernel.game import Result
+from palestra.rules import finish, mover, pass_turn, turn_to
+
+from palestra_games.card.hanabi.rules import (
+    NOTHING,
+    copies,
+    deal,
+    discard,
+    draw_card,
+    hint,
+    note_move,
+    play,
+    read_hint,
+    show_count,
+    show_hands,
+    show_knowledge,
+    show_last_move,
+    show_table,
+    total_height,
+    touches,
+)
+from palestra_games.card.hanabi.sight import Sight, look, look_at_move, read_view
+from palestra_games.card.hanabi.words import (
+    COLOURS,
+    listed,
+    name_card,
+    name_pile,
+    name_value,
+    setting,
+    tell_move,
+    tell_sight,
+)
+
+SHADES = (0, 1, 2, 7, 6)  # red, yellow, green, white and blue in the renderers' palette
+
+
+@environment(
+    "games/Hanabi-v0",
+    family="card",
+    tags=("cooperation", "hidden-information", "communication", "chance"),
+    paper="Bard et al. (2020), The Hanabi Challenge: A New Frontier for AI Research",
+    players=(2, 5),
+)
+@environment(
+    "games/SimpleHanabi-v0",
+    family="card",
+    tags=("cooperation", "hidden-information", "communication", "chance"),
+    paper="MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic Games",
+    kwargs={"colours": 3, "ranks": 2, "hand": 5},
+    players=(2, 2),
+)
+@environment(
+    "games/MiniHanabi-v0",
+    family="card",
+    tags=("cooperation", "hidden-information", "communication", "chance"),
+    paper="MARS: Reinforcing Multi-Agent Reasoning of LLMs through Self-Play in Strategic Games",
+    kwargs={"colours": 2, "ranks": 2, "hand": 3, "tokens": 3},
+    players=(2, 2),
+)
+@dataclass(frozen=True)
+class Hanabi(ArrayGame):
+    """You play Hanabi: you and the other players build fireworks together and score as one team.
+
+    There is one firework a colour. It is built from rank 1 upwards, one card at a time. You see
+    everybody's cards except your own; of your own you know only what others tell you. Cards in a
+    hand are numbered from 1, the oldest, and a new card always gets the highest number.
+    On your turn do one of these:
+    - "play card 2": if the card is the next of its colour's firework it is added there. If not,
+      it is discarded and the team loses a life.
+    - "discard card 2": put the card on the discard pile and get an information token back. Not
+      allowed while no token is missing.
+    - "tell player_1 red" or "tell player_1 3": spend an information token to point out all cards
+      of that colour or of that rank in another player's hand. There must be at least one. The
+      player also learns that his other cards are not of it.
+    After playing or discarding you draw a card while there are any. Completing a firework gives
+    an information token back if one is missing.
+    The game ends when all fireworks are complete, when the last life is lost, or when everybody
+    has had one more turn after the last card was drawn. The score is the number of cards in the
+    fireworks.
+    """
+
+    num_players: int = 2
+    colours: int = 5
+    ranks: int = 5
+    hand: int | None = None
+    tokens: int = 8
+    lives: int = 3
+    bomb_zero: bool = True
+
+    order = "sequential"
+    payoffs = "common"
+    deterministic = True
+    perfect_information = False
+    reward_terms = ("firework", "bomb")
+
+    def __post_init__(self) -> None:
+        ranges = [("num_players", 2, 5), ("colours", 1, 5), ("ranks", 1, 5)]
+        ranges += [("hand", 1, 7)] if self.hand is not None else []
+        check_ranges(self, [*ranges, ("tokens", 1, 20), ("lives", 1, 20)])
+        if self.num_players * self.hand_size > self.deck_size:
+            raise InvalidOption(
+                f"{self.num_players} hands of {self.hand_size} cards need more than the "
+                f"{self.deck_size} cards of {self.colours} colours and {self.ranks} ranks; choose "
+                "a smaller hand"
+            )
+
+    # What follows from the options
+
+    @property
+    def hand_size(self) -> int:
+        """Cards in a hand: as asked for, or 5 for two and three players and 4 for more."""
+        if self.hand is None:
+            return 5 if self.num_players <= 3 else 4
+        return self.hand
+
+    @property
+    def deck_size(self) -> int:
+        return self.colours * sum(copies(self.ranks, rank) for rank in range(self.ranks))
+
+    @property
+    def full_score(self) -> int:
+        return self.colours * self.ranks
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, float(self.full_score))
+
+    @property
+    def num_actions(self) -> int:
+        """Discards, plays, colour hints to each other player, rank hints."""
+        return 2 * self.hand_size + (self.num_players - 1) * (self.colours + self.ranks)
+
+    @property
+    def observation_shape(self) -> tuple[int]:
+        seats, hand, kinds = self.num_players, self.hand_size, self.full_score
+        values = self.colours + self.ranks
+        hands = (seats - 1) * hand * kinds + seats
+        table = self.deck_size - seats * hand + kinds + self.tokens + self.lives + self.deck_size
+        last = seats + 4 + seats + values + 2 * hand + kinds + 2
+        known = seats * hand * (kinds + values)
+        return (hands + table + last + known + seats,)
+
+    def constants(self) -> Mapping[str, Any]:
+        talon = self.deck_size - self.num_players * self.hand_size
+        sizes = {"hand": self.hand_size, "deck_size": self.deck_size, "talon": talon}
+        return {**super().constants(), **sizes}
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """`deck`: cards in the order they are drawn, -1 once drawn. Hands by seat and place.
+
+        `could_…` are the sets of colours and ranks hints leave a card, a bit each; `told_…` whether
+        a hint has named its own. `turns_left` counts down once the deck is empty. `last_…` is the
+        last move.
+        """
+        hands = (self.num_players, self.hand_size)
+        return [
+            ("deck", np.int16, self.deck_size),
+            ("drawn", np.int16),
+            ("hands", np.int16, hands),
+            ("could_colour", np.int16, hands),
+            ("could_rank", np.int16, hands),
+            ("told_colour", np.uint8, hands),
+            ("told_rank", np.uint8, hands),
+            ("fireworks", np.int16, self.colours),
+            ("discards", np.int16, self.full_score),
+            ("tokens", np.int16),
+            ("lives", np.int16),
+            ("turns_left", np.int16),
+            ("last_kind", np.int16),
+            ("last_player", np.int16),
+            ("last_target", np.int16),
+            ("last_value", np.int16),
+            ("last_touched", np.int16),
+            ("last_slot", np.int16),
+            ("last_card", np.int16),
+            ("last_fitted", np.uint8),
+            ("last_gained", np.uint8),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def init_state(config: Any, state: Any) -> None:
+        deal(config, state)
+        state.tokens, state.lives = config.tokens, config.lives
+        state.turns_left = config.num_players
+        note_move(state, -1, NOTHING)
+        turn_to(state, 0)
+
+    @staticmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        player = mover(state)
+        action = actions[player]
+        if state.drawn == config.deck_size:
+            state.turns_left -= 1
+        if action < config.hand:
+            discard(config, state, player, action)
+        elif action >= 2 * config.hand:
+            hint(config, state, player, action - 2 * config.hand)
+        elif play(config, state, player, action - config.hand):
+            for seat in range(config.num_players):
+                out.rewards[seat, 0] = 1.0
+        height = total_height(config, state)
+        if state.lives == 0:
+            if config.bomb_zero:
+                for seat in range(config.num_players):
+                    out.rewards[seat, 1] = 0.0 - height
+            finish(state)
+        elif height == config.colours * config.ranks or state.turns_left == 0:
+            finish(state)
+        else:
+            if action < 2 * config.hand:
+                draw_card(config, state, player)
+            pass_turn(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        for slot in range(config.hand):
+            held = state.hands[seat, slot] >= 0
+            mask[slot] = held and state.tokens < config.tokens
+            mask[config.hand + slot] = held
+        if state.tokens > 0:
+            for number in range((config.num_players - 1) * (config.colours + config.ranks)):
+                mask[2 * config.hand + number] = touches(config, state, seat, number)
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        """See the module's docstring for the layout."""
+        at = show_hands(config, state, seat, view)
+        at = show_table(config, state, view, at)
+        at = show_last_move(config, state, seat, view, at)
+        at = show_knowledge(config, state, seat, view, at)
+        if state.drawn == config.deck_size:
+            show_count(view, at, state.turns_left, config.num_players)
+
+    def score(self, state: Any) -> int:
+        """Cards in the fireworks; 0 after the last life where `bomb_zero` says so."""
+        return 0 if self.bomb_zero and state.lives == 0 else int(state.fireworks.sum())
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        return (float(self.score(state)),) * self.num_players
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
+            return None
+        reason = "everybody has had his last turn"
+        if state.lives == 0:
+            reason = "the last life was lost"
+        elif state.fireworks.sum() == self.full_score:
+            reason = "all fireworks are complete"
+        result: Result = "score"
+        return replace(ended, results=(result,) * self.num_players, reason=reason)
+
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+        """Redraw this player's hand, uniformly among all that fit the hints, and the deck's order.
+
+        The cards to draw from are those he does not see. Every own card is drawn among those it
+        could be, and all again if two drew the same one.
+        """
+        copy = self.clone(state)
+        drawn, size = int(state.drawn), int((state.hands[seat] >= 0).sum())
+        unseen = [*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()]
+        options = [
+            [at for at, card in enumerate(unseen) if self._could_be(state, seat, slot, card)]
+            for slot in range(size)
+        ]
+        chosen = [rng.choice(places) for places in options]
+        while len(set(chosen)) < size:
+            chosen = [rng.choice(places) for places in options]
+        for slot, at in enumerate(chosen):
+            copy.hands[seat, slot] = unseen[at]
+        rest = [card for at, card in enumerate(unseen) if at not in chosen]
+        rng.shuffle(rest)
+        copy.deck[drawn:] = rest
+        return copy
+
+    def _could_be(self, state: Any, seat: int, slot: int, card: int) -> bool:
+        colours, ranks = state.could_colour[seat, slot], state.could_rank[seat, slot]
+        return bool(colours >> card // self.ranks & ranks >> card % self.ranks & 1)
+
+    # Words
+
+    def read(self, view: NDArray[Any]) -> Sight:
+        """Take an array view apart."""
+        return read_view(self.config, view)
+
+    def rules_for(self, seat: int) -> str:
+        return f"{super().rules_for(seat)}\n{setting(self.config)}"
+
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        if action < self.hand_size:
+            return f"discard card {action + 1}"
+        if action < 2 * self.hand_size:
+            return f"play card {action - self.hand_size + 1}"
+        target, kind, value = read_hint(self.config, seat, action - 2 * self.hand_size)
+        return f"tell {self.players[target]} {name_value(kind, value)}"
+
+    def describe(self, state: Any, seat: int) -> str:
+        """What the array view holds, in words."""
+        names = self.players[seat:] + self.players[:seat]
+        seen = look(self.config, state, seat)
+        return "\n".join(tell_sight(self.config, seen, names, self.score(state)))
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        """Every move reveals something to somebody; cards drawn are shown to all but the drawer."""
+        if before is None:
+            return [self._dealt(after, seat) for seat in range(self.num_players)]
+        events = []
+        for seat, action in actions.items():
+            move = look_at_move(self.config, after, 0)
+            text = tell_move(self.config, move, self.players) if move else ""
+            events.append(Event("reveal", text, {"player": seat, "action": int(action)}))
+            if after.drawn > before.drawn:
+                card = int(after.hands[seat, self.hand_size - 1])
+                text = f"{self.players[seat]} draws {name_card(self.config, card)}."
+                data = {"player": seat, "card": card}
+                events.append(Event("draw", text, data, self._others(seat)))
+        return events
+
+    def _dealt(self, state: Any, seat: int) -> Event:
+        cards = state.hands[seat].tolist()
+        names = listed(name_card(self.config, card) for card in cards)
+        text = f"{self.players[seat]} is dealt {names}."
+        return Event("deal", text, {"player": seat, "cards": cards}, self._others(seat))
+
+    def _others(self, player: int) -> frozenset[int]:
+        return only(*(seat for seat in range(self.num_players) if seat != player))
+
+    # Pictures
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        """All hands, or for a player all but his own; the fireworks; tokens, lives and deck."""
+        hands = [("fireworks", self._fireworks(state))]
+        for seat in range(self.num_players):
+            cards = [card for card in state.hands[seat].tolist() if card >= 0]
+            pieces = [Piece("?", -1, "card") if seat == player else self._piece(c) for c in cards]
+            hands.append((self.players[seat], tuple(pieces)))
+        left = self.deck_size - int(state.drawn)
+        bars = (
+            Bar("tokens", float(state.tokens), self.tokens, 6),
+            Bar("lives", float(state.lives), self.lives, 0),
+            Bar("deck", float(left), self.deck_size),
+        )
+        lines = (f"Discarded: {name_pile(self.config, state.discards.tolist())}",)
+        caption = f"Score {self.score(state)} of {self.full_score}"
+        return Scene(caption, hands=tuple(hands), bars=bars, lines=lines)
+
+    def _fireworks(self, state: Any) -> tuple[Piece, ...]:
+        heights = state.fireworks.tolist()
+        return tuple(
+            Piece(f"{COLOURS[colour][0].upper()}{height}", SHADES[colour], "card")
+            for colour, height in enumerate(heights)
+        )
+
+    def _piece(self, card: int) -> Piece:
+        colour, name = card // self.ranks, name_card(self.config, card)
+        glyph = f"{COLOURS[colour][0].upper()}{card % self.ranks + 1}"
+        return Piece(glyph, SHADES[colour], "card", name)

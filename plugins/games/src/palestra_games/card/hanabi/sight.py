@@ -1,0 +1,187 @@
+"""What a Hanabi player sees: read off the array view, or looked up in the state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra_games.card.hanabi.rules import NOTHING, copies
+
+
+class Held(NamedTuple):
+    """A card in a hand: itself (-1: one's own), and what hints have told its holder about it.
+
+    `colours` and `ranks`, from 0, are those the hints leave; `told_colour` and `told_rank` say
+    that a hint has named the card's own.
+    """
+
+    card: int
+    colours: tuple[int, ...]
+    ranks: tuple[int, ...]
+    told_colour: bool
+    told_rank: bool
+
+
+class Move(NamedTuple):
+    """The last move. Players are counted from the observer on; `value` is what a hint named."""
+
+    seat: int
+    kind: int
+    target: int
+    value: int
+    touched: tuple[int, ...]
+    slot: int
+    card: int
+    fitted: bool
+    gained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """All that an array view tells. Hands are in seat order from the observer's own on.
+
+    `turns_left` is None until the deck is empty; `discards` counts by card.
+    """
+
+    hands: tuple[tuple[Held, ...], ...]
+    deck: int
+    fireworks: tuple[int, ...]
+    tokens: int
+    lives: int
+    discards: tuple[int, ...]
+    last: Move | None
+    turns_left: int | None
+
+
+class Reader:
+    """Takes an array apart from its start."""
+
+    def __init__(self, view: NDArray[Any]) -> None:
+        self._bits: list[int] = np.asarray(view).astype(int).ravel().tolist()
+        self._at = 0
+
+    def bits(self, length: int) -> list[int]:
+        self._at += length
+        return self._bits[self._at - length : self._at]
+
+    def count(self, length: int) -> int:
+        return sum(self.bits(length))
+
+    def which(self, length: int) -> tuple[int, ...]:
+        return tuple(place for place, bit in enumerate(self.bits(length)) if bit)
+
+    def one(self, length: int) -> int:
+        """The place of the only one there; -1 if there is none."""
+        found = self.which(length)
+        return found[0] if found else -1
+
+
+def read_view(config: Any, view: NDArray[Any]) -> Sight:
+    """Take apart an array view of `palestra_games.card.hanabi.game.Hanabi`, which see."""
+    seats, kinds = range(config.num_players), config.colours * config.ranks
+    reader = Reader(view)
+    cards = [[reader.one(kinds) for _ in range(config.hand)] for _ in seats[1:]]
+    cards.insert(0, [-1] * config.hand)
+    sizes = [config.hand - short for short in reader.bits(len(seats))]
+    deck = reader.count(config.talon)
+    fireworks = tuple(reader.one(config.ranks) + 1 for _ in range(config.colours))
+    tokens, lives = reader.count(config.tokens), reader.count(config.lives)
+    discards = tuple(reader.count(copies(config.ranks, c % config.ranks)) for c in range(kinds))
+    last = read_move(config, reader)
+    hands = [[read_card(config, reader, card) for card in hand] for hand in cards]
+    left = reader.count(config.num_players)
+    return Sight(
+        hands=tuple(tuple(hand[:size]) for hand, size in zip(hands, sizes, strict=True)),
+        deck=deck,
+        fireworks=fireworks,
+        tokens=tokens,
+        lives=lives,
+        discards=discards,
+        last=last,
+        turns_left=None if deck else left,
+    )
+
+
+def read_move(config: Any, reader: Reader) -> Move | None:
+    seat, kind = reader.one(config.num_players), reader.one(4)
+    target = reader.one(config.num_players)
+    value = max(reader.one(config.colours), reader.one(config.ranks))
+    touched = reader.which(config.hand)
+    slot, card = reader.one(config.hand), reader.one(config.colours * config.ranks)
+    fitted, gained = reader.bits(2)
+    if seat < 0:
+        return None
+    return Move(seat, kind, target, value, touched, slot, card, bool(fitted), bool(gained))
+
+
+def read_card(config: Any, reader: Reader, card: int) -> Held:
+    fits = reader.which(config.colours * config.ranks)
+    return Held(
+        card=card,
+        colours=tuple(sorted({place // config.ranks for place in fits})),
+        ranks=tuple(sorted({place % config.ranks for place in fits})),
+        told_colour=reader.count(config.colours) > 0,
+        told_rank=reader.count(config.ranks) > 0,
+    )
+
+
+def look(config: Any, state: Any, player: int) -> Sight:
+    """What `player` sees in a state, without the detour over the array view."""
+    seats = [(player + ahead) % config.num_players for ahead in range(config.num_players)]
+    deck = config.deck_size - int(state.drawn)
+    return Sight(
+        hands=tuple(look_at_hand(config, state, seat, hidden=seat == player) for seat in seats),
+        deck=deck,
+        fireworks=tuple(state.fireworks.tolist()),
+        tokens=int(state.tokens),
+        lives=int(state.lives),
+        discards=tuple(state.discards.tolist()),
+        last=look_at_move(config, state, player),
+        turns_left=None if deck else int(state.turns_left),
+    )
+
+
+def look_at_hand(config: Any, state: Any, seat: int, *, hidden: bool) -> tuple[Held, ...]:
+    columns = (
+        state.hands[seat].tolist(),
+        state.could_colour[seat].tolist(),
+        state.could_rank[seat].tolist(),
+        state.told_colour[seat].tolist(),
+        state.told_rank[seat].tolist(),
+    )
+    return tuple(
+        Held(
+            card=-1 if hidden else card,
+            colours=members(colours, config.colours),
+            ranks=members(ranks, config.ranks),
+            told_colour=bool(told_colour),
+            told_rank=bool(told_rank),
+        )
+        for card, colours, ranks, told_colour, told_rank in zip(*columns, strict=True)
+        if card >= 0
+    )
+
+
+def look_at_move(config: Any, state: Any, seat: int) -> Move | None:
+    if state.last_kind == NOTHING:
+        return None
+    seats, target = config.num_players, int(state.last_target)
+    return Move(
+        seat=(int(state.last_player) - seat) % seats,
+        kind=int(state.last_kind),
+        target=(target - seat) % seats if target >= 0 else -1,
+        value=int(state.last_value),
+        touched=members(int(state.last_touched), config.hand),
+        slot=int(state.last_slot),
+        card=int(state.last_card),
+        fitted=bool(state.last_fitted),
+        gained=bool(state.last_gained),
+    )
+
+
+def members(bits: int, most: int) -> tuple[int, ...]:
+    """The places of the bits that are set."""
+    return tuple(place for place in range(most) if bits >> place & 1)

@@ -1,0 +1,1 @@
+"""Social dilemmas, bargaining and trust."""

@@ -1,0 +1,314 @@
+"""Stackelberg stages: two players take turns in a matrix game, and somebody says who leads.
+
+In every stage the leader moves first, the follower sees the move and answers, and both are paid as
+a table says. Leading is worth more in some tables and less in others, so who leads decides who
+gets what. A third player may be the mediator who names the leader of every stage; he is paid by
+how much the smaller of both totals grows. With two players a rule names the leader. The setting is
+that of "Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning"; leading and
+following is due to H. von Stackelberg, "Marktform und Gleichgewicht", 1934.
+
+Known answers checked: in the linear duopoly p = a - q1 - q2 without costs the leader earns a²/8 and
+the follower a²/16, where Cournot's two firms earn a²/9 each; the leader's payoffs in chicken and in
+the battle of the sexes; and alternation, which gives both the same there.
+
+The array view is a float32 vector of 2n + 13 numbers for n moves, the same for every seat but for
+the first three:
+
+    whose view it is                       one of three, the mediator last
+    what is to be done                     one of three: name a leader, lead, follow
+    who leads                              one of two, zero before the first is named
+    moves of this stage, or of the last    one of n each, zero before
+    totals, stages led                     of both players
+    stages played
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene, environment
+from palestra.kernel.game import Result
+from palestra.rules import finish, randint, turn_to
+
+from palestra_games.dilemmas.matrix_game.game import checked_names, checked_table, payoff
+
+MEDIATE, LEAD, FOLLOW = 0, 1, 2
+RULES = ("fair", "alternate", "random", "first")
+FAIR, ALTERNATE, RANDOM, FIRST = range(4)
+MEDIATOR = 2  # the seat
+NOBODY = -1
+
+
+@environment(
+    "games/FairLeaders-v0",
+    family="matrix",
+    tags=("iterated", "roles", "fairness"),
+    paper=(
+        "Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning; von "
+        "Stackelberg (1934), Marktform und Gleichgewicht"
+    ),
+    players=(2, 3),
+)
+@dataclass(frozen=True)
+class FairLeaders(ArrayGame):
+    """Two players, player_0 and player_1, play a game again and again; in every stage one leads.
+
+    The leader writes the name of his move first. The follower sees it and writes the name of his.
+    Then both are paid as the table below says. The aim of both is a high total of their own.
+    """
+
+    num_players: int = 2
+    payoffs_table: Sequence[float] = (2, 1, 0, 0, 0, 0, 1, 2)
+    moves: Sequence[str] = ("opera", "football")
+    stages: int = 10
+    mediator: str = "fair"
+
+    order = "sequential"
+    payoffs = "general"
+    observation_dtype = np.float32
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "moves", checked_names(self.moves))
+        object.__setattr__(self, "payoffs_table", checked_table(self.payoffs_table, self.moves))
+        if self.num_players not in (2, 3):
+            raise InvalidOption(
+                f"num_players must be 2, or 3 with a mediator's seat, not {self.num_players}"
+            )
+        if self.stages < 1:
+            raise InvalidOption(f"stages must be at least 1, not {self.stages}")
+        if self.mediator not in RULES:
+            raise InvalidOption(
+                f"mediator must be one of {', '.join(RULES)}, not {self.mediator!r}; "
+                "num_players=3 gives a player the choice"
+            )
+
+    # What follows from the options
+
+    @property
+    def num_actions(self) -> int:
+        return len(self.moves)
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        return self.num_players == 3 or self.mediator != "random"
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        least, most = min(self.payoffs_table), max(self.payoffs_table)
+        return (min(least, least * self.stages), max(most, most * self.stages))
+
+    @property
+    def observation_shape(self) -> tuple[int]:
+        return (2 * self.num_actions + 13,)
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        low, high = self.payoff_bounds
+        return (min(0.0, low), max(float(self.stages), high))
+
+    def constants(self) -> Mapping[str, Any]:
+        rule = RULES.index(self.mediator)
+        return {**super().constants(), "table": self.payoffs_table, "rule": rule}
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """Moves of this stage or of the last (-1: none), and what has been played and paid."""
+        return [
+            ("phase", np.int32),
+            ("leader", np.int32),
+            ("last", np.int32, 2),
+            ("totals", np.float64, 2),
+            ("led", np.int32, 2),
+            ("played", np.int32),
+        ]
+
+    def pay(self, row: int, column: int) -> tuple[float, float]:
+        """What player_0 and player_1 are paid for their moves."""
+        cell = 2 * (row * self.num_actions + column)
+        return self.payoffs_table[cell], self.payoffs_table[cell + 1]
+
+    # The rules
+
+    @staticmethod
+    def init_state(config: Any, state: Any) -> None:
+        state.leader = NOBODY
+        for seat in range(2):
+            state.last[seat] = NOBODY
+        open_stage(config, state)
+
+    @staticmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        leader = state.leader
+        if state.phase == MEDIATE:
+            appoint(state, actions[MEDIATOR])
+        elif state.phase == LEAD:
+            state.last[leader] = actions[leader]
+            state.last[1 - leader] = NOBODY
+            state.phase = FOLLOW
+            turn_to(state, 1 - leader)
+        else:
+            state.last[1 - leader] = actions[1 - leader]
+            before = min(state.totals[0], state.totals[1])
+            for seat in range(2):
+                paid = payoff(config, state, seat)
+                out.rewards[seat, 0] = paid
+                state.totals[seat] += paid
+            if config.num_players == 3:
+                out.rewards[MEDIATOR, 0] = min(state.totals[0], state.totals[1]) - before
+            state.led[leader] += 1
+            state.played += 1
+            if state.played >= config.stages:
+                finish(state)
+            else:
+                open_stage(config, state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        choices = 2 if seat == MEDIATOR else config.num_actions
+        for action in range(choices):
+            mask[action] = 1
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
+        """See the module's docstring for the layout."""
+        n = config.num_actions
+        view[player] = 1
+        view[3 + state.phase] = 1
+        if state.leader != NOBODY:
+            view[6 + state.leader] = 1
+        for seat in range(2):
+            if state.last[seat] != NOBODY:
+                view[8 + seat * n + state.last[seat]] = 1
+            view[8 + 2 * n + seat] = state.totals[seat]
+            view[10 + 2 * n + seat] = state.led[seat]
+        view[12 + 2 * n] = state.played
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
+            return None
+        score: Result = "score"
+        led = " and ".join(str(n) for n in state.led.tolist())
+        reason = f"the players led {led} of {self.stages} stages"
+        return replace(ended, results=(score,) * self.num_players, reason=reason)
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        totals = state["totals"].tolist()
+        return (*totals, min(totals)) if self.num_players == 3 else tuple(totals)
+
+    # Words
+
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
+        for row, mine in enumerate(self.moves):
+            for column, theirs in enumerate(self.moves):
+                first, second = self.pay(row, column)
+                lines.append(
+                    f"- player_0 plays {mine}, player_1 plays {theirs}: they are paid {first:g} "
+                    f"and {second:g}."
+                )
+        told = {
+            "fair": "the one with the smaller total leads; of equals the one who has led less, "
+            "then player_0",
+            "alternate": "they take turns in leading, player_0 first",
+            "random": "a lot decides who leads",
+            "first": "player_0 always leads",
+        }
+        if self.num_players == 3:
+            lines.append(
+                "Before every stage player_2, the mediator, writes who leads, player_0 or "
+                "player_1. He is paid by how much the smaller of their totals grows."
+            )
+        else:
+            lines.append(f"Who leads: {told[self.mediator]}.")
+        lines.append(f"There are {self.stages} stages.")
+        return "\n".join(lines)
+
+    def describe(self, state: Any, seat: int) -> str:
+        role = ", the mediator" if seat == MEDIATOR else ""
+        lines = [
+            f"You are {self.players[seat]}{role}. "
+            f"Stages played: {int(state.played)} of {self.stages}."
+        ]
+        totals, led, last = state.totals.tolist(), state.led.tolist(), state.last.tolist()
+        if state.phase == FOLLOW or NOBODY in last:
+            if state.leader != NOBODY and not state.over:
+                lines.append(f"{self.players[state.leader]} leads.")
+            if state.phase == FOLLOW and not state.over:
+                name = self.players[state.leader]
+                lines.append(f"{name} has played {self.moves[last[state.leader]]}.")
+        else:
+            paid = self.pay(*last)
+            shown = [f"{self.players[s]} {self.moves[last[s]]} ({paid[s]:g})" for s in range(2)]
+            lines.append(f"Last stage: {', '.join(shown)}.")
+            if state.phase == LEAD:
+                lines.append(f"{self.players[state.leader]} leads now.")
+        lines.append(
+            f"Totals: player_0 {totals[0]:g}, player_1 {totals[1]:g}. Stages led: {led[0]}, "
+            f"{led[1]}."
+        )
+        return "\n".join(lines)
+
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        return self.players[action] if seat == MEDIATOR else self.moves[action]
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        events = []
+        if before is not None:
+            ((seat, action),) = actions.items()
+            if seat != MEDIATOR:
+                verb = "leads with" if before.phase == LEAD else "answers"
+                text = f"{self.players[seat]} {verb} {self.moves[action]}."
+                events.append(Event("move", text, {"player": seat, "action": int(action)}))
+            if before.phase == FOLLOW:
+                paid = self.pay(*after.last.tolist())
+                text = f"player_0 is paid {paid[0]:g}, player_1 {paid[1]:g}."
+                events.append(Event("paid", text, {"payoffs": list(paid)}))
+        if after.over:
+            events.append(Event("end", f"The game is over after {self.stages} stages."))
+        elif after.phase == LEAD:
+            text = f"{self.players[after.leader]} leads stage {int(after.played) + 1}."
+            events.append(Event("leader", text, {"leader": int(after.leader)}))
+        return events
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        hands = []
+        for seat in range(2):
+            move = int(state.last[seat])
+            pieces = () if move == NOBODY else (Piece(self.moves[move][:2], seat, "card"),)
+            role = " (leads)" if state.leader == seat else ""
+            hands.append((self.players[seat] + role, pieces))
+        full = max(1.0, max(abs(cell) for cell in self.payoffs_table) * self.stages)
+        bars = [Bar(self.players[s], max(0.0, float(state.totals[s])), full, s) for s in range(2)]
+        line = f"Stages played: {int(state.played)} of {self.stages}"
+        return Scene(hands=tuple(hands), bars=tuple(bars), lines=(line,))
+
+
+def open_stage(config: Any, state: Any) -> None:
+    """Ask the mediator who leads, or let the rule say so."""
+    if config.num_players == 3:
+        state.phase = MEDIATE
+        turn_to(state, MEDIATOR)
+    else:
+        appoint(state, chosen_by_rule(config, state))
+
+
+def appoint(state: Any, leader: int) -> None:
+    state.leader = leader
+    state.phase = LEAD
+    turn_to(state, leader)
+
+
+def chosen_by_rule(config: Any, state: Any) -> int:
+    """The leader of the next stage by the rule of the configuration."""
+    if config.rule == FAIR:
+        if state.totals[0] != state.totals[1]:
+            return 0 if state.totals[0] < state.totals[1] else 1
+        return 0 if state.led[0] <= state.led[1] else 1
+    if config.rule == ALTERNATE:
+        return int(state.played % 2)
+    if config.rule == RANDOM:
+        return randint(state, 2)
+    return 0

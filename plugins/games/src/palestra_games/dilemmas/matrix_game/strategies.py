@@ -1,0 +1,172 @@
+"""Scripted players of the economic games: strategies for 2x2 matrix games, and bargainers.
+
+The first move of a matrix game counts as cooperation. A memory-one strategy is the probability of
+cooperating after each pair of moves, own move first: CC, CD, DC, DD. Tit-for-tat is Rapoport's
+(Axelrod 1984); win-stay, lose-shift and generous tit-for-tat are from Nowak and Sigmund (Nature
+1992 and 1993); the extortioner is from Press and Dyson (PNAS 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
+
+from palestra_games.dilemmas.matrix_game.game import MatrixGame
+from palestra_games.dilemmas.ultimatum import Trust, Ultimatum
+
+Responses = tuple[float, float, float, float]
+
+COOPERATE, DEFECT = 0, 1
+MEMORY_ONE: dict[str, Responses] = {
+    "tit-for-tat": (1, 0, 1, 0),
+    "win-stay-lose-shift": (1, 0, 0, 1),
+    "always-cooperate": (1, 1, 1, 1),
+    "always-defect": (0, 0, 0, 0),
+}
+STRATEGIES = (*MEMORY_ONE, "generous-tit-for-tat", "grim", "zero-determinant")
+STYLES = ("fair", "subgame-perfect")
+
+
+@agent(
+    "strategy",
+    plays=(
+        "games/MatrixGame-v0",
+        "games/PrisonersDilemma-v0",
+        "games/StagHunt-v0",
+        "games/Chicken-v0",
+        "games/BattleOfTheSexes-v0",
+    ),
+    needs=("array",),
+    summary="Plays a 2x2 matrix game by rule: name=tit-for-tat|grim|win-stay-lose-shift|always-cooperate|always-defect|generous-tit-for-tat|zero-determinant.",
+)
+class Strategy(Agent):
+    """Plays any matrix game with two moves by a rule over what has been played.
+
+    "grim" cooperates until the other has defected once. "generous-tit-for-tat" forgives a
+    defection with probability `generosity`; 1/3 is Nowak and Sigmund's value for the payoffs 5, 3,
+    1, 0. "zero-determinant" is the extortioner with factor `chi`. All but "always-defect" open
+    with cooperation.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "tit-for-tat",
+        chi: float = 3.0,
+        generosity: float = 1 / 3,
+        seed: int | None = None,
+    ) -> None:
+        if name not in STRATEGIES:
+            raise UnknownName("strategy", name, STRATEGIES)
+        if chi < 1:
+            raise InvalidOption(f"strategy: chi must be at least 1, not {chi}")
+        if not 0 <= generosity <= 1:
+            raise InvalidOption(f"strategy: generosity must be from 0 to 1, not {generosity}")
+        self._kind, self._chi, self._generosity = name, chi, generosity
+        self._rng = Rng.seeded(seed, stream=2)
+
+    def reseed(self, seed: int) -> None:
+        self._rng = Rng.seeded(seed, stream=2)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> int:
+        game = turn.game
+        if not isinstance(game, MatrixGame) or game.num_actions != 2:
+            raise InvalidOption(f"the agent strategy plays 2x2 matrix games, not {turn.env}")
+        own_c, own_d, other_c, other_d, *counts = np.asarray(turn.observation).tolist()[:8]
+        if not own_c + own_d:
+            return DEFECT if self._kind == "always-defect" else COOPERATE
+        if self._kind == "grim":
+            return DEFECT if counts[2 + DEFECT] else COOPERATE
+        after = int(2 * own_d + other_d)
+        chance = self._responses(game, turn.seat)[after]
+        return COOPERATE if self._rng.random() < chance else DEFECT
+
+    def _responses(self, game: MatrixGame, seat: int) -> Responses:
+        if self._kind == "zero-determinant":
+            return extortion(*table_for(game, seat), self._chi)
+        if self._kind == "generous-tit-for-tat":
+            return (1, self._generosity, 1, self._generosity)
+        return MEMORY_ONE[self._kind]
+
+
+def table_for(game: MatrixGame, seat: int) -> tuple[Responses, Responses]:
+    """A player's payoffs and the other's after CC, CD, DC and DD, own move first."""
+    pairs = [(own, other) for own in (COOPERATE, DEFECT) for other in (COOPERATE, DEFECT)]
+    paid = [game.pay(*(pair if seat == 0 else pair[::-1])) for pair in pairs]
+    own, others = zip(*((p[seat], p[1 - seat]) for p in paid), strict=True)
+    return own, others
+
+
+@lru_cache(maxsize=256)
+def extortion(own: Responses, other: Responses, chi: float) -> Responses:
+    """Press and Dyson's strategy that enforces s_X - P = chi (s_Y - P).
+
+    Its distance from repeating one's own move is phi ((S_X - P) - chi (S_Y - P)); phi is half the
+    largest with which all four are probabilities. `InvalidOption` if there is none.
+    """
+    gains = zip(own, other, strict=True)
+    pull = [(mine - own[3]) - chi * (theirs - other[3]) for mine, theirs in gains]
+    largest = max(map(abs, pull))
+    if pull[0] > 0 or pull[1] > 0 or pull[2] < 0 or not largest:
+        raise InvalidOption(
+            f"no strategy extorts with chi={chi:g} from payoffs {own} against {other}; the agent "
+            "zero-determinant is for a prisoner's dilemma"
+        )
+    steps = [0.5 / largest * amount for amount in pull]
+    return (1 + steps[0], 1 + steps[1], steps[2], steps[3])
+
+
+@agent(
+    "bargainer",
+    plays=("games/Ultimatum-v0", "games/Dictator-v0", "games/Trust-v0"),
+    needs=("array",),
+    summary="Offers, answers, sends and returns: style=fair|subgame-perfect.",
+)
+class Bargainer(Agent):
+    """Plays the ultimatum, dictator and trust games from either seat.
+
+    "fair" aims at equal pay: it offers half (rounded down) and accepts no less; it entrusts all
+    it has, and returns what makes both equally rich. "subgame-perfect" is paid the most it can be
+    by another of its kind: it offers the least that is more than nothing, accepts what is more
+    than nothing, entrusts nothing and returns nothing.
+    """
+
+    def __init__(self, *, style: str = "fair") -> None:
+        if style not in STYLES:
+            raise UnknownName("bargainer style", style, STYLES)
+        self._fair = style == "fair"
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> int:
+        game = turn.game
+        seen = np.asarray(turn.observation).tolist()
+        if isinstance(game, Ultimatum):
+            return self._divide(game, turn.seat, offer=seen[2])
+        if isinstance(game, Trust):
+            return self._entrust(game, turn.seat, sent=seen[2])
+        raise InvalidOption(f"the bargainer plays ultimatum, dictator and trust, not {turn.env}")
+
+    def _divide(self, game: Ultimatum, seat: int, *, offer: int) -> int:
+        half = game.pie // 2
+        if seat == 0:
+            least = 1 if game.veto else 0
+            return half if self._fair else least
+        if not game.veto or offer >= (half if self._fair else 1):
+            return game.accept
+        return game.reject
+
+    def _entrust(self, game: Trust, seat: int, *, sent: int) -> int:
+        if not self._fair:
+            return 0
+        if seat == 0:
+            return game.pie
+        grown = game.multiplier * sent
+        return max(0, (grown - (game.pie - sent)) // 2)

@@ -1,0 +1,402 @@
+"""Simulation games: who must trust may first pay to learn what the other will do.
+
+A table gives what a simulator and a simulatee are paid for a move and an answer. The simulatee
+commits to an answer first, unseen; the simulator moves, or pays a cost, is shown the commitment,
+and then moves. With `grain` 1 a commitment is one answer, so that simulation shows the very answer
+(V. Kovařík, C. Oesterheld and V. Conitzer, "Game Theory with Simulation of Other Players", IJCAI
+2023). With a larger grain it is a mixed strategy, in shares of 1 / grain, of which the answer is
+drawn at the end: simulation shows the chances and not the draw, as in "Game Theory with Simulation
+in the Presence of Unpredictable Randomisation" (2025). The default is a trust game; the splits are
+that, trust that can be scaled, trust among two projects, and the ultimatum game, whose responder
+answers by the least he accepts.
+
+Known answers checked, for the trust game that pays a simulator `a` for justified trust and -`l`
+for betrayal, and a trustee `b` and `t`, at cost c: up to c = al / (a + l) the trustee cooperates
+with probability 1 - c / l and the trustor simulates with probability 1 - b / t and trusts blindly
+otherwise, which is worth a (1 - c / l) - c and b to them; above it nobody trusts. Mixed-strategy
+simulation helps neither in that game, and both where trust can be scaled.
+
+The array view is a float32 vector of 2a + m + 4 numbers for a answers and m moves:
+
+    own seat                              simulator, simulatee
+    committed yet, simulated              flags
+    shares of the commitment              one an answer, zeros while unknown to this player
+    the move, the answer drawn            one of m and of a, zeros before
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import comb, isfinite
+from typing import Any
+
+import numpy as np
+from palestra import (
+    ArrayGame,
+    Bar,
+    Event,
+    InvalidOption,
+    Outcome,
+    Rng,
+    Scene,
+    check_ranges,
+    environment,
+    only,
+)
+from palestra.kernel.game import Result
+from palestra.rules import finish, randint, turn_to
+
+from palestra_games.dilemmas.matrix_game.game import checked_names
+
+SIMULATOR, SIMULATEE = 0, 1
+PAYOFF, SIMULATION = 0, 1  # reward terms
+NOTHING = -1  # not committed, moved or drawn yet
+MOST_COMMITMENTS = 1000
+SIMULATE = "simulate"
+
+
+@environment(
+    "games/SimulationGame-v0",
+    family="matrix",
+    tags=("social-dilemma", "hidden-information", "costs"),
+    paper=(
+        "Kovařík, Oesterheld and Conitzer (2023), Game Theory with Simulation of Other "
+        "Players; Kovařík et al. (2025), Game Theory with Simulation in the Presence of "
+        "Unpredictable Randomisation"
+    ),
+    splits={
+        "trust": {},
+        "mixed": {"grain": 10},
+        "scaled": {
+            "payoffs_table": (25, 25, -100, 100, 15, 10, -10, 12, 0, 0, 0, 0),
+            "moves": ("trust", "trust partly", "walk out"),
+            "cost": 1.0,
+            "grain": 10,
+        },
+        "coordination": {
+            "payoffs_table": (
+                25,
+                25,
+                -20,
+                0,
+                -100,
+                100,
+                -20,
+                0,
+                25,
+                25,
+                -100,
+                100,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ),
+            "moves": ("trust in the north", "trust in the south", "walk out"),
+            "answers": ("north", "south", "defect"),
+        },
+        "ultimatum": {
+            "payoffs_table": (
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                3,
+                1,
+                0,
+                0,
+                0,
+                0,
+                2,
+                2,
+                2,
+                2,
+                0,
+                0,
+                1,
+                3,
+                1,
+                3,
+                1,
+                3,
+            ),
+            "moves": ("offer 0", "offer 1", "offer 2", "offer 3"),
+            "answers": ("accept from 1", "accept from 2", "accept from 3"),
+            "cost": 0.5,
+        },
+    },
+)
+@dataclass(frozen=True)
+class SimulationGame(ArrayGame):
+    """player_0 moves and player_1 answers; both are paid by the table below.
+
+    player_1 goes first: he commits to his answer, and player_0 does not see it. Then player_0
+    writes his move, or "simulate": he pays for it, is shown to what player_1 has committed himself,
+    and then writes his move. Then both are paid.
+    """
+
+    payoffs_table: Sequence[float] = (25, 25, -100, 100, 0, 0, 0, 0)
+    moves: Sequence[str] = ("trust", "walk out")
+    answers: Sequence[str] = ("cooperate", "defect")
+    cost: float = 5.0
+    grain: int = 1
+
+    order = "sequential"
+    payoffs = "general"
+    perfect_information = False
+    num_players = 2
+    reward_terms = ("payoff", "simulation")
+    observation_dtype = np.float32
+
+    def __post_init__(self) -> None:
+        for name in ("moves", "answers"):
+            object.__setattr__(self, name, checked_names(getattr(self, name)))
+        if SIMULATE in self.moves:
+            raise InvalidOption(f'moves cannot be called "{SIMULATE}"')
+        table = checked_cells(self.payoffs_table, len(self.moves) * len(self.answers))
+        object.__setattr__(self, "payoffs_table", table)
+        check_ranges(self, (("cost", 0, 1e6),))
+        ways = comb(self.grain + len(self.answers) - 1, self.grain) if self.grain >= 1 else 0
+        if not 1 <= ways <= MOST_COMMITMENTS:
+            raise InvalidOption(
+                f"grain must be at least 1 and give at most {MOST_COMMITMENTS} commitments, not "
+                f"{self.grain}, which gives {ways}"
+            )
+
+    # What follows from the options
+
+    @cached_property
+    def commitments(self) -> tuple[tuple[int, ...], ...]:
+        """Every way to share `grain` among the answers, most of the first answer first."""
+        shares = product(range(self.grain, -1, -1), repeat=len(self.answers))
+        return tuple(share for share in shares if sum(share) == self.grain)
+
+    @property
+    def simulate(self) -> int:
+        """The number of the action "simulate"."""
+        return len(self.moves)
+
+    @property
+    def num_actions(self) -> int:
+        return max(len(self.moves) + 1, len(self.commitments))
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        return self.grain == 1
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (min(self.payoffs_table) - self.cost, max(self.payoffs_table))
+
+    @property
+    def observation_shape(self) -> tuple[int]:
+        return (4 + 2 * len(self.answers) + len(self.moves),)
+
+    def constants(self) -> Mapping[str, Any]:
+        shares = tuple(part for share in self.commitments for part in share)
+        return {
+            **super().constants(),
+            "table": self.payoffs_table,
+            "shares": shares,
+            "num_moves": len(self.moves),
+            "num_answers": len(self.answers),
+            "num_commitments": len(self.commitments),
+        }
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """-1 is not yet: the number of the commitment, the move and the answer."""
+        return [
+            ("commitment", np.int32),
+            ("simulated", np.uint8),
+            ("move", np.int32),
+            ("answer", np.int32),
+        ]
+
+    def pay(self, move: int, answer: int) -> tuple[float, float]:
+        """What the simulator and the simulatee are paid, without the cost of simulation."""
+        cell = 2 * (move * len(self.answers) + answer)
+        return self.payoffs_table[cell], self.payoffs_table[cell + 1]
+
+    # The rules
+
+    @staticmethod
+    def init_state(config: Any, state: Any) -> None:
+        state.commitment, state.move, state.answer = NOTHING, NOTHING, NOTHING
+        turn_to(state, SIMULATEE)
+
+    @staticmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        if state.commitment == NOTHING:
+            state.commitment = actions[SIMULATEE]
+            turn_to(state, SIMULATOR)
+        elif actions[SIMULATOR] == config.num_moves:
+            state.simulated = 1
+            out.rewards[SIMULATOR, SIMULATION] = -config.cost
+        else:
+            state.move = actions[SIMULATOR]
+            state.answer = drawn_answer(config, state)
+            cell = 2 * (state.move * config.num_answers + state.answer)
+            for seat in range(2):
+                out.rewards[seat, PAYOFF] = config.table[cell + seat]
+            finish(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        count = config.num_commitments if seat == SIMULATEE else config.num_moves + 1
+        for action in range(count):
+            mask[action] = 1
+        if seat == SIMULATOR and state.simulated:
+            mask[config.num_moves] = 0
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        """See the module's docstring for the layout."""
+        view[seat] = 1
+        view[2] = state.commitment != NOTHING
+        view[3] = state.simulated
+        if state.commitment != NOTHING and (seat == SIMULATEE or state.simulated):
+            for answer in range(config.num_answers):
+                share = config.shares[state.commitment * config.num_answers + answer]
+                view[4 + answer] = share / config.grain
+        if state.move != NOTHING:
+            view[4 + config.num_answers + state.move] = 1
+            view[4 + config.num_answers + config.num_moves + state.answer] = 1
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
+            return None
+        score: Result = "score"
+        return replace(ended, results=(score, score), reason=self._told(state))
+
+    def scores(self, state: Any) -> tuple[float, ...]:
+        if state.move == NOTHING:
+            return (-self.cost * float(state.simulated), 0.0)
+        first, second = self.pay(int(state.move), int(state.answer))
+        return (first - self.cost * float(state.simulated), second)
+
+    def deals(self) -> list[tuple[float, Any]] | None:
+        return [(1.0, self.initial_state(0))] if self.deterministic else None
+
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+        """Draw the commitment anew for a simulator who has not seen it, as the answer allows."""
+        copy = self.clone(state)
+        if seat == SIMULATEE or state.simulated or state.commitment == NOTHING:
+            return copy
+        drawn = int(state.answer)
+        copy.commitment = rng.choice(
+            [n for n, share in enumerate(self.commitments) if drawn == NOTHING or share[drawn]]
+        )
+        return copy
+
+    # Words
+
+    def rules_for(self, seat: int) -> str:
+        lines = [super().rules_for(seat)]
+        for move, answer in product(range(len(self.moves)), range(len(self.answers))):
+            first, second = self.pay(move, answer)
+            lines.append(
+                f"- player_0 plays {self.moves[move]}, player_1 {self.answers[answer]}: they are "
+                f"paid {first:g} and {second:g}."
+            )
+        lines.append(f"To simulate costs player_0 {self.cost:g}.")
+        if self.grain > 1:
+            lines.append(
+                f"player_1 commits to chances, in parts of {self.grain}; simulation shows the "
+                "chances, and the answer is drawn after player_0's move."
+            )
+        return "\n".join(lines)
+
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        if seat == SIMULATEE:
+            return self._shares(action)
+        return SIMULATE if action == self.simulate else self.moves[action]
+
+    def _shares(self, commitment: int) -> str:
+        share = self.commitments[commitment]
+        if self.grain == 1:
+            return self.answers[share.index(1)]
+        parts = zip(self.answers, share, strict=True)
+        return ", ".join(f"{name} {part}/{self.grain}" for name, part in parts)
+
+    def describe(self, state: Any, seat: int) -> str:
+        lines = [f"You are {self.players[seat]}."]
+        if state.commitment != NOTHING:
+            shares = self._shares(int(state.commitment))
+            if seat == SIMULATEE:
+                lines.append(f"You have committed yourself to: {shares}.")
+            else:
+                seen = f" to: {shares}" if state.simulated else ", unseen by you"
+                lines.append(f"player_1 has committed himself{seen}.")
+        if state.simulated:
+            lines.append(f"player_0 has paid {self.cost:g} to simulate player_1.")
+        if state.move != NOTHING:
+            lines.append(self._told(state))
+        return "\n".join(lines)
+
+    def _told(self, state: Any) -> str:
+        move, answer = self.moves[int(state.move)], self.answers[int(state.answer)]
+        first, second = self.scores(state)
+        return f"{move} met {answer}: player_0 is paid {first:g}, player_1 {second:g}"
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        if before is None:
+            return []
+        shown = self._shares(int(after.commitment))
+        if before.commitment == NOTHING:
+            own = f"You commit yourself to: {shown}."
+            secret = Event("commit", own, {"shares": shown}, only(SIMULATEE))
+            return [secret, Event("committed", "player_1 has committed himself.")]
+        if after.simulated and not before.simulated:
+            text = f"player_0 pays {self.cost:g} to simulate player_1."
+            seen = f"player_1 has committed himself to: {shown}."
+            data = {"shares": shown}
+            return [Event("simulate", text), Event("shown", seen, data, only(SIMULATOR))]
+        payoffs = list(self.scores(after))
+        return [Event("end", f"{self._told(after)}.", {"payoffs": payoffs})]
+
+    def scene(self, state: Any, player: int | None = None) -> Scene:
+        low, high = self.payoff_bounds
+        bars = tuple(
+            Bar(name, max(0.0, paid), max(1.0, high), seat)
+            for seat, (name, paid) in enumerate(zip(self.players, self.scores(state), strict=True))
+        )
+        known = player != SIMULATOR or state.simulated
+        lines = ["player_1 has not committed himself yet"]
+        if state.commitment != NOTHING:
+            lines = [f"player_1: {self._shares(int(state.commitment)) if known else 'committed'}"]
+        lines += [f"simulated for {self.cost:g}"] if state.simulated else []
+        lines += [self._told(state)] if state.move != NOTHING else []
+        return Scene(bars=bars, lines=tuple(lines))
+
+
+def drawn_answer(config: Any, state: Any) -> int:
+    """The answer, drawn by the shares committed to."""
+    start = state.commitment * config.num_answers
+    left = randint(state, config.grain) if config.grain > 1 else 0
+    for answer in range(config.num_answers):
+        left -= config.shares[start + answer]
+        if left < 0:
+            return answer
+    return int(config.num_answers - 1)
+
+
+def checked_cells(table: Sequence[Any], cells: int) -> tuple[float, ...]:
+    """A table as one row of numbers, two a cell."""
+    try:
+        numbers = tuple(float(x) for x in np.asarray(table, dtype=np.float64).ravel())
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) != 2 * cells or not all(map(isfinite, numbers)):
+        raise InvalidOption(
+            f"payoffs_table must be {2 * cells} numbers: row by row of moves, for every answer "
+            f"what player_0 and player_1 are paid; not {table!r}"
+        )
+    return numbers

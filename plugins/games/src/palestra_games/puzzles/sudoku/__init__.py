@@ -1,0 +1,1 @@
+"""Sudoku: fill a square so that every row, column and box has every digit once."""

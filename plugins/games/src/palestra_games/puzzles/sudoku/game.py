@@ -1,0 +1,314 @@
+"""Sudoku: fill a square so that every row, column and box has every digit once.
+
+A square of 9x9 cells (or 4x4) with some digits given is filled digit by digit. A digit may be
+written where its row, column and box do not have it yet; nothing is taken back, so that a wrong
+digit loses in the end. Every puzzle has exactly one solution: puzzles are drawn by changing stock
+ones in ways that keep this so (digits renamed; rows and columns exchanged within bands, and bands
+with each other; the square mirrored) and by giving more digits of the solution. There are 288
+complete squares of 4x4 (Felgenhauer and Jarvis, "Mathematics of Sudoku", 2006), which the tests
+count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
+from palestra.rules import LOSS, WIN, finish, randint, turn_to
+
+from palestra_games.puzzles.sudoku.solver import solutions
+
+LETTERS = "abcdefghi"
+BITS = 4  # a digit in a packed row
+STOCK = {
+    4: ("0000000204000103", "0000000301003002", "0000001002003004", "0000002120000030"),
+    9: (
+        "080005000140300009600000014009002000050870206000000000300600800000020000007000900",
+        "160039000000000800520080300000000159000047030000000000090760020300000570000000000",
+        "000000060004050200790300000050006008002090003180700050800000500000601000000000940",
+        "000001070010009260800000400009000086070600005003000020000000000008002003200093100",
+    ),
+}
+
+
+@environment(
+    "games/Sudoku-v0",
+    family="grid",
+    tags=("perfect-information", "deterministic", "planning"),
+)
+@dataclass(frozen=True)
+class Sudoku(ArrayGame):
+    """You fill a square so that every row, every column and every box has each digit once.
+
+    Columns are named by letters from the left, rows by numbers from the top. In every turn write
+    one digit into an empty cell: the cell, = and the digit, such as "b3=7". A digit that the
+    cell's row, column or box already has is not allowed. What is written stays; there is exactly
+    one solution. You are paid 1 when the square is full, and 0 if you get stuck: the game is over
+    as soon as an empty cell has no digit left.
+    """
+
+    side: int = 9
+    givens: int | None = None
+    puzzle: str = ""
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    deterministic = True
+    reward_terms = ("solved",)
+    payoff_bounds = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.puzzle:
+            self._check_puzzle()
+            return
+        if self.side not in STOCK:
+            raise InvalidOption(f"side must be 4 or 9, not {self.side}")
+        if self.givens is not None and not 0 <= self.givens < self.side**2:
+            raise InvalidOption(f"givens must be from 0 to {self.side**2 - 1}, not {self.givens}")
+
+    def _check_puzzle(self) -> None:
+        text = self.puzzle.replace(".", "0")
+        side = {16: 4, 81: 9}.get(len(text), 0)
+        if not side or not set(text) <= set("0123456789"[: side + 1]) or "0" not in text:
+            raise InvalidOption(
+                "puzzle must be 16 or 81 digits row by row, 0 or . for an empty cell, one at least"
+            )
+        if len(list(islice(solutions(list(map(int, text))), 2))) != 1:
+            raise InvalidOption("puzzle must have exactly one solution")
+        object.__setattr__(self, "puzzle", text)
+        object.__setattr__(self, "side", side)
+
+    # What follows from the options
+
+    @property
+    def fewest(self) -> int:
+        """Digits that are given at least; the stock puzzles have 4 of 16, or up to 23 of 81."""
+        if self.givens is not None:
+            return self.givens
+        return 6 if self.side == 4 else 32
+
+    @property
+    def num_actions(self) -> int:
+        return self.side**3
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (2, self.side, self.side)
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        return (0, self.side)
+
+    @cached_property
+    def stock(self) -> tuple[str, ...]:
+        return (self.puzzle,) if self.puzzle else STOCK[self.side]
+
+    def constants(self) -> Mapping[str, Any]:
+        solved = ["".join(map(str, next(solutions(list(map(int, p)))))) for p in self.stock]
+        return {
+            "side": self.side,
+            "box": 2 if self.side == 4 else 3,
+            "givens": self.fewest,
+            "drawn": int(not self.puzzle),
+            "puzzles": tuple(row for text in self.stock for row in packed(text, self.side)),
+            "solved": tuple(row for text in solved for row in packed(text, self.side)),
+            "count": len(self.stock),
+        }
+
+    def fields(self) -> list[tuple[Any, ...]]:
+        """Digits, which of them were given, and where rows, columns and digits went."""
+        side = self.side
+        return [
+            ("grid", np.uint8, (side, side)),
+            ("given", np.uint8, (side, side)),
+            ("digits", np.uint8, side),
+            ("rows", np.uint8, side),
+            ("columns", np.uint8, side),
+            ("band", np.uint8, side),
+            ("left", np.int32),
+        ]
+
+    # The rules
+
+    @staticmethod
+    def init_state(config: Any, state: Any) -> None:
+        side = config.side
+        which = randint(state, config.count) * side
+        for place in range(side):
+            state.digits[place], state.rows[place], state.columns[place] = place, place, place
+        flipped = 0
+        if config.drawn:
+            mix(state, state.digits, 0, side)
+            mix_lines(config, state, state.rows)
+            mix_lines(config, state, state.columns)
+            flipped = randint(state, 2)
+        state.left = 0
+        for row in range(side):
+            for column in range(side):
+                digit = looked_up(config, state, which, flipped, row, column, 0)
+                state.grid[row, column] = digit
+                state.left += digit == 0
+        give_more(config, state, which, flipped)
+        for row in range(side):
+            for column in range(side):
+                state.given[row, column] = state.grid[row, column] != 0
+        turn_to(state, 0)
+
+    @staticmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        cell, digit = actions[0] // config.side, actions[0] % config.side + 1
+        state.grid[cell // config.side, cell % config.side] = digit
+        state.left -= 1
+        if state.left == 0:
+            out.rewards[0, 0] = 1.0
+            state.result[0] = WIN
+            finish(state)
+        elif is_stuck(config, state):
+            state.result[0] = LOSS
+            finish(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        side = config.side
+        for cell in range(side * side):
+            row, column = cell // side, cell % side
+            if state.grid[row, column] == 0:
+                free = digits_left(config, state, row, column)
+                for digit in range(side):
+                    mask[cell * side + digit] = free >> digit & 1
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        """Digits, 0 for an empty cell; and whether they were given."""
+        for row in range(config.side):
+            for column in range(config.side):
+                view[0, row, column] = state.grid[row, column]
+                view[1, row, column] = state.given[row, column]
+
+    def outcome(self, state: Any) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
+            return None
+        won = ended.results[0] == "win"
+        reason = "the square is full" if won else "an empty cell has no digit left"
+        return Outcome(ended.results, (float(won),), reason)
+
+    # What the player sees
+
+    def rules_for(self, seat: int) -> str:
+        box = 2 if self.side == 4 else 3
+        return f"{super().rules_for(seat)}\nDigits are 1 to {self.side}; boxes are {box}x{box}."
+
+    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+        if before is None:
+            return []
+        text = f"You write {self.action_text(before, 0, actions[0])}."
+        return [Event("move", text, {"action": actions[0]})]
+
+    def describe(self, state: Any, seat: int) -> str:
+        box = 2 if self.side == 4 else 3
+        lines = ["  " + blocks(list(LETTERS[: self.side]), box, "  ")]
+        for number, row in enumerate(state.grid.tolist(), 1):
+            lines.append(f"{number} {blocks([str(d) if d else '.' for d in row], box, '| ')}")
+            if number % box == 0 and number < self.side:
+                lines.append("  " + "+-".join(["--" * box] * box).rstrip())
+        return "\n".join([*lines, f"Empty cells: {state.left}."])
+
+    def action_text(self, state: Any, seat: int, action: int) -> str:
+        cell, digit = divmod(action, self.side)
+        row, column = divmod(cell, self.side)
+        return f"{LETTERS[column]}{row + 1}={digit + 1}"
+
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
+        rows = tuple(
+            tuple(
+                Piece(str(d), -1 if given else 0, "tile") if d else None
+                for d, given in zip(digits, givens, strict=True)
+            )
+            for digits, givens in zip(state.grid.tolist(), state.given.tolist(), strict=True)
+        )
+        labels = tuple(str(n + 1) for n in range(self.side)), tuple(LETTERS[: self.side])
+        cells = float(self.side**2)
+        return Scene(grid=Grid(rows, *labels), bars=(Bar("filled", cells - state.left, cells),))
+
+
+def blocks(marks: list[str], box: int, between: str) -> str:
+    parts = (" ".join(marks[at : at + box]) + " " for at in range(0, len(marks), box))
+    return between.join(parts).rstrip()
+
+
+def packed(text: str, side: int) -> list[int]:
+    """Rows of digits as numbers, the first digit in the lowest bits."""
+    rows = (text[at : at + side] for at in range(0, side * side, side))
+    return [sum(int(d) << (BITS * place) for place, d in enumerate(row)) for row in rows]
+
+
+def looked_up(
+    config: Any, state: Any, which: int, flipped: int, row: int, column: int, solution: int
+) -> int:
+    """A digit of the changed stock puzzle, or of its solution."""
+    r, c = state.rows[row], state.columns[column]
+    if flipped:
+        r, c = c, r
+    line = config.solved[which + r] if solution else config.puzzles[which + r]
+    digit = line >> (BITS * int(c)) & 15
+    return int(state.digits[digit - 1]) + 1 if digit else 0
+
+
+def mix(state: Any, items: Any, start: int, count: int) -> None:
+    """Shuffle a part of an array."""
+    for i in range(count - 1, 0, -1):
+        j = randint(state, i + 1)
+        held = items[start + i]
+        items[start + i] = items[start + j]
+        items[start + j] = held
+
+
+def mix_lines(config: Any, state: Any, lines: Any) -> None:
+    """Exchange lines within their bands, and bands with each other."""
+    for place in range(config.box):
+        state.band[place] = place
+    mix(state, state.band, 0, config.box)
+    for place in range(config.side):
+        lines[place] = state.band[place // config.box] * config.box + place % config.box
+    for start in range(0, config.side, config.box):
+        mix(state, lines, start, config.box)
+
+
+def give_more(config: Any, state: Any, which: int, flipped: int) -> None:
+    """Fill cells with their solution until there are as many givens as asked for."""
+    if not config.drawn:
+        return
+    side = config.side
+    while side * side - state.left < config.givens:
+        cell = randint(state, side * side)
+        row, column = cell // side, cell % side
+        if state.grid[row, column] == 0:
+            state.grid[row, column] = looked_up(config, state, which, flipped, row, column, 1)
+            state.left -= 1
+
+
+def digits_left(config: Any, state: Any, row: int, column: int) -> int:
+    """The digits that fit a cell, as bits; bit 0 is digit 1."""
+    taken, box = 0, config.box
+    top, left = row // box * box, column // box * box
+    for place in range(config.side):
+        taken |= 1 << int(state.grid[row, place])
+        taken |= 1 << int(state.grid[place, column])
+        taken |= 1 << int(state.grid[top + place // box, left + place % box])
+    return int(~(taken >> 1) & ((1 << config.side) - 1))
+
+
+def is_stuck(config: Any, state: Any) -> bool:
+    """Whether no digit fits some empty cell."""
+    for row in range(config.side):
+        for column in range(config.side):
+            if state.grid[row, column] == 0 and digits_left(config, state, row, column) == 0:
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""Games of talk: hidden roles, clues, shared knowledge."""

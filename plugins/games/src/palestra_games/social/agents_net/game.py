@@ -1,0 +1,435 @@
+"""AgentsNet: agents on a graph who hear only their neighbours solve a task of the whole graph.
+
+All agents write to their neighbours at once, round by round; what was written is read in the next
+round. After the last round each gives one answer, and all are paid the score of the answers
+together. The tasks and scores are those of Grötschla, Müller, Tönshoff, Galkin and Perozzi,
+"AgentsNet: Coordination and Collaborative Reasoning in Multi-Agent LLMs", 2025, and of its public
+implementation:
+
+    colouring        share of links between different groups, of which there are max degree + 1
+    vertex-cover     share of links with a coordinator, times the share of coordinators who are
+                     needed: without whom not every link has one
+    matching         share of agents paired consistently; one without a partner is consistent if
+                     no neighbour is without a partner
+    leader-election  1 if exactly one agent says Yes
+    consensus        1 if all say the same
+
+There are 2 * diameter + 1 rounds, but 4 for the first three tasks with at most 16 agents. Scores
+are compared in the tests with independent ones written over networkx, and Delaunay graphs with
+scipy's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Bar,
+    Event,
+    Grammar,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Result,
+    Rng,
+    Scene,
+    Step,
+    Text,
+    TextAction,
+    TextGame,
+    environment,
+    only,
+)
+
+from palestra_games.social.agents_net.graphs import (
+    KINDS,
+    Edge,
+    Neighbours,
+    connected,
+    diameter,
+    draw_graph,
+    from_edges,
+)
+from palestra_games.social.agents_net.tasks import NAMES, QUESTIONS, TASKS, answers, score
+
+LOCAL_ROUNDS, LOCAL_AGENTS = 4, 16
+GLOBAL_TASKS = ("leader-election", "consensus")
+LEAST, MOST = 4, 100
+FREE_TEXT = 1  # how the array view shows a message that no program would write
+
+
+class Tell(TextAction, frozen=True):
+    """Write the same to all your neighbours; nothing is written with an empty text."""
+
+    text: str
+
+
+class Send(TextAction, frozen=True):
+    """Write to each neighbour named."""
+
+    messages: dict[str, str]
+
+
+class Answer(TextAction, frozen=True):
+    """Give your answer."""
+
+    value: str
+
+
+LINES = tuple(Tell(text) for text in ("", "0", "1", "Yes", "No", *NAMES))
+CODES = {line.text: FREE_TEXT + 1 + number for number, line in enumerate(LINES)}
+
+NUMBERS = {name: number for number, name in enumerate(NAMES, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The messages of one agent: texts by the names of its neighbours."""
+
+    names: tuple[str, ...]
+    text: Text
+
+    def problem(self, value: object) -> str | None:
+        if not isinstance(value, dict):
+            return f"must be written as {{'name': 'text'}}, not {value!r}"
+        for name, text in value.items():
+            if name not in self.names:
+                return f"must be to {', '.join(self.names)}, not to {name!r}"
+            why = self.text.problem(text)
+            if why:
+                return f"to {name} {why}"
+        return None
+
+    def sample(self, rng: Rng) -> dict[str, str]:
+        return {rng.choice(self.names): self.text.sample(rng)}
+
+    def pattern(self, chars: int) -> str:
+        said = self.text.pattern(chars)
+        return rf"\{{{''.join(f'({re.escape(repr(n))}: {said}, )?' for n in self.names)}\}}"
+
+    def longest(self, chars: int) -> int:
+        return sum(len(repr(n).encode()) + 4 + self.text.longest(chars) for n in self.names) + 2
+
+    def __str__(self) -> str:
+        return f"{{name: {self.text}, …}} to any of {', '.join(self.names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """What does not change in an episode: who is called what and hears whom."""
+
+    names: tuple[str, ...]
+    neighbours: Neighbours
+    rounds: int
+    groups: int
+    known: tuple[tuple[str, ...], ...]  # the names of everybody's neighbours
+    rows: NDArray[np.int16] = field(repr=False, compare=False)  # array views without messages
+
+
+@dataclass(slots=True)
+class Round:
+    """The state: what everybody was last told, by sender, and the answers once they are given."""
+
+    rng: Rng
+    net: Net
+    inbox: list[dict[int, str]]
+    round: int = 0
+    answers: tuple[str, ...] = ()
+
+
+@environment(
+    "games/AgentsNet-v0",
+    family="social",
+    tags=("cooperation", "communication", "messages", "hidden-information", "graph"),
+    paper=(
+        "Grötschla et al. (2025), AgentsNet: Coordination and Collaborative Reasoning in "
+        "Multi-Agent LLMs"
+    ),
+    players=(4, 100),
+)
+@dataclass(frozen=True)
+class AgentsNet(TextGame[Round]):
+    """You are one of several agents, each with a unique name, and can write to neighbours only.
+
+    In every round all of you write at the same time; your neighbours read it in the next round.
+    Write Tell(text='I am here.') to tell all your neighbours the same (an empty text tells
+    nothing), or Send(messages={'Ada': 'I am here.'}) to write to some of them by name. Whatever
+    is further away you can learn only through them. After the last round of messages everybody
+    answers one question by writing, for example, Answer(value='Yes'). All of you are paid the
+    same: the score of your answers taken together, from 0 to 1.
+    """
+
+    task: str = "colouring"
+    graph: str = "small-world"
+    num_players: int = 8
+    rounds: int = 0
+    edges: tuple[Edge, ...] = ()
+    message_limit: int = 4000
+
+    order = "simultaneous"
+    payoffs = "common"
+    perfect_information = False
+    deterministic = True
+    reward_terms = ("score",)
+    payoff_bounds = (0.0, 1.0)
+    action_types = (Tell, Send, Answer)
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise InvalidOption(f"task must be one of {', '.join(TASKS)}, not {self.task!r}")
+        if self.graph not in KINDS:
+            raise InvalidOption(f"graph must be one of {', '.join(KINDS)}, not {self.graph!r}")
+        if not LEAST <= self.num_players <= MOST:
+            raise InvalidOption(f"num_players must be from 4 to 100, not {self.num_players}")
+        if self.rounds < 0 or self.message_limit < 20:
+            raise InvalidOption("rounds must be at least 0 and message_limit at least 20")
+        object.__setattr__(self, "edges", tuple((int(a), int(b)) for a, b in self.edges))
+        inside = all(0 <= end < self.num_players for edge in self.edges for end in edge)
+        if not inside or any(a == b for a, b in self.edges):
+            raise InvalidOption("edges must join two different agents, numbered from 0")
+        if self.edges and not connected(from_edges(self.num_players, self.edges)):
+            raise InvalidOption("edges must connect all agents")
+
+    @classmethod
+    def on(cls, graph: Any, **options: Any) -> AgentsNet:
+        """The game on a networkx graph; its nodes are seated in their order."""
+        seat = {node: number for number, node in enumerate(graph.nodes)}
+        edges = tuple((seat[a], seat[b]) for a, b in graph.edges)
+        return cls(num_players=len(seat), edges=edges, **options)
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """The lines a program may tell, then every answer of the task."""
+        return (*LINES, *map(Answer, answers(self.task, self.num_players, NAMES)))
+
+    def index_of(self, action: TextAction) -> int | None:
+        return None if isinstance(action, Send) else super().index_of(action)
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Round:
+        rng = Rng.seeded(seed)
+        if self.edges:
+            graph = from_edges(self.num_players, self.edges)
+        else:
+            graph = draw_graph(self.graph, self.num_players, rng)
+        rounds = self.rounds or self._rounds(diameter(graph))
+        net = make_net(drawn(NAMES, self.num_players, rng), graph, rounds)
+        return Round(rng, net, [{} for _ in graph])
+
+    def _rounds(self, diameter: int) -> int:
+        if self.task in GLOBAL_TASKS or self.num_players > LOCAL_AGENTS:
+            return 2 * diameter + 1
+        return LOCAL_ROUNDS
+
+    @cached_property
+    def _everybody(self) -> tuple[int, ...]:
+        return tuple(range(self.num_players))
+
+    @cached_property
+    def _audiences(self) -> tuple[frozenset[int], ...]:
+        return tuple(map(only, self._everybody))
+
+    def to_act(self, state: Round) -> tuple[int, ...]:
+        return () if state.answers else self._everybody
+
+    def legal(self, state: Round, seat: int) -> Grammar:
+        net = state.net
+        if state.round < net.rounds:
+            return talk_grammar(net.known[seat], self.message_limit)
+        return answer_grammar(answers(self.task, net.groups, net.known[seat]))
+
+    def step(self, state: Round, actions: Mapping[int, Any]) -> Step:
+        if state.round < state.net.rounds:
+            return Step(events=self._deliver(state, actions))
+        state.answers = tuple(actions[seat].value for seat in self._everybody)
+        reached = self.score(state)
+        given = zip(state.net.names, state.answers, strict=True)
+        told = ", ".join(f"{name}: {answer}" for name, answer in given)
+        data = {"answers": list(state.answers), "score": reached}
+        events = [Event("reveal", f"Answers: {told}. Score {reached:.4g}.", data)]
+        return Step({p: {"score": reached} for p in self._everybody if reached}, events=events)
+
+    def _deliver(self, state: Round, actions: Mapping[int, Any]) -> list[Event]:
+        net = state.net
+        inbox: list[dict[int, str]] = [{} for _ in net.names]
+        for sender in self._everybody:
+            action = actions[sender]
+            if type(action) is Tell:
+                if action.text:
+                    for hearer in net.neighbours[sender]:
+                        inbox[hearer][sender] = action.text
+                continue
+            for hearer, name in zip(net.neighbours[sender], net.known[sender], strict=True):
+                if action.messages.get(name):
+                    inbox[hearer][sender] = action.messages[name]
+        state.inbox = inbox
+        state.round += 1
+        number, audiences = state.round, self._audiences
+        return [
+            Event("inbox", f"Round {number}: {written(net, got)}", {"from": got}, audiences[seat])
+            for seat, got in enumerate(inbox)
+        ]
+
+    def score(self, state: Round) -> float:
+        """The score of the answers given."""
+        return score(self.task, state.net.neighbours, state.net.names, state.answers)
+
+    def outcome(self, state: Round) -> Outcome | None:
+        if not state.answers:
+            return None
+        reached, result = self.score(state), "score"
+        results: tuple[Result, ...] = (result,) * self.num_players  # type: ignore[assignment]
+        return Outcome(results, (reached,) * self.num_players, f"score {reached:.4g}")
+
+    def opening(self, state: Round) -> Sequence[Event]:
+        net = state.net
+        return [
+            Event(
+                "place",
+                f"Your name is {name}. Your neighbours are {', '.join(known)}.",
+                {"name": name, "neighbours": list(known)},
+                only(seat),
+            )
+            for seat, (name, known) in enumerate(zip(net.names, net.known, strict=True))
+        ]
+
+    def noop(self, state: Round, seat: int) -> TextAction:
+        if state.round < state.net.rounds:
+            return LINES[0]
+        return Answer(answers(self.task, state.net.groups, state.net.known[seat])[-1])
+
+    def determinize(self, state: Round, player: int, rng: Rng) -> Round:
+        """Agents who are not neighbours change places and get names the player has not met."""
+        copy, net = self.clone(state), state.net
+        if state.answers:
+            return copy
+        seen = {player, *net.neighbours[player]}
+        far = [seat for seat in self._everybody if seat not in seen]
+        places = list(far)
+        rng.shuffle(places)
+        moved = dict(zip(far, places, strict=True))
+        unmet = [name for name in NAMES if name not in {net.names[seat] for seat in seen}]
+        names = list(net.names)
+        for seat, name in zip(far, drawn(unmet, len(far), rng), strict=True):
+            names[seat] = name
+        edges = [
+            (moved.get(a, a), moved.get(b, b))
+            for a, others in enumerate(net.neighbours)
+            for b in others
+        ]
+        copy.net = make_net(tuple(names), from_edges(self.num_players, edges), net.rounds)
+        for seat, got in enumerate(state.inbox):
+            told = {moved.get(sender, sender): text for sender, text in got.items()}
+            copy.inbox[moved.get(seat, seat)] = dict(sorted(told.items()))
+        return copy
+
+    # What an agent sees
+
+    def rules_for(self, seat: int) -> str:
+        return f"{super().rules_for(seat)}\n{QUESTIONS[self.task]}"
+
+    def describe(self, state: Round, seat: int) -> str:
+        net = state.net
+        lines = [
+            f"You are {net.names[seat]}, one of {self.num_players} agents. "
+            f"Your neighbours: {', '.join(net.known[seat])}."
+        ]
+        if self.task == "colouring":
+            lines.append(f"There are {net.groups} groups: Group 1 to Group {net.groups}.")
+        if state.round < net.rounds:
+            lines.append(f"Round {state.round + 1} of {net.rounds} of messages.")
+        else:
+            lines.append(f"All {net.rounds} rounds of messages are over: give your answer.")
+        if state.round:
+            lines.append(f"Last messages to you: {written(net, state.inbox[seat])}")
+        return "\n".join(lines)
+
+    def observation_space(self, seat: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        most = max(len(CODES) + FREE_TEXT + 1, 2 * self.num_players, self.rounds)
+        return spaces.Box(0, most, (4 + 2 * self.num_players,), np.int16)
+
+    def observe(self, state: Round, seat: int) -> NDArray[np.int16]:
+        """Rounds played, rounds, groups, own name; then a pair a seat: its name and its message.
+
+        Names are numbered from 1 as in `NAMES`, 0 for a seat that is no neighbour; messages as in
+        `CODES`: 0 for none, 1 for words of one's own, the others as the lines of the menu.
+        """
+        row: NDArray[np.int16] = state.net.rows[seat].copy()
+        row[0] = state.round
+        for sender, text in state.inbox[seat].items():
+            row[5 + 2 * sender] = CODES.get(text, FREE_TEXT)
+        return row
+
+    def action_mask(self, state: Round, seat: int) -> NDArray[np.int8]:
+        if state.answers:
+            return np.ones(len(self.menu), np.int8)
+        mask = np.zeros(len(self.menu), np.int8)
+        if state.round < state.net.rounds:
+            mask[: len(LINES)] = 1
+            return mask
+        for answer in answers(self.task, state.net.groups, state.net.known[seat]):
+            mask[self._menu_index[Answer(answer)]] = 1
+        return mask
+
+    def scene(self, state: Round, player: int | None = None) -> Scene:
+        net = state.net
+        shown = self._everybody if player is None else (player,)
+        lines = [f"{self.task}, round {min(state.round + 1, net.rounds)} of {net.rounds}"]
+        for seat in shown:
+            heard = written(net, state.inbox[seat]) if state.inbox[seat] else ""
+            lines.append(f"{net.names[seat]} ({', '.join(net.known[seat])}): {heard}")
+        if state.answers:
+            lines += [f"{n}: {a}" for n, a in zip(net.names, state.answers, strict=True)]
+        bar = Bar("rounds", float(state.round), float(net.rounds))
+        return Scene(bars=(bar,), lines=tuple(lines))
+
+
+def drawn(names: Sequence[str], count: int, rng: Rng) -> tuple[str, ...]:
+    """So many different names."""
+    left = list(names)
+    for place in range(count):
+        other = rng.between(place, len(left) - 1)
+        left[place], left[other] = left[other], left[place]
+    return tuple(left[:count])
+
+
+def make_net(names: tuple[str, ...], graph: Neighbours, rounds: int) -> Net:
+    known = tuple(tuple(names[other] for other in others) for others in graph)
+    groups = max(map(len, graph)) + 1
+    rows = np.zeros((len(names), 4 + 2 * len(names)), np.int16)
+    numbers = [NUMBERS[name] for name in names]
+    for seat, others in enumerate(graph):
+        rows[seat, 1:4] = rounds, groups, numbers[seat]
+        for other in others:
+            rows[seat, 4 + 2 * other] = numbers[other]
+    return Net(names, graph, rounds, groups, known, rows)
+
+
+def written(net: Net, got: Mapping[int, str]) -> str:
+    """`Ada: yes | Ben: no`, by seat."""
+    names = net.names
+    return " | ".join([f"{names[s]}: {text}" for s, text in got.items()]) or "nobody wrote to you"
+
+
+@lru_cache(maxsize=4096)
+def talk_grammar(names: tuple[str, ...], limit: int) -> Grammar:
+    said = Text(limit, tuple(line.text for line in LINES[:5]))
+    return Grammar((Option(Tell, {"text": said}), Option(Send, {"messages": Letters(names, said)})))
+
+
+@lru_cache(maxsize=4096)
+def answer_grammar(values: tuple[str, ...]) -> Grammar:
+    return Grammar((Option(Answer, {"value": OneOf(values)}),))

@@ -1,0 +1,90 @@
+"""Words of our own and hints at them, for Codenames and Taboo; and which words are related."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import snowballstemmer
+from palestra import InvalidOption, Rng
+
+LEAST_PART = 4  # letters that a word must have to count as a part of another
+
+Table = tuple[tuple[str, tuple[str, ...]], ...]  # a hint, and the words it fits, best first
+
+
+@cache
+def english() -> Table:
+    """The table that ships with the package: every word has two hints at least."""
+    text = (
+        files("palestra_games.social").joinpath("associations_en.txt").read_text(encoding="ascii")
+    )
+    lines = (line.split(":") for line in text.splitlines())
+    return tuple((hint, tuple(words.split())) for hint, words in lines)
+
+
+@cache
+def words_of(table: Table) -> tuple[str, ...]:
+    """Every word of a table, by alphabet."""
+    return tuple(sorted({word for _, words in table for word in words}))
+
+
+def checked_table(table: Sequence[tuple[str, Sequence[str]]], least: int) -> Table:
+    """A caller's table, or `InvalidOption`; an empty one stands for the package's own."""
+    given = tuple((str(hint), tuple(map(str, words))) for hint, words in table) or english()
+    names = [*(hint for hint, _ in given), *words_of(given)]
+    plain = all(name.isascii() and name.isalpha() and name.islower() for name in names)
+    if not plain or len(set(names)) < len(names) or len(words_of(given)) < least:
+        raise InvalidOption(
+            "associations must be pairs of a hint and the words it fits, hints all different and "
+            f"no words themselves, in small letters a to z, with {least} words or more in all"
+        )
+    return given
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """What the forms of an English word have in common, by Porter's second stemmer."""
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(word.lower())
+    return stemmed
+
+
+@lru_cache(maxsize=1 << 16)
+def related(one: str, other: str) -> bool:
+    """Whether two words are forms of each other, or one begins or ends with the other.
+
+    A part must have four letters or more: "horse" is a part of "horseshoe", "ice" none of "dice".
+    """
+    short, long = sorted((one.lower(), other.lower()), key=len)
+    if stem(short) == stem(long):
+        return True
+    return len(short) >= LEAST_PART and (long.startswith(short) or long.endswith(short))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of up to `limit` letters; `samples` are words a program may say."""
+
+    limit: int
+    samples: tuple[str, ...]
+
+    def problem(self, value: object) -> str | None:
+        if not isinstance(value, str) or not (value.isascii() and value.isalpha()):
+            return f"must be one word of letters a to z, not {value!r}"
+        if len(value) > self.limit:
+            return f"has {len(value)} letters, more than {self.limit}"
+        return None
+
+    def sample(self, rng: Rng) -> str:
+        return rng.choice(self.samples)
+
+    def pattern(self, chars: int) -> str:
+        return f"'[A-Za-z]{{1,{min(self.limit, chars)}}}'"
+
+    def longest(self, chars: int) -> int:
+        return min(self.limit, chars) + 2
+
+    def __str__(self) -> str:
+        return f"'one word up to {self.limit} letters'"

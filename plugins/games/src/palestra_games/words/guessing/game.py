@@ -1,0 +1,320 @@
+"""Twenty Questions and Guess My City: find a hidden thing by asking questions with yes or no.
+
+A host thinks of a thing from a list that everybody knows, and answers questions about it from a
+table of what holds for which thing; he never errs. A player asks, or names a thing, one a turn;
+every turn that does not name the thing costs 1. The games are those that Zhou, Zanette, Pan,
+Levine and Kumar play in "ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL",
+2024, with lists and tables of our own and a host that answers by them instead of a model.
+
+Whoever can ask for any half finds one of n things after floor(log2 n) + 2 (n - 2^floor(log2 n)) / n
+questions on average, the length of Huffman's code for n equal weights, and pays that; the tests
+hold the scripted player to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from palestra import (
+    Agent,
+    Bar,
+    Decision,
+    Event,
+    Grammar,
+    InvalidOption,
+    OneOf,
+    Option,
+    Outcome,
+    Rng,
+    Scene,
+    Step,
+    TextAction,
+    TextGame,
+    Turn,
+    agent,
+    environment,
+)
+
+from palestra_games.words.guessing.lists import CITIES, THINGS
+
+Table = tuple[tuple[str, tuple[str, ...]], ...]  # a question, and the things it holds for
+UNASKED, NO, YES = 0, 1, 2
+
+
+class Ask(TextAction, frozen=True):
+    """Ask one of the questions."""
+
+    question: str
+
+
+class Guess(TextAction, frozen=True):
+    """Say what it is."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Thought:
+    """The state: what the host thinks of, and what has been asked and guessed, by number."""
+
+    rng: Rng
+    secret: int
+    asked: tuple[int, ...] = ()
+    guessed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Guessing(TextGame[Thought]):
+    """The rules of both games."""
+
+    turns: int = 20
+    table: Table = ()
+
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    perfect_information = False
+    deterministic = True
+    reward_terms = ("turn",)
+    action_types = (Ask, Guess)
+
+    def __post_init__(self) -> None:
+        given = tuple((str(q), tuple(map(str, names))) for q, names in self.table)
+        object.__setattr__(self, "table", given)
+        if not 1 <= self.turns <= 1000:
+            raise InvalidOption(f"turns must be from 1 to 1000, not {self.turns}")
+        if given and (len({q for q, _ in given}) < len(given) or not self.names):
+            raise InvalidOption("table must be pairs of a different question and names it fits")
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (-float(self.turns), 0.0)
+
+    def stock(self) -> Table:
+        """The table that is used where none is given."""
+        return THINGS
+
+    @cached_property
+    def facts(self) -> Table:
+        return self.table or self.stock()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Everything that may be thought of."""
+        return tuple(dict.fromkeys(name for _, fits in self.facts for name in fits))
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        return tuple(question for question, _ in self.facts)
+
+    @cached_property
+    def holds(self) -> NDArray[np.bool_]:
+        """Whether a question (row) holds for a thing (column)."""
+        return np.array([[n in fits for n in self.names] for _, fits in self.facts])
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """Every question, then every guess."""
+        return (*map(Ask, self.questions), *map(Guess, self.names))
+
+    # The rules
+
+    def initial_state(self, seed: int | None = None) -> Thought:
+        rng = Rng.seeded(seed)
+        return Thought(rng, rng.below(len(self.names)))
+
+    def found(self, state: Thought) -> bool:
+        return state.secret in state.guessed
+
+    def used(self, state: Thought) -> int:
+        return len(state.asked) + len(state.guessed)
+
+    def to_act(self, state: Thought) -> tuple[int, ...]:
+        return () if self.found(state) or self.used(state) >= self.turns else (0,)
+
+    def legal(self, state: Thought, seat: int) -> Grammar:
+        return grammar(self.questions, self.names)
+
+    def step(self, state: Thought, actions: Mapping[int, Any]) -> Step:
+        action = actions[0]
+        if isinstance(action, Ask):
+            number = self.questions.index(action.question)
+            state.asked += (number,)
+            answer = "yes" if self.holds[number, state.secret] else "no"
+            data = {"question": number, "answer": answer}
+            told = Event("reveal", f"{action.question} The host says {answer}.", data)
+        else:
+            number = self.names.index(action.name)
+            state.guessed += (number,)
+            right = number == state.secret
+            text = f"Is it {action.name}? The host says {'yes' if right else 'no'}."
+            told = Event("reveal", text, {"guess": number, "right": right})
+        events, rewards = [told], {0: {"turn": -1.0}}
+        if self.found(state):
+            rewards = {}
+        elif not self.to_act(state):
+            name = self.names[state.secret]
+            events.append(
+                Event("reveal", f"Your turns are used up. It was {name}.", {"name": name})
+            )
+        return Step(rewards, events=events)
+
+    def outcome(self, state: Thought) -> Outcome | None:
+        if self.to_act(state):
+            return None
+        name = self.names[state.secret]
+        if self.found(state):
+            return Outcome(("win",), (1.0 - self.used(state),), f"It was {name}.")
+        return Outcome(("loss",), (-float(self.turns),), f"It was {name}.")
+
+    def deals(self) -> list[tuple[float, Thought]]:
+        """Everything that may be thought of, equally likely."""
+        return [(1 / len(self.names), Thought(Rng(0), n)) for n in range(len(self.names))]
+
+    def fitting(self, state: Thought) -> list[int]:
+        """What it may still be, by number."""
+        asked = list(state.asked)
+        same = (self.holds[asked] == self.holds[asked, state.secret][:, None]).all(axis=0)
+        return [n for n in np.flatnonzero(same).tolist() if n not in state.guessed]
+
+    def determinize(self, state: Thought, seat: int, rng: Rng) -> Thought:
+        """Draw the secret from all that fits the answers."""
+        copy = self.clone(state)
+        if self.to_act(state):
+            copy.secret = rng.choice(self.fitting(state))
+        return copy
+
+    # What the player sees
+
+    def rules_for(self, seat: int) -> str:
+        return "\n".join(
+            [
+                super().rules_for(seat),
+                f"You have {self.turns} turns.",
+                f"It is one of: {', '.join(self.names)}.",
+                f"Questions: {' '.join(self.questions)}",
+            ]
+        )
+
+    def describe(self, state: Thought, seat: int) -> str:
+        lines = [f"Turns used: {self.used(state)} of {self.turns}."]
+        lines += [
+            f"{self.questions[number]} {'yes' if self.holds[number, state.secret] else 'no'}"
+            for number in dict.fromkeys(state.asked)
+        ]
+        wrong = [self.names[n] for n in dict.fromkeys(state.guessed) if n != state.secret]
+        if wrong:
+            lines.append(f"It is not: {', '.join(wrong)}.")
+        if self.found(state):
+            lines.append(f"It is {self.names[state.secret]}.")
+        return "\n".join(lines)
+
+    def observation_space(self, seat: int) -> spaces.Box:
+        return self._space
+
+    @cached_property
+    def _space(self) -> spaces.Box:
+        length = 1 + len(self.menu)
+        return spaces.Box(0, max(YES, self.turns), (length,), np.int16)
+
+    def observe(self, state: Thought, seat: int) -> NDArray[np.int16]:
+        """Turns used, then for every question and every guess 0 not asked yet, 1 no, 2 yes."""
+        seen = np.zeros(1 + len(self.menu), np.int16)
+        seen[0] = self.used(state)
+        for number in state.asked:
+            seen[1 + number] = YES if self.holds[number, state.secret] else NO
+        for number in state.guessed:
+            seen[1 + len(self.questions) + number] = YES if number == state.secret else NO
+        return seen
+
+    def scene(self, state: Thought, seat: int | None = None) -> Scene:
+        lines = self.describe(state, 0).splitlines()
+        if seat is None:
+            lines.append(f"The host thinks of: {self.names[state.secret]}.")
+        bar = Bar("turns", float(self.used(state)), float(self.turns))
+        return Scene(bars=(bar,), lines=tuple(lines))
+
+
+@environment(
+    "games/TwentyQuestions-v0",
+    family="text",
+    tags=("hidden-information", "deterministic", "questions"),
+    paper=(
+        "Zhou et al. (2024), ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL"
+    ),
+)
+@dataclass(frozen=True)
+class TwentyQuestions(Guessing):
+    """You find out what the host thinks of, by questions that he answers with yes or no.
+
+    In every turn write either a question from the list, such as Ask(question='Is it an animal?'),
+    or what you believe it is, such as Guess(name='apple'). The host always answers truly. Every
+    turn in which you do not name it costs you 1 point. The game ends when you name it, or when
+    your turns are used up.
+    """
+
+
+@environment(
+    "games/GuessMyCity-v0",
+    family="text",
+    tags=("hidden-information", "deterministic", "questions"),
+    paper=(
+        "Zhou et al. (2024), ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL"
+    ),
+)
+@dataclass(frozen=True)
+class GuessMyCity(Guessing):
+    """You find out which city the host comes from, by questions that he answers with yes or no.
+
+    In every turn write either a question from the list, such as Ask(question='Is it in Asia?'), or
+    the city you believe it is, such as Guess(name='Lima'). The host always answers truly. Every
+    turn in which you do not name it costs you 1 point. The game ends when you name it, or when
+    your turns are used up.
+    """
+
+    def stock(self) -> Table:
+        return CITIES
+
+
+@lru_cache(maxsize=64)
+def grammar(questions: tuple[str, ...], names: tuple[str, ...]) -> Grammar:
+    ask, guess = {"question": OneOf(questions)}, {"name": OneOf(names)}
+    return Grammar((Option(Ask, ask), Option(Guess, guess)))
+
+
+@agent(
+    "halving",
+    plays=("games/TwentyQuestions-v0", "games/GuessMyCity-v0"),
+    needs=("array",),
+    summary="Asks what splits the things that are left most evenly.",
+)
+class Halving(Agent):
+    """Asks what splits the things that are left most evenly; names one if no question splits them.
+
+    With two left it names one, which costs as much as asking if it is wrong and nothing if not.
+    """
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> TextAction:
+        game = turn.game
+        if not isinstance(game, Guessing):
+            raise InvalidOption(f"halving plays Twenty Questions and the like, not {turn.env}")
+        seen = np.asarray(turn.observation)
+        asked, guessed = seen[1 : 1 + len(game.questions)], seen[1 + len(game.questions) :]
+        known = asked != UNASKED
+        fits = (game.holds[known] == (asked[known] == YES)[:, None]).all(axis=0)
+        left = np.flatnonzero(fits & (guessed == UNASKED))
+        yes = game.holds[:, left].sum(axis=1)
+        worst = np.maximum(yes, len(left) - yes)
+        best = int(worst.argmin())
+        if len(left) <= 2 or worst[best] == len(left):
+            return Guess(game.names[int(left[0])])
+        return Ask(game.questions[best])

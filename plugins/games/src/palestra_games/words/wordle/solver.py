@@ -1,0 +1,67 @@
+"""A reference solver for Wordle: the guess that is expected to tell most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from math import log2
+
+import numpy as np
+from palestra import Agent, Decision, InvalidOption, Turn, agent
+
+from palestra_games.words.wordle.game import Guess, Wordle, consistent, marks
+
+
+@agent(
+    "wordle-entropy",
+    plays=("games/Wordle-v0",),
+    needs=("array",),
+    summary="Guesses the word with the highest expected information.",
+)
+class WordleEntropy(Agent):
+    """Guesses the word with the highest expected information about the hidden one, in bits.
+
+    It reads its own array view and keeps the words that fit it. Between equals it prefers a word
+    that may be the hidden one, then the first in the list. The last guess is always a word that
+    may be the hidden one.
+    """
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(self._choose(turn)) for turn in turns]
+
+    def _choose(self, turn: Turn) -> Guess:
+        game = turn.game
+        if not isinstance(game, Wordle):
+            raise InvalidOption(f"wordle-entropy plays games/Wordle-v0, not {turn.env}")
+        told = read_board(game, np.asarray(turn.observation))
+        fitting = consistent(game.vocabulary, told)
+        if len(told) + 1 == game.guesses:
+            return Guess(fitting[0])
+        return Guess(most_informative(game.vocabulary, fitting))
+
+
+def read_board(game: Wordle, seen: np.ndarray) -> list[tuple[str, tuple[int, ...]]]:
+    """The guesses and their marks from the array view."""
+    letters, found = seen.reshape(2, game.guesses, game.length).tolist()
+    return [
+        ("".join(chr(ord("a") + code - 1) for code in row), tuple(mark - 1 for mark in row_marks))
+        for row, row_marks in zip(letters, found, strict=True)
+        if row[0]
+    ]
+
+
+def information(guess: str, words: Sequence[str]) -> float:
+    """Bits that the marks of `guess` tell on average when all `words` are equally likely."""
+    counts = Counter(marks(guess, word) for word in words)
+    total = len(words)
+    return sum(n / total * log2(total / n) for n in sorted(counts.values()))
+
+
+@lru_cache(maxsize=4096)
+def most_informative(words: tuple[str, ...], fitting: tuple[str, ...]) -> str:
+    """The word of `words` that tells most about which of `fitting` is hidden."""
+    if len(fitting) <= 2:
+        return fitting[0]
+    hidden = frozenset(fitting)
+    return max(words, key=lambda word: (round(information(word, fitting), 9), word in hidden))
