@@ -153,8 +153,8 @@ def test_an_illegal_action_forfeits_and_is_counted() -> None:
     [
         (np.zeros((2, 3), np.int64), "shape (2, 2)"),
         (np.zeros((2, 2)), "float64"),
-        (np.array([[9, 0], [0, 0]]), "row 0, seat 0"),
-        (np.array([[0, 0], [-1, 0]]), "row 1, seat 0"),
+        (np.array([[9, 0], [0, 0]]), "environment 0, seat 0"),
+        (np.array([[0, 0], [-1, 0]]), "environment 1, seat 0"),
     ],
 )
 def test_bad_action_arrays_are_refused_before_anything_moves(actions: Any, says: str) -> None:
@@ -216,9 +216,9 @@ def test_gymnasium_makes_a_vector_of_one_seat() -> None:
         actions = info["action_mask"].argmax(1)
         observation, rewards, terminated, truncated, info = env.step(actions)
         assert observation in env.observation_space
-        if "_episode" in info:
-            finished += int(info["_episode"].sum())
-            assert set(info["episode"]["r"][info["_episode"]]) <= {-1.0, 0.0, 1.0}
+        if "_final_return" in info:
+            finished += int(info["_final_return"].sum())
+            assert set(info["final_return"][info["_final_return"]]) <= {-1.0, 0.0, 1.0}
     assert finished > 16
     assert not env.unwrapped.batch.mistakes.any()
     env.close()
@@ -326,7 +326,7 @@ def test_the_script_is_an_agent_and_an_opponent() -> None:
 def test_a_game_without_a_script_says_so() -> None:
     with pytest.raises(InvalidOption, match="KuhnPoker has no script for opponents"):
         Batch(palestra.game("games/KuhnPoker-v0"), 2, scripted_seats=[1])
-    with pytest.raises(InvalidOption, match="games/KuhnPoker-v0 has no script"):
+    with pytest.raises(InvalidOption, match="it needs script"):
         palestra.play("games/KuhnPoker-v0", agents=["scripted", "random"])
     named = palestra.make(
         "games/ConnectFour-v0", view="batch", num_envs=2, random_seats=[0], scripted_seats=[1]

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import palestra
 import pytest
 from palestra.cli import main
+from palestra.cli.listeners import Tally
 from palestra.records.record import read_records
 
 
@@ -81,7 +83,13 @@ def test_play_writes_a_record_and_replays(run: Run, tmp_path: Path) -> None:
     assert done.code == 0
     assert "minimax" in done.out
     (folder,) = (tmp_path / "runs").iterdir()
-    assert {p.name for p in folder.iterdir()} == {"episode.jsonl", "replay.gif", "replay.html"}
+    assert {p.name for p in folder.iterdir()} == {
+        "episode.jsonl",
+        "replay.gif",
+        "replay.html",
+        "run.json",
+        ".lock",
+    }
     verified = run("replay", str(folder / "episode.jsonl"), "--verify")
     assert "replays exactly" in verified.out
 
@@ -234,7 +242,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert "The rest goes on with --resume --out" in out, err
+    assert "Play the rest with --resume --out" in out, err
     done = {record.number for record in read_records(record)}
     assert done
     assert (tmp_path / "unfinished.jsonl").exists()
@@ -252,3 +260,21 @@ def test_every_environment_gets_a_page(run: Run, tmp_path: Path) -> None:
     assert "you may play: pass, bet\n> " in page
     index = (tmp_path / "README.md").read_text("utf-8")
     assert "[games/TicTacToe-v0](games-TicTacToe-v0.md) | 2 | sequential | zero-sum" in index
+
+
+def test_episodes_that_ended_in_an_error_are_counted_apart() -> None:
+    asked = []
+
+    def fragile(turn: palestra.Turn) -> int:
+        asked.append(turn)
+        if len(asked) == 9:
+            raise OSError("the disk is gone")
+        return int(turn.legal_actions[0])
+
+    tally = Tally(["fragile", "first"])
+    for record in palestra.stream(
+        "games/TicTacToe-v0", agents=[fragile, "first"], episodes=4, live=1
+    ):
+        tally.add(record)
+    assert (tally.episodes, tally.failed) == (3, 1)
+    assert tally.cause == "OSError: the disk is gone"

@@ -101,7 +101,7 @@ def test_the_fingerprint_knows_options_helpers_and_constants(
 
 
 def test_helpers_are_compiled_once_and_the_module_is_left_alone() -> None:
-    functions = {"advance": TicTacToe.advance, "again": TicTacToe.advance}
+    functions = {"step": TicTacToe.apply_actions, "again": TicTacToe.apply_actions}
     names = []
 
     def note(function: object) -> object:
@@ -109,9 +109,9 @@ def test_helpers_are_compiled_once_and_the_module_is_left_alone() -> None:
         return function
 
     made = device_functions(functions, note)  # type: ignore[arg-type]
-    assert made["advance"] is made["again"]
+    assert made["step"] is made["again"]
     assert names.count("has_line") == 1
-    assert "has_line" in dict(helpers_of(TicTacToe.advance))  # type: ignore[arg-type]
+    assert "has_line" in dict(helpers_of(TicTacToe.apply_actions))  # type: ignore[arg-type]
     assert tic_tac_toe.has_line.__globals__ is vars(tic_tac_toe)
 
 

@@ -68,5 +68,5 @@ def test_without_the_extra_the_error_names_the_line(monkeypatch: pytest.MonkeyPa
 def test_what_cannot_run_on_a_gpu_is_refused() -> None:
     with pytest.raises(InvalidOption, match="not an ArrayGame"):
         palestra.make("text/Commons-v0", view="batch", num_envs=2, device="cuda")
-    with pytest.raises(InvalidOption, match="thread for every row"):
+    with pytest.raises(InvalidOption, match="thread for every environment"):
         palestra.make("games/ConnectFour-v0", view="batch", num_envs=2, device="cuda", threads=2)

@@ -1,4 +1,4 @@
-"""Helpers for grid games, against networkx, numpy's rotations and brute force."""
+"""What grid games share, against networkx, numpy's rotations and brute force."""
 
 from __future__ import annotations
 
@@ -13,12 +13,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption
+from palestra.grids.compass import (
+    EAST,
+    EASTWARD,
+    FACING_EASTWARD,
+    FACING_SOUTHWARD,
+    FACINGS,
+    MOVES,
+    NORTH,
+    SOUTHWARD,
+)
 from palestra.grids.levels import read_level
-from palestra.grids.moving import EAST, NORTH, NOWHERE, measure, neighbour, resolve
+from palestra.grids.moving import NOWHERE, measure, neighbour, resolve
 from palestra.grids.paths import routes, way
 from palestra.grids.sight import clear_line, sees
-from palestra.grids.windows import ahead_of, cells_of, drawn, right_of, window_column, window_row
-from palestra.grids.words import counted, where
+from palestra.grids.windows import (
+    ahead_of,
+    cells_of,
+    draw_window,
+    right_of,
+    window_column,
+    window_row,
+)
+from palestra.grids.words import quantity, where
 
 ROWS, COLUMNS = 4, 5
 SIZE = SimpleNamespace(rows=ROWS, columns=COLUMNS, num_players=4, sight=2)
@@ -31,6 +48,16 @@ def graph_of(blocked: list[bool]) -> Any:
     grid = networkx.grid_2d_graph(ROWS, COLUMNS)
     grid.remove_nodes_from([divmod(cell, COLUMNS) for cell in range(len(blocked)) if blocked[cell]])
     return grid
+
+
+def test_actions_and_facings_of_one_name_lead_the_same_way_and_facings_turn_right() -> None:
+    for facing, name in enumerate(FACINGS):
+        south, east = FACING_SOUTHWARD[facing], FACING_EASTWARD[facing]
+        action = MOVES.index(name)
+        assert (SOUTHWARD[action], EASTWARD[action]) == (south, east)
+        right = (facing + 1) % 4
+        assert (FACING_SOUTHWARD[right], FACING_EASTWARD[right]) == (east, -south)
+    assert (SOUTHWARD[0], EASTWARD[0]) == (0, 0)
 
 
 @given(walls, cells)
@@ -141,7 +168,7 @@ def test_a_window_is_the_map_turned(facing: int) -> None:
 def test_a_window_is_drawn_with_later_planes_on_top() -> None:
     walls, me = np.eye(3, dtype=np.int8), np.zeros((3, 3), np.int8)
     me[1, 1] = 1
-    assert drawn({"#": walls, "^": me}) == ["#..", ".^.", "..#"]
+    assert draw_window({"#": walls, "^": me}) == ["#..", ".^.", "..#"]
 
 
 def test_walls_stand_in_the_way_of_a_look_both_ways() -> None:
@@ -185,7 +212,7 @@ def test_a_level_counts_and_masks() -> None:
 
 
 def test_places_in_words() -> None:
-    assert counted(1, "cell") == "one cell"
-    assert counted(11, "food") == "11 foods"
+    assert quantity(1, "cell") == "one cell"
+    assert quantity(11, "food") == "11 foods"
     assert where(-2, 1) == "two cells north and one cell east of you"
     assert where(0, 0) == "on your own cell"

@@ -17,7 +17,7 @@ from palestra.testing import endurance
 from palestra.testing.golden import write_golden
 from palestra.testing.kit import CHECKS, check, run_check
 from palestra.testing.subject import Subject
-from palestra_envs.text.negotiation.game import Negotiation, Table
+from palestra_envs.text.negotiation.game import Negotiation, NegotiationState
 from palestra_games.board.tic_tac_toe import TicTacToe
 from palestra_games.card.kuhn_poker import KuhnPoker
 
@@ -42,26 +42,26 @@ class LeaksInTheArray(KuhnPoker):
 
 @dataclass(frozen=True)
 class TellsEverybody(Negotiation):
-    def opening(self, state: Table) -> list[Event]:
+    def opening(self, state: NegotiationState) -> list[Event]:
         return [Event(e.kind, e.text, e.data) for e in super().opening(state)]
 
 
 @dataclass(frozen=True)
 class RepeatsSecrets(Negotiation):
-    def describe(self, state: Table, seat: int) -> str:
+    def describe(self, state: NegotiationState, seat: int) -> str:
         other = self.opening(state)[2 - seat]
         return f"{super().describe(state, seat)}\n{other.text}"
 
 
 @dataclass(frozen=True)
 class SharesState(Negotiation):
-    def clone(self, state: Table) -> Table:
+    def clone(self, state: NegotiationState) -> NegotiationState:
         return state
 
 
 @dataclass(frozen=True)
 class DrawsFromTheProcess(Negotiation):
-    def initial_state(self, seed: int | None = None) -> Table:
+    def initial_state(self, seed: int | None = None) -> NegotiationState:
         return super().initial_state(random.randrange(1_000))
 
 
@@ -79,14 +79,14 @@ class WritesWhatItCannotRead(TicTacToe):
 
 @dataclass(frozen=True)
 class PaysTooMuch(Negotiation):
-    def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: NegotiationState, actions: Mapping[int, Any]) -> Step:
         step = super().step(state, actions)
         return msgspec.structs.replace(step, rewards={0: {"deal": 99.0}, 1: {"deal": 99.0}})
 
 
 @dataclass(frozen=True)
 class SaysItIsOverBefore(Negotiation):
-    def outcome(self, state: Table) -> Outcome | None:
+    def outcome(self, state: NegotiationState) -> Outcome | None:
         return super().outcome(state) or Outcome(("win", "loss"), (1.0, -1.0))
 
 
@@ -101,7 +101,7 @@ class LeavesItsSpace(TicTacToe):
 class Hoarder(Negotiation):
     """Keeps something of every game."""
 
-    def initial_state(self, seed: int | None = None) -> Table:
+    def initial_state(self, seed: int | None = None) -> NegotiationState:
         LEFT.append(bytearray(100))
         return super().initial_state(seed)
 
@@ -110,7 +110,7 @@ class Hoarder(Negotiation):
 class Swelling(Negotiation):
     """Writes every game into one buffer."""
 
-    def initial_state(self, seed: int | None = None) -> Table:
+    def initial_state(self, seed: int | None = None) -> NegotiationState:
         BUFFER.resize(BUFFER.size + 200, refcheck=False)
         return super().initial_state(seed)
 

@@ -64,12 +64,15 @@ def test_it_holds_what_was_seen_decided_and_paid() -> None:
     def speak(turn: palestra.Turn) -> palestra.Decision:
         usage = palestra.Usage(tokens_in=7, tokens_out=2, calls=1, cost=0.5)
         return palestra.Decision(
-            text=f"I play {turn.legal_text.split(', ')[0]}", usage=usage, logprob=-0.25, model="m"
+            text=f"I play the first.\n{turn.legal_text.split(', ')[0]}",
+            usage=usage,
+            logprob=-0.25,
+            model="m",
         )
 
     (record,) = palestra.play("games/TicTacToe-v0", agents=[speak, "first"])
     turn = record.turns[0]
-    assert turn.raw == "I play 1"
+    assert turn.raw == "I play the first.\n1"
     assert (turn.action, turn.text, turn.status) == (0, "1", "ok")
     assert (turn.usage.tokens, turn.usage.cost, turn.logprob, turn.model) == (9, 0.5, -0.25, "m")
     assert turn.legal == list(range(9))

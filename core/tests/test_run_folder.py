@@ -34,7 +34,7 @@ class Tiring(Agent):
 
     def _move(self, turn: Turn) -> Decision:
         moves = turn.legal_texts
-        pick = moves[turn.seed % len(moves)]
+        pick = moves[turn._episode.seed % len(moves)]
         return Decision(text=pick, usage=Usage(calls=1, tokens_in=3, seconds=0.5), thought="hm")
 
 

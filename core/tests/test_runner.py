@@ -79,7 +79,7 @@ def test_records_come_in_order_and_are_on_disk(tmp_path: Path) -> None:
 
 def test_finished_episodes_survive_an_interrupt(tmp_path: Path) -> None:
     def impatient(turn: Turn) -> Any:
-        if turn.seed == 3:
+        if turn._episode.seed == 3:
             raise KeyboardInterrupt
         return turn.legal_actions[0]
 

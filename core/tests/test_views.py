@@ -170,7 +170,7 @@ def test_unknown_names_suggest_what_was_meant() -> None:
         palestra.make("games/ConnectFour-v0", opponents="randon")
     with pytest.raises(UnknownName, match="array, text"):
         palestra.make("games/ConnectFour-v0", obs="pixels")
-    with pytest.raises(InvalidOption, match="render_mode"):
+    with pytest.raises(UnknownName, match="unknown render mode '3d'; choose from: ansi"):
         palestra.make("games/ConnectFour-v0", render_mode="3d")
     with pytest.raises(InvalidOption, match="seat"):
         palestra.make("games/ConnectFour-v0", seat=2)

@@ -12,10 +12,10 @@ from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
 from palestra.agents.budget import Budget, Usage
 from palestra.agents.making import make_agent, open_model
 from palestra.agents.simple import ScriptedAgent
+from palestra.catalogue.declare import agent, environment, metric, renderer, reward
+from palestra.catalogue.read import read_catalogue
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, TextAction
 from palestra.kernel.array_game import ArrayGame, Out, constant
-from palestra.kernel.catalogue import read_catalogue
-from palestra.kernel.declare import agent, environment, metric, renderer, reward
 from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import (
     BudgetSpent,
@@ -46,7 +46,8 @@ from palestra.kernel.specs import (
     load_entry_point,
 )
 from palestra.kernel.state import ArrayState, Shape
-from palestra.kernel.text import beside
+from palestra.kernel.talk import Talking
+from palestra.kernel.text import beside, printable, quote, unquote
 from palestra.kernel.text_game import TextGame
 from palestra.records.metrics import measure
 from palestra.records.record import (
@@ -58,7 +59,9 @@ from palestra.records.record import (
     retrace,
     write_records,
 )
-from palestra.runner.runner import Runner, play, rollouts, stream
+from palestra.records.verify import verify
+from palestra.runner.play import play, rollouts, stream
+from palestra.runner.runner import Runner
 from palestra.shaping import Transition
 from palestra.version import __version__
 from palestra.views.registration import push
@@ -127,6 +130,7 @@ __all__ = [
     "Shape",
     "Snapshot",
     "Step",
+    "Talking",
     "Text",
     "TextAction",
     "TextGame",
@@ -152,6 +156,8 @@ __all__ = [
     "only",
     "open_model",
     "play",
+    "printable",
+    "quote",
     "read_catalogue",
     "read_records",
     "record_episode",
@@ -162,6 +168,8 @@ __all__ = [
     "rollouts",
     "specs",
     "stream",
+    "unquote",
+    "verify",
     "write_records",
 ]
 

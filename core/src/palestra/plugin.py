@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palestra.kernel.catalogue import read_catalogue
+from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.specs import AgentSpec
 

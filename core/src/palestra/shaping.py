@@ -24,7 +24,14 @@ OWN = "env"
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step as a shaper sees it, for one seat; `before` and `after` are states to read only."""
+    """One step as a shaper sees it, for one seat; `before` and `after` are states to read only.
+
+    `gamma` is what this step discounts for the seat: the learner's discount where the seat decides
+    in `after` or the episode is over, and 1 where it waits for others. A seat's rewards are
+    discounted once for each of its own turns, so that `gamma * potential(after) -
+    potential(before)` adds up to an exact potential difference from own turn to own turn, however
+    many seats move in between.
+    """
 
     game: Game[Any, Any]
     before: Any
@@ -94,7 +101,7 @@ def open_episode(
 class ShapedEpisode(Episode):
     """An episode whose rewards are composed, in the order named, from shapers and the game's own.
 
-    `gamma` is the learner's discount, which potential-based shapers need.
+    `gamma` is the learner's discount of each of its own turns, which potential-based shapers need.
     """
 
     def __init__(
@@ -132,10 +139,11 @@ class ShapedEpisode(Episode):
         assert self._history is not None
         if self._terms and self._terms[2] == self.turn:
             return  # a repaired move was shaped already
-        after, actions = self._simulator.state, self._history[1]
+        after, actions, to_act = self._simulator.state, self._history[1], self.to_act
         terms: dict[int, dict[str, float]] = {}
         for seat in range(self.game.num_players):
-            step = Transition(self.game, before, actions, after, seat, not self.to_act, self.gamma)
+            gamma = self.gamma if seat in to_act or not to_act else 1.0
+            step = Transition(self.game, before, actions, after, seat, not to_act, gamma)
             named: dict[str, float] = {}
             for name in self.rewards_from:
                 own = self._simulator.step.rewards.get(seat, {}) if name == OWN else None

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -14,6 +16,7 @@ import msgspec
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.episode import Episode
+from palestra.kernel.errors import shown
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
@@ -29,6 +32,7 @@ class Turn(msgspec.Struct, eq=False, gc=False):
     account: Account | None = None
     error: str = ""  # why the last answer to this same turn was refused
     tries: int = 0  # answers refused so far in this turn
+    sibling: int = 0  # tells rollouts from one start apart, which draw differently
 
     @property
     def game(self) -> Game[Any, Any]:
@@ -46,8 +50,26 @@ class Turn(msgspec.Struct, eq=False, gc=False):
         return id(self._episode)
 
     @property
-    def seed(self) -> int:
-        return self._episode.seed
+    def start_key(self) -> str:
+        """The same for every episode that starts alike: same game, options and seed.
+
+        The seed cannot be read off it.
+        """
+        start = f"{self.game!r} {self._episode.seed}"
+        return blake2b(start.encode(), digest_size=8).hexdigest()
+
+    def rng(self, seed: int, stream: int) -> Rng:
+        """A generator for this decision alone: the same in every run of the episode.
+
+        It depends on the agent's own `seed` and `stream`, on the episode, the seat, the step and
+        on how many answers were refused, and on nothing that other episodes do. The episode's seed
+        cannot be read off it.
+        """
+        episode = self._episode
+        parts = [seed, stream, episode.seed, self.seat, episode.turn, self.tries]
+        parts += [self.sibling] if self.sibling else []
+        digest = blake2b(repr(parts).encode(), digest_size=8).digest()
+        return Rng.seeded(int.from_bytes(digest, "little"), stream=stream)
 
     @property
     def turn(self) -> int:
@@ -146,6 +168,24 @@ class Decision(msgspec.Struct, gc=False):
     model: str = ""
     sampling: Mapping[str, Any] = {}
     tokens: Tokens | None = None
+
+
+def decision_problem(decision: Any) -> str:
+    """What keeps an answer from being recorded; empty if nothing does."""
+    if not isinstance(decision, Decision):
+        return f"an agent answers with Decisions, not {shown(decision)}"
+    said: dict[str, Any] = msgspec.structs.asdict(decision)
+    if said["text"] is not None and not isinstance(said["text"], str):
+        return f"Decision.text is a str or None, not {shown(said['text'])}"
+    if not isinstance(said["thought"], str) or not isinstance(said["model"], str):
+        return "Decision.thought and Decision.model are str"
+    logprob = said["logprob"]
+    if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
+        return f"Decision.logprob is a finite number or None, not {shown(logprob)}"
+    used = said["usage"]
+    if not isinstance(used, Usage) or used.negative:
+        return f"Decision.usage is a Usage without negative amounts, not {shown(used)}"
+    return ""
 
 
 class Agent(ABC):

@@ -32,6 +32,18 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         )
 
     @property
+    def negative(self) -> bool:
+        """Whether any amount is below zero, or no number at all: nobody is paid for thinking."""
+        return not (
+            self.tokens_in >= 0
+            and self.tokens_out >= 0
+            and self.tokens_cached >= 0
+            and self.calls >= 0
+            and self.cost >= 0
+            and self.seconds >= 0
+        )
+
+    @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
 

@@ -7,28 +7,40 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from palestra.agents.agent import Agent, Decision, Turn
-from palestra.kernel.declare import agent
+from palestra.catalogue.declare import agent
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
-from palestra.kernel.rng import Rng
+from palestra.kernel.rng import Rng, check_seed
 
 
 class ScriptedAgent(Agent):
     """An agent that decides one turn at a time: a subclass writes `choose`.
 
     `plays` are the game classes it is written for (empty: any); a turn of another game raises
-    `InvalidOption`. `self.rng` is its own generator, which `reseed` starts afresh; `stream` keeps
-    it apart from other agents' generators of the same seed.
+    `InvalidOption`. `self.rng` is the generator to draw from in `choose`: one for every decision,
+    from the agent's seed, its `stream` and the turn, so that what it draws in one episode does not
+    depend on others beside it.
     """
 
     plays: ClassVar[tuple[type[Game[Any, Any]], ...]] = ()
     stream: ClassVar[int] = 2
 
     def __init__(self, *, seed: int | None = None) -> None:
-        self.rng = Rng.seeded(seed, stream=self.stream)
+        self._seed = check_seed(seed)
+        self._turn: Turn | None = None
+        self._drawn_from: Rng | None = None
 
     def reseed(self, seed: int) -> None:
-        self.rng = Rng.seeded(seed, stream=self.stream)
+        self._seed = check_seed(seed)
+
+    @property
+    def rng(self) -> Rng:
+        """The generator of the decision being made."""
+        if self._drawn_from is None:
+            if self._turn is None:
+                raise InvalidOption("self.rng is for use in choose(); nothing is being decided")
+            self._drawn_from = self._turn.rng(self._seed, self.stream)
+        return self._drawn_from
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         return [self._decide(turn) for turn in turns]
@@ -39,6 +51,7 @@ class ScriptedAgent(Agent):
             raise InvalidOption(
                 f"agent {self.name or type(self).__name__!r} plays {known}, not {turn.env}"
             )
+        self._turn, self._drawn_from = turn, None
         chosen = self.choose(turn)
         return chosen if isinstance(chosen, Decision) else Decision(chosen)
 

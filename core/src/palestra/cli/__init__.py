@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -11,9 +12,30 @@ def main(arguments: list[str] | None = None) -> None:
     from palestra.kernel.errors import PalestraError
     from palestra.kernel.registry import registry
 
-    registry().plugins.call_each("palestra_commands", app=app)
+    _add_commands(app, registry().plugins)
     try:
         app(arguments, prog_name="palestra")
     except PalestraError as error:
         console_error(str(error))
         sys.exit(2)
+
+
+def _add_commands(app: Any, plugins: Any) -> None:
+    """Let every plugin add commands; one that is there already stays, and the plugin is named."""
+    from palestra.cli.app import BUILT_IN
+
+    lists = app.registered_commands, app.registered_groups
+    for listed, built_in in zip(lists, BUILT_IN, strict=True):
+        listed[:] = built_in
+    owners = dict.fromkeys((info.name for listed in lists for info in listed), "palestra")
+    for name in list(plugins.plugins):
+        before = [len(listed) for listed in lists]
+        plugins.call_one(name, "palestra_commands", app=app)
+        for listed, count in zip(lists, before, strict=True):
+            for info in listed[count:]:
+                owner = owners.setdefault(info.name, name)
+                if owner != name:
+                    listed.remove(info)
+                    plugins.contest(
+                        name, f"command {info.name!r} of plugin {name!r} is {owner!r}'s already"
+                    )

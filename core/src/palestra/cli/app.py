@@ -46,3 +46,5 @@ app.command("replay")(playing.replay_command)
 app.command("catalogue")(cataloguing.catalogue_command)
 app.command("check")(checking.check_command)
 app.add_typer(making.new, name="new", help="Start something of your own.")
+
+BUILT_IN = list(app.registered_commands), list(app.registered_groups)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from palestra.kernel.catalogue import stale, write_catalogue
+from palestra.catalogue.build import stale, write_catalogue
+from palestra.cli.pages import catalogue_page
+from palestra.kernel.files import write_text
 
 
 def catalogue_command(
-    packages: Annotated[list[str], typer.Argument(help="Import names, such as palestra_games.")],
+    packages: Annotated[
+        list[str] | None, typer.Argument(help="Import names, such as palestra_games.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; fail if a catalogue is out of date.")
     ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page that lists all that is installed.")
+    ] = None,
 ) -> None:
     """Write each package's catalogue.json from what its modules declare."""
+    if page is not None:
+        write_text(page, catalogue_page())
+        typer.echo(f"wrote {page}")
+    packages = packages or []
     if check:
         problems = [problem for package in packages if (problem := stale(package))]
         for problem in problems:

@@ -16,6 +16,7 @@ from palestra.agents.budget import Usage
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import PalestraError
 from palestra.kernel.hooks import hookimpl
+from palestra.kernel.text import printable
 from palestra.records.metrics import measure, metrics_for
 from palestra.records.record import EpisodeRecord
 
@@ -111,6 +112,7 @@ class Tally:
     def __init__(self, agents: Sequence[str]) -> None:
         self.agents = agents
         self.episodes = 0
+        self.failed, self.cause = 0, ""
         self.first: EpisodeRecord | None = None
         self.returns = [0.0] * len(agents)
         self.mistakes = [0] * len(agents)
@@ -119,6 +121,11 @@ class Tally:
         self._metrics: Counter[str] = Counter()
 
     def add(self, record: EpisodeRecord) -> None:
+        """Count a finished episode; one that ended in an error is counted apart."""
+        if record.error:
+            self.failed += 1
+            self.cause = self.cause or record.error.strip().splitlines()[-1]
+            return
         self.episodes += 1
         self.first = self.first or record
         for seat, (paid, wrong) in enumerate(zip(record.returns, record.mistakes, strict=True)):
@@ -127,7 +134,7 @@ class Tally:
             if record.outcome:
                 self.results[seat][record.outcome.results[seat]] += 1
         for turn in record.turns:
-            self.used[turn.seat] += turn.usage
+            self.used[turn.seat] += turn.spent
         self._metrics.update(measure(record))
 
     def metrics(self) -> list[tuple[str, str, float]]:
@@ -137,7 +144,11 @@ class Tally:
 
 
 class Narrator:
-    """Prints who is asked what, and what he answered, in full: for reading language models."""
+    """Prints every question and answer in full, to read what language models do.
+
+    What a model wrote cannot move the cursor or change colours, and no line of it begins where the
+    narrator's own lines begin.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -159,4 +170,5 @@ class Narrator:
         self._say(f"   answers: {written} ({took.seconds:.2f} s{tokens})")
 
     def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        lines = printable(text).replace("\n", "\n   | ")
+        self._console.print(lines, markup=False, highlight=False, soft_wrap=True)

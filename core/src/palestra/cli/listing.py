@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from palestra.agents.fitting import unmet_needs
 from palestra.cli.arguments import complete_id
 from palestra.kernel.options import described
 from palestra.kernel.registry import load_game, registry, specs
@@ -124,7 +125,9 @@ def options_table(options: Sequence[OptionSpec]) -> Table:
 
 def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
     """What is declared about an environment, as (name, value)."""
-    agents = [a for a in registry().agents.values() if a.can_play(spec.id)]
+    agents = [
+        a for a in registry().agents.values() if a.can_play(spec.id) and not unmet_needs(a, game)
+    ]
     facts = [
         ("players", f"{seats_text(spec)} ({game.num_players} by default)"),
         ("moves", spec.moves),
@@ -173,7 +176,8 @@ def list_plugins() -> None:
     console = Console()
     console.print(rows if plugins else "No plugins are loaded.")
     if not registry().environments:
-        told = 'No environments. Try: pip install "palestra[all]"'
-        console.print(told, markup=False, soft_wrap=True)
-    for failure in registry().plugins.failures:
-        console.print(f"\n{failure}", style="red", markup=False, soft_wrap=True)
+        advice = 'No environments. Try: pip install "palestra[all]"'
+        console.print(advice, markup=False, soft_wrap=True)
+    contested = [said for plugin in plugins.values() for said in plugin.contested]
+    for problem in [*map(str, registry().plugins.failures), *contested]:
+        console.print(f"\n{problem}", style="red", markup=False, soft_wrap=True)

@@ -56,11 +56,46 @@ def index(specs: list[EnvSpec]) -> str:
     )
 
 
+def catalogue_page() -> str:
+    """One page of Markdown: every installed environment by family, and every agent."""
+    specs = sorted(registry().environments.values(), key=lambda s: (s.family, s.id))
+    lines = [
+        "# Catalogue",
+        "",
+        "Written by `palestra catalogue --page docs/catalogue.md` from what the installed plugins "
+        "declare. `palestra info ID` explains one environment and its options.",
+        "",
+        "## Environments",
+    ]
+    for family in dict.fromkeys(spec.family for spec in specs):
+        lines += ["", f"### {family}", "", "| id | what | seats | moves | payoffs | paper |"]
+        lines.append("|---|---|---|---|---|---|")
+        for spec in specs:
+            if spec.family == family:
+                facts = (spec.summary, seats_text(spec), spec.moves, spec.payoffs, spec.paper)
+                lines.append(f"| `{spec.id}` | {' | '.join(map(_cell, facts))} |")
+    lines += [
+        "",
+        "## Agents",
+        "",
+        "| name | kind | what | plays | options |",
+        "|---|---|---|---|---|",
+    ]
+    for name, agent in sorted(registry().agents.items()):
+        plays = "any" if agent.plays == ("*",) else ", ".join(agent.plays)
+        options = ", ".join(option.name for option in agent.options) or "-"
+        columns = (agent.kind, agent.summary, plays, options)
+        lines.append(f"| `{name}` | {' | '.join(map(_cell, columns))} |")
+    return "\n".join([*lines, ""])
+
+
 def page(spec: EnvSpec) -> str:
     """One environment: its rules, its facts, how to make it, and how it is played."""
     kind = load_entry_point(spec.entry_point)
     game = load_game(spec, {})
-    about = inspect.getdoc(inspect.getmodule(kind)) or ""
+    about = "\n\n".join(
+        text for text in (inspect.getdoc(inspect.getmodule(kind)), inspect.getdoc(kind)) if text
+    )
     facts = [f"| {name} | {_cell(value)} |" for name, value in facts_of(spec, game)]
     return "\n".join(
         [
@@ -68,7 +103,7 @@ def page(spec: EnvSpec) -> str:
             "",
             about,
             "",
-            "## What a player is told",
+            "## What a player reads",
             "",
             *[f"> {line}".rstrip() for line in game.rules_for(0).splitlines()],
             "",
@@ -119,15 +154,15 @@ def _conversation(spec: EnvSpec) -> str:
     game, rng = load_game(spec, {}), Rng.seeded(0)
     # interpreted: a few turns are no reason to wait for a compiler
     episode = Episode(game, 0, spec=spec, compiled=False if isinstance(game, ArrayGame) else None)
-    seat, since, told = episode.to_act[0], 0, list[str]()
+    seat, since, lines = episode.to_act[0], 0, list[str]()
     for _ in range(4 * TURNS):
-        if episode.over or len(told) == 2 * TURNS:
+        if episode.over or len(lines) == 2 * TURNS:
             break
-        actions = {player: game.sample(episode.state, player, rng) for player in episode.to_act}
+        actions = {s: game.sample(episode.state, s, rng) for s in episode.to_act}
         if seat in actions:
             said = game.action_text(episode.state, seat, actions[seat])
-            told += [episode.prompt(seat, since), f"> {said}\n"]
+            lines += [episode.prompt(seat, since), f"> {said}\n"]
             since = len(episode.transcript(seat))
         episode.act(actions)
-    text = "\n".join(told).strip()
+    text = "\n".join(lines).strip()
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -26,15 +28,16 @@ class ArraySimulator(Simulator):
         self.game = game
         self.compiled = compiled
         self._driver: Final = driver_for(game, compiled)
-        self._seats = tuple((player,) for player in range(game.num_players))
+        self._seats = tuple((seat,) for seat in range(game.num_players))
         self._all_seats = tuple(range(game.num_players))
         self._everyone = bytes([1] * game.num_players)
+        self._num_actions = int(game.num_actions)
         self._blank = bytes(game.timestep_dtype.itemsize)
         self._adopt(self._blank)
         self.to_act = ()
 
     def _adopt(self, memory: bytes | bytearray) -> None:
-        """Take over a timestep's bytes; numpy's own copy of a structured array is field by field."""
+        """Take over a timestep's bytes; numpy would copy a structured array field by field."""
         self._memory = bytearray(memory)
         self._timesteps = np.frombuffer(self._memory, self.game.timestep_dtype)
         self._state: Any = None  # views of the timestep, made when first asked for
@@ -79,9 +82,11 @@ class ArraySimulator(Simulator):
                 if number is None:
                     return False
                 action = number
+            if not 0 <= action < self._num_actions:
+                return False
             acting = self._driver.move(self._timesteps, action)
         else:
-            acting = self._play([actions[player] for player in to_act])
+            acting = self._play([actions[seat] for seat in to_act])
         if self._written:
             self._written = {}
         if acting >= 0:
@@ -94,7 +99,7 @@ class ArraySimulator(Simulator):
 
     def _play(self, chosen: list[Any]) -> int:
         numbers = [action_number(action) for action in chosen]
-        if None in numbers:
+        if not all(n is not None and 0 <= n < self._num_actions for n in numbers):
             return driver.ILLEGAL
         lane = self._timesteps["actions"][0]
         lane[:] = -1
@@ -154,26 +159,26 @@ class ArraySimulator(Simulator):
     def set_returns(self, returns: Sequence[float]) -> None:
         self._timesteps["returns"][0] = returns
 
-    def observe(self, player: int) -> Any:
+    def observe(self, seat: int) -> Any:
         if not self._observations:
             self._observations = tuple(self._timesteps["observations"][0])
-        return self._observations[player].copy()
+        return self._observations[seat].copy()
 
-    def mask(self, player: int) -> Mask:
+    def mask(self, seat: int) -> Mask:
         if not self._masks:
-            self._masks = tuple(self._timesteps["mask"][0])
-        return self._masks[player]
+            self._masks = tuple(_read_only(mask) for mask in self._timesteps["mask"][0])
+        return self._masks[seat]
 
-    def state_key(self, player: int | None) -> bytes:
+    def state_key(self, seat: int | None) -> bytes:
         """The same digest as the game's own, from what the timestep already holds."""
-        if player is None:
+        if seat is None:
             rng, end = self.game.rng_bytes, self.game.state_dtype.itemsize
             bare = bytes(rng) + self._memory[rng:end]
             return blake2b(bare, digest_size=16).digest()
         if not self._observations:
             self._observations = tuple(self._timesteps["observations"][0])
-        seen = self._observations[player].tobytes() + self.mask(player).tobytes()
-        return blake2b(bytes([player % 256]) + seen, digest_size=16).digest()
+        seen = self._observations[seat].tobytes() + self.mask(seat).tobytes()
+        return blake2b(bytes([seat % 256]) + seen, digest_size=16).digest()
 
     def playout(self, rng: Rng, limit: int) -> int:
         steps = int(self._driver.playout(self._timesteps, rng.below(2**31), limit))
@@ -220,8 +225,27 @@ class ArraySimulator(Simulator):
         return self.game.narrate(before, plain_actions(actions), self.state)
 
 
+def _read_only(view: Mask) -> Mask:
+    view.flags.writeable = False
+    return view
+
+
 def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:
-    return ArraySimulator(game, numba_installed() if compiled is None else compiled)
+    if compiled is None:
+        compiled = numba_installed()
+        if not compiled:
+            _warn_once()
+    return ArraySimulator(game, compiled)
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "numba is not installed: array games run interpreted, about 40 times slower; run: "
+        'pip install "palestra[numba]", or pass compiled=False if that is meant',
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def register() -> None:

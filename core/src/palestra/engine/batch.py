@@ -28,11 +28,13 @@ class Batch:
     returns are views that the next step rewrites. Actions of seats that are not acting are
     ignored; an illegal action forfeits its lane's episode and is counted in `mistakes`.
 
+    `max_steps` truncates longer episodes. `masks` is read-only.
+
     `autoreset` is Gymnasium's: "next_step" (a finished lane is dealt again by the next step, which
     ignores its actions), "same_step" (dealt at once; last observations in `final_observations`) or
     "disabled" (it stays finished until `reset`). `random_seats` play random legal moves and
-    `scripted_seats` the game's own `scripted_action` by themselves inside the loop; a step runs on to the
-    next turn of somebody else.
+    `scripted_seats` the game's own `scripted_action` by themselves inside the loop; a step runs on
+    to the next turn of somebody else.
     """
 
     def __init__(
@@ -46,11 +48,14 @@ class Batch:
         scripted_seats: Sequence[int] = (),
         threads: int = 1,
         compiled: bool | None = None,
+        max_steps: int | None = None,
     ) -> None:
         if not isinstance(game, ArrayGame):
             raise InvalidOption(f"{type(game).__name__} is not an ArrayGame; use TextBatch")
         if num_envs < 1 or threads < 1:
             raise InvalidOption(f"num_envs and threads must be positive: {num_envs}, {threads}")
+        if max_steps is not None and max_steps < 1:
+            raise InvalidOption(f"max_steps must be at least 1, not {max_steps}")
         if autoreset not in AUTORESET:
             raise UnknownName("auto-reset mode", autoreset, AUTORESET)
         self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
@@ -58,7 +63,7 @@ class Batch:
         self._driver = batch_driver_for(game, numba_installed() if compiled is None else compiled)
         self.lanes = np.zeros(num_envs, lane_dtype(game))
         self.lanes["active"] = 1
-        self._shared = make_shared(game, random_seats, scripted_seats)
+        self._shared = make_shared(game, random_seats, scripted_seats, max_steps)
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = np.zeros(kept, game.timestep_dtype)
         self._slices = _slices(num_envs, threads)
@@ -72,6 +77,7 @@ class Batch:
         self.observations: Array = timesteps["observations"]
         self.final_observations: Array = self._finals["observations"]
         self.masks: Array = timesteps["mask"]
+        self.masks.flags.writeable = False
         self.acting: Array = self.lanes["acting"].view(np.bool_)
         self.rewards: Array = self.lanes["reward"]
         self.returns: Array = timesteps["returns"]
@@ -108,7 +114,7 @@ class Batch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
     ) -> Array:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one for every lane."""
+        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane."""
         if seed is not None or not self._dealt:
             self._set_seeds(self._seed if seed is None else seed)
         self._only(lanes, self._begin_range)
@@ -208,7 +214,9 @@ class Batch:
             "terminations",
             "truncations",
         )
-        return {name: torch.from_numpy(getattr(self, name)) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        found["masks"] = self.lanes["timestep"]["mask"]  # torch warns of what is read-only
+        return {name: torch.from_numpy(array) for name, array in found.items()}
 
     def close(self) -> None:
         if self._pool is not None:

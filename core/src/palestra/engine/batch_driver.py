@@ -1,9 +1,10 @@
 """Drives many lanes of one game at once; a template, like `palestra.engine.driver`.
 
-A lane is a timestep (observe `ArrayGame.timestep_dtype`) with its bookkeeping beside it, in one block of
-memory: `palestra.engine.lanes.lane_dtype`. Functions on one lane are plain device functions, so that the
-same lines run in a loop on CPU threads or as one GPU thread a lane. What all lanes share is one
-record, `palestra.engine.lanes.shared_dtype`: records pass as one pointer, arrays are counted at every call.
+A lane is a timestep (observe `ArrayGame.timestep_dtype`) with its bookkeeping beside it, in one
+block of memory: `palestra.engine.lanes.lane_dtype`. Functions on one lane are plain device
+functions, so that the same lines run in a loop on CPU threads or as one GPU thread a lane. What all
+lanes share is one record, `palestra.engine.lanes.shared_dtype`: records pass as one pointer, arrays
+are counted at every call.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ RESEED = 0x5EED
 
 
 def init_lane(lane: Any, shared: Any) -> None:
-    """Deal the next episode of a lane: its first from the lane's seed, later ones derived from it."""
+    """Deal a lane's next episode: the first from the lane's seed, later ones derived from it."""
     key0, key1 = lane.seed[0], lane.seed[1]
     if lane.episodes > 0:
         key0, key1 = threefry(key0, key1, lane.episodes, RESEED)
@@ -117,6 +118,16 @@ def forfeit_lane(lane: Any, bad: int, shared: Any) -> None:
     state.over = 1
 
 
+def cut_lane(lane: Any) -> None:
+    """Truncate a lane's episode from outside the rules."""
+    state = lane.timestep.state
+    state.truncated = 1
+    state.over = 1
+    for seat in range(len(lane.reward)):
+        state.acting[seat] = 0
+    observe_lane(lane)
+
+
 def learner_acts(lane: Any, shared: Any) -> bool:
     """Whether a seat that is played from outside is to act."""
     for seat in range(len(lane.acting)):
@@ -166,6 +177,8 @@ def step_lane(lane: Any, shared: Any, mode: int) -> bool:
         choose_actions(lane, shared)
         play_lane(lane, shared)
         play_opponents(lane, shared)
+    if shared.limit and lane.length >= shared.limit and not lane.timestep.state.over:
+        cut_lane(lane)
     flag_lane(lane)
     if lane.over:
         lane.finished = 1
@@ -199,7 +212,7 @@ def begin(lanes: Any, shareds: Any, first: int, last: int) -> int:
 
 
 def step(lanes: Any, finals: Any, shareds: Any, first: int, last: int, mode: int) -> int:
-    """Step a range of lanes; `finals` takes last timesteps in SAME_STEP, else it may be one lane."""
+    """Step a range of lanes; `finals` takes last timesteps in SAME_STEP, else it may be one."""
     shared = shareds[0]
     for i in range(first, last):
         lane = lanes[i]

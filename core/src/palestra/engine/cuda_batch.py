@@ -168,7 +168,7 @@ class CudaBatch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Sequence[int] | Array | None = None
     ) -> Any:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one for every lane."""
+        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane."""
         if seed is not None or not self._dealt:
             self._set_seeds(self._seed if seed is None else seed)
         self._only(lanes, "begin", self._shared)
@@ -221,7 +221,7 @@ class CudaBatch:
         if tuple(found["shape"]) != shape or found["typestr"][1] not in "iu":
             raise InvalidAction(
                 f"device array of shape {found['shape']} and type {found['typestr']}",
-                f"integers of shape {shape}: one action number for every lane and seat",
+                f"integers of shape {shape}: one action number for every environment and seat",
             )
         return self._cuda.as_cuda_array(actions)
 

@@ -1,4 +1,5 @@
-"""Kernels over many lanes of one game, one thread a lane; a template, like `palestra.engine.driver`.
+"""Kernels over many lanes of one game, one thread a lane; a template, like
+`palestra.engine.driver`.
 
 Everything a lane does is in `palestra.engine.batch_driver`; here a thread only finds its lane.
 """

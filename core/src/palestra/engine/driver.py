@@ -1,9 +1,10 @@
 """Drives the compiled rules of one game.
 
-This file is a template: `palestra.engine.compiled` copies it into the user's cache folder once per game,
-named by a hash of everything that ends up in the machine code, because numba's disk cache notices
-neither closures over other compiled functions nor a changed callee. Before the copy runs, the
-names CONFIG, Out, init_state, advance, allow and write_observation are put into it: the game's own, compiled.
+This file is a template: `palestra.engine.compiled` copies it into the user's cache folder once per
+game, named by a hash of everything that ends up in the machine code, because numba's disk cache
+notices neither closures over other compiled functions nor a changed callee. Before the copy runs,
+the names CONFIG, Out, init_state, apply_actions, write_legal_mask and write_observation are put
+into it: the game's own, compiled.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ ILLEGAL = -3
 
 
 def refresh(timestep: Any) -> int:
-    """Rewrite every mask and obs; returns the only acting seat, SEVERAL or ENDED.
+    """Rewrite every mask and observation; returns the only acting seat, SEVERAL or ENDED.
 
-    Takes the timestep and not its arrays: numba passes a record as one pointer, and code over arrays
-    that came as arguments runs four times slower.
+    Takes the timestep and not its arrays: numba passes a record as one pointer, and code over
+    arrays that came as arguments runs four times slower.
     """
     state = timestep.state
     acting = ENDED
@@ -72,7 +73,7 @@ def move(timesteps: Any, action: int) -> int:
 
 
 def play(timesteps: Any) -> int:
-    """Play timestep.actions for all who act; ILLEGAL, and nothing changed, if one of them may not."""
+    """Play timestep.actions for all who act; ILLEGAL, and nothing changed, if one is not legal."""
     timestep = timesteps[0]
     state = timestep.state
     for seat in range(len(state.acting)):

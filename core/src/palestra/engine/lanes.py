@@ -50,8 +50,9 @@ def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
 
 
 def shared_dtype(game: ArrayGame) -> np.dtype[Any]:
-    """What all lanes share: an empty timestep; which seats play random legal moves by themselves, and
-    whether none does; `forfeits[i, j]`, what seat j is paid when seat i forfeits.
+    """What all lanes share: an empty timestep; which seats play random legal moves by themselves,
+    and whether none does; the most steps of an episode (0: no limit); `forfeits[i, j]`, what seat j
+    is paid when seat i forfeits.
     """
     seats = game.num_players
     return record_dtype(
@@ -59,13 +60,17 @@ def shared_dtype(game: ArrayGame) -> np.dtype[Any]:
             ("blank", game.timestep_dtype),
             ("auto", np.uint8, seats),
             ("alone", np.uint8),
+            ("limit", np.int64),
             ("forfeits", np.float64, (seats, seats)),
         ]
     )
 
 
 def make_shared(
-    game: ArrayGame, random_seats: Sequence[int], scripted_seats: Sequence[int] = ()
+    game: ArrayGame,
+    random_seats: Sequence[int],
+    scripted_seats: Sequence[int] = (),
+    max_steps: int | None = None,
 ) -> Array:
     """The shared of a game, as an array of one record."""
     seats = range(game.num_players)
@@ -81,6 +86,7 @@ def make_shared(
     for how, chosen in ((RANDOM, random_seats), (SCRIPTED, scripted_seats)):
         shared["auto"][0, list(chosen)] = how
     shared["alone"] = not shared["auto"].any()
+    shared["limit"] = max_steps or 0
     shared["forfeits"] = [[game.forfeit(lost)[s] for s in seats] for lost in seats]
     return shared
 
@@ -102,11 +108,11 @@ def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Ar
     if array.shape != shape or array.dtype.kind not in "iu":
         raise InvalidAction(
             f"array of shape {array.shape} and type {array.dtype}",
-            f"integers of shape {shape}: one action number for every lane and seat",
+            f"integers of shape {shape}: one action number for every environment and seat",
         )
     wrong = ((array < 0) | (array >= choices)) & acting
     if wrong.any():
         lane, seat = np.argwhere(wrong)[0].tolist()
-        why = f"lane {lane}, seat {seat} is out of range"
+        why = f"environment {lane}, seat {seat} is out of range"
         raise InvalidAction(int(array[lane, seat]), f"0 to {choices - 1}", why=why)
     return array

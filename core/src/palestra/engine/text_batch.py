@@ -121,7 +121,7 @@ class TextBatch:
             self.terminations[lane], self.truncations[lane] = flags
 
     def random_actions(self) -> Array:
-        """A random legal action number for every acting seat, drawn by each episode's own random_bits."""
+        """A random legal action number for every acting seat, from each episode's own generator."""
         actions = np.zeros(self.acting.shape, np.int64)
         for lane, seat in np.argwhere(self.acting).tolist():
             legal = self.masks[lane, seat].nonzero()[0]

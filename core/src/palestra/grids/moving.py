@@ -1,21 +1,18 @@
-"""Steps that everybody takes at once, random obstacles, and how far away places are: grid rules.
+"""Moves that everybody makes at once, random obstacles, and distances: functions for grid rules.
 
-Plain functions that compile, see `palestra.kernel.array_game`. Cells are counted row by row. State records
-have `cell` (where each seat stands), `target` (where he would like to stand) and `blocked`, by
-seat; for obstacles and distances also `walls` and `queue` by cell and `far`, distances in layers.
-`config` has `rows`, `columns` and `num_players`.
+Plain functions that compile, see `palestra.kernel.array_game`. Cells and actions are numbered as in
+`palestra.grids.compass`. A state has `cell` (where each seat stands), `target` (the cell it heads
+for) and `blocked`, by seat; for obstacles and distances also `walls` and `queue` by cell, and
+`far`, distances by layer and cell. `config` has `rows`, `columns` and `num_players`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from palestra.grids.compass import EAST, EASTWARD, NORTH, SOUTHWARD
 from palestra.rules import randint, uniform
 
-STAY, NORTH, SOUTH, WEST, EAST = range(5)
-SOUTHWARD = (0, -1, 1, 0, 0)  # by action
-EASTWARD = (0, 0, 0, -1, 1)
-MOVES = ("stay", "north", "south", "west", "east")
 NOWHERE = -1
 REGION = 2  # a cell without a wall that has been counted
 
@@ -31,7 +28,7 @@ def neighbour(config: Any, cell: int, action: int) -> int:
 
 
 def holder(config: Any, state: Any, cell: int) -> int:
-    """Who stands on a cell; -1 if nobody."""
+    """The seat that stands on a cell; -1 if there is none."""
     cells, found = state.cell, -1
     for seat in range(config.num_players):
         if cells[seat] == cell:
@@ -42,9 +39,9 @@ def holder(config: Any, state: Any, cell: int) -> int:
 def resolve(config: Any, state: Any, following: bool) -> None:
     """Make the moves to `target` that do not collide; the others are `blocked` and stay.
 
-    Nobody enters a cell that several head for, nor one whose holder stays, and no two swap. A cell
-    that its holder leaves can be entered if `following` is allowed, in chains and in circles.
-    Which seats the players have does not matter.
+    Nobody enters a cell that several players head for, nor one whose holder stays, and no two
+    players swap. A cell that its holder leaves can be entered if `following` is true, in chains and
+    in circles. The order of seats makes no difference.
     """
     cell, target, blocked = state.cell, state.target, state.blocked
     for seat in range(config.num_players):
@@ -79,7 +76,10 @@ def is_held(config: Any, state: Any, seat: int) -> bool:
 
 
 def measure(config: Any, state: Any, layer: int, source: int) -> int:
-    """Fill `far[layer]` with steps to a cell round `walls`, -1 where no way leads; counts cells."""
+    """Fill `far[layer]` with the steps from each cell to `source` round `walls`.
+
+    Cells from which no way leads there get -1. Returns how many cells have a way.
+    """
     far, queue, walls, cells = state.far, state.queue, state.walls, config.rows * config.columns
     for cell in range(cells):
         far[layer, cell] = -1
@@ -102,8 +102,9 @@ def measure(config: Any, state: Any, layer: int, source: int) -> int:
 def scatter(config: Any, state: Any, least: int) -> None:
     """Lay out random obstacles, and fill up what they cut off from the largest region.
 
-    Each cell is one with probability `config.density`; where the region has not `least` cells they
-    are laid out anew with a tenth fewer; the map must have that many cells.
+    Each cell is an obstacle with probability `config.density`. While the largest region has fewer
+    than `least` cells, obstacles are laid out anew with a tenth fewer; the map must have that many
+    cells.
     """
     walls, cells, density, room = state.walls, config.rows * config.columns, config.density, 0
     while room < least:

@@ -1,7 +1,7 @@
-"""Shortest ways for agents, checks and texts; `palestra.grids.moving.measure` is for rules.
+"""Shortest ways for agents, checks and texts; rules use `palestra.grids.moving.measure`.
 
-`steps` gives, for a cell, the moves that can be made there and where each leads. Of ways equally
-short it is always the one whose moves it names first.
+`steps` yields, for a cell, each move that can be made there and the cell it leads to. Of several
+shortest ways these functions take the one whose moves `steps` yields first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who sees what from where he stands: words for grid rules.
+"""What players see from where they stand: functions for grid rules.
 
-Plain functions that compile, see `palestra.kernel.array_game`. Cells are counted row by row. State records
-have `cell` by seat and `walls` by cell; `config` has `columns` and `sight`.
+Plain functions that compile, see `palestra.kernel.array_game`. Cells are numbered row by row. A
+state has `cell` by seat and `walls` by cell; `config` has `columns` and `sight`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ def sees(config: Any, state: Any, seat: int, cell: int) -> bool:
 
 
 def clear_line(config: Any, state: Any, one: int, other: int) -> bool:
-    """Whether no wall is on the straight line between two cells, which are left out themselves.
+    """Whether no wall is on the straight line between two cells, both excluded.
 
-    The line goes by the cells nearest to it, from the lower cell on, so that it is the same both
-    ways.
+    The line consists of the cells nearest to it and starts at the cell with the lower number, so
+    that it is the same both ways.
     """
     start, end, columns = min(one, other), max(one, other), config.columns
     row, column = start // columns, start % columns

@@ -1,9 +1,10 @@
-"""Square windows of a map as a player sees them, turned the way he looks.
+"""Square windows of a map as a player sees them, turned the way they face.
 
 The first part compiles: plain functions over a state record with `row`, `column` and, where players
-look somewhere, `facing`; `config` holds `rows`, `columns`, `sight` and the masks of
-`palestra.grids.levels.Level.masks`. A cell of a window is named by how far ahead of the player it
-is and how far to his right; both are negative behind him and to his left.
+face somewhere, `facing` (numbered as in `palestra.grids.compass`); `config` holds `rows`,
+`columns`, `sight` and the masks of `palestra.grids.levels.Level.masks`. A cell of a window is named
+by how far ahead of the player it is and how far to their right; both are negative behind them and
+to their left.
 """
 
 from __future__ import annotations
@@ -14,13 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra.grids.compass import FACING_EASTWARD, FACING_SOUTHWARD
 from palestra.kernel.array_game import ArrayGame
-
-NORTH, EAST, SOUTH, WEST = range(4)
-DOWN = (-1, 0, 1, 0)  # rows, by facing
-ACROSS = (0, 1, 0, -1)  # columns, by facing
-COMPASS = ("north", "east", "south", "west")
-TURNED = ("ahead", "right", "back", "left")  # how another player faces, seen by oneself
 
 FAR = -1000  # a row and column that nobody sees
 MAX_SIGHT = 30
@@ -29,28 +25,34 @@ MAX_SIGHT = 30
 # Geometry that compiles
 
 
-def ahead_of(facing: int, down: int, across: int) -> int:
-    """How far ahead of somebody facing that way lies what is so far down and across the map."""
-    far: int = down * DOWN[facing] + across * ACROSS[facing]
+def ahead_of(facing: int, south: int, east: int) -> int:
+    """How far ahead an offset is for a player who faces that way."""
+    far: int = south * FACING_SOUTHWARD[facing] + east * FACING_EASTWARD[facing]
     return far
 
 
-def right_of(facing: int, down: int, across: int) -> int:
-    return ahead_of((facing + 1) % 4, down, across)
+def right_of(facing: int, south: int, east: int) -> int:
+    """How far to the right an offset is for a player who faces that way."""
+    return ahead_of((facing + 1) % 4, south, east)
 
 
 def window_row(state: Any, seat: int, facing: int, ahead: int, right: int) -> int:
     """The row of a cell of a player's window."""
-    row: int = state.row[seat] + ahead * DOWN[facing] + right * DOWN[(facing + 1) % 4]
+    side = (facing + 1) % 4
+    row: int = state.row[seat] + ahead * FACING_SOUTHWARD[facing] + right * FACING_SOUTHWARD[side]
     return row
 
 
 def window_column(state: Any, seat: int, facing: int, ahead: int, right: int) -> int:
-    column: int = state.column[seat] + ahead * ACROSS[facing] + right * ACROSS[(facing + 1) % 4]
+    """The column of a cell of a player's window."""
+    side = (facing + 1) % 4
+    column: int = state.column[seat] + ahead * FACING_EASTWARD[facing]
+    column += right * FACING_EASTWARD[side]
     return column
 
 
 def on_map(config: Any, row: int, column: int) -> bool:
+    """Whether a place is on the map."""
     inside: bool = 0 <= row < config.rows and 0 <= column < config.columns
     return inside
 
@@ -72,9 +74,9 @@ def has_bit(masks: Any, row: int, column: int) -> bool:
 
 
 def cells_of(plane: NDArray[Any]) -> Iterator[tuple[int, int, int]]:
-    """How far ahead, how far right, and the value, for every cell of a window that is not 0.
+    """Yield (cells ahead, cells to the right, value) for every cell of a window that is not 0.
 
-    From far ahead to far behind, each row from left to right.
+    The order is from far ahead to far behind, and in each row from left to right.
     """
     sight = len(plane) // 2
     for row, column in zip(*(places.tolist() for places in plane.nonzero()), strict=True):
@@ -86,10 +88,10 @@ def places_of(plane: NDArray[Any]) -> list[str]:
     return [f"({ahead}, {right})" for ahead, right, _ in cells_of(plane)]
 
 
-def drawn(kinds: Mapping[str, NDArray[Any]]) -> list[str]:
-    """A window as text: a character for each cell of a plane that is not 0, '.' for the others.
+def draw_window(kinds: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Draw a window as lines of text from planes by the character that stands for each.
 
-    Where planes overlap the later one is drawn.
+    A cell that is 0 in every plane is '.'; where planes overlap, the later one is drawn.
     """
     side = len(next(iter(kinds.values())))
     lines = [["."] * side for _ in range(side)]
@@ -99,18 +101,18 @@ def drawn(kinds: Mapping[str, NDArray[Any]]) -> list[str]:
     return ["".join(line) for line in lines]
 
 
-def covered(rows: int, columns: int, place: tuple[int, int], sight: int) -> NDArray[np.bool_]:
-    """Which cells of a map the window of somebody at a place (row, column) covers."""
+def window_mask(rows: int, columns: int, place: tuple[int, int], sight: int) -> NDArray[np.bool_]:
+    """Which cells of a map, by row and column, the window of a player at a place covers."""
     near_rows = abs(np.arange(rows) - place[0]) <= sight
     near_columns = abs(np.arange(columns) - place[1]) <= sight
     seen: NDArray[np.bool_] = near_rows[:, None] & near_columns[None, :]
     return seen
 
 
-def unseen(game: ArrayGame, state: Any, seat: int) -> NDArray[np.bool_]:
-    """Which cells of the map lie outside a player's window."""
+def unseen_mask(game: ArrayGame, state: Any, seat: int) -> NDArray[np.bool_]:
+    """Which cells of the map, by row and column, lie outside a player's window."""
     config, place = game.config, (int(state.row[seat]), int(state.column[seat]))
-    return ~covered(config.rows, config.columns, place, config.sight)
+    return ~window_mask(config.rows, config.columns, place, config.sight)
 
 
 def cells_in(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from palestra.kernel.errors import InvalidAction
+from palestra.kernel.answers import LONGEST_ANSWER
+from palestra.kernel.errors import InvalidAction, shown
 from palestra.kernel.rng import Rng
 
 
@@ -47,9 +48,9 @@ class Integer:
 
     def problem(self, value: object) -> str | None:
         if isinstance(value, bool) or not isinstance(value, int):
-            return f"must be a whole number, not {value!r}"
+            return f"must be a whole number, not {shown(value)}"
         if not self.low <= value <= self.high:
-            return f"must be from {self.low} to {self.high}, not {value}"
+            return f"must be from {self.low} to {self.high}, not {shown(value)}"
         return None
 
     def sample(self, rng: Rng) -> int:
@@ -72,9 +73,10 @@ class OneOf:
     values: tuple[Any, ...]
 
     def problem(self, value: object) -> str | None:
-        if value in self.values:
+        # 1.0 and True equal 1, but are something else in a record
+        if any(type(value) is type(one) and value == one for one in self.values):
             return None
-        return f"must be one of {', '.join(map(repr, self.values))}, not {value!r}"
+        return f"must be one of {', '.join(map(repr, self.values))}, not {shown(value)}"
 
     def sample(self, rng: Rng) -> Any:
         return rng.choice(self.values)
@@ -98,9 +100,11 @@ class Text:
 
     def problem(self, value: object) -> str | None:
         if not isinstance(value, str):
-            return f"must be a string, not {value!r}"
+            return f"must be a string, not {shown(value)}"
         if len(value) > self.limit:
             return f"has {len(value)} characters, more than {self.limit}"
+        if not value.isascii() and _SURROGATE.search(value):
+            return "has half of a surrogate pair, which is no character"
         return None
 
     def sample(self, rng: Rng) -> str:
@@ -212,7 +216,7 @@ class Grammar:
                 why = option.problem(action)
                 if why is None:
                     return None
-        name = type(action).__name__ if isinstance(action, TextAction) else repr(action)
+        name = type(action).__name__ if isinstance(action, TextAction) else shown(action)
         return why or f"{name} is not possible now"
 
     def sample(self, rng: Rng) -> TextAction:
@@ -236,50 +240,51 @@ class Grammar:
         return repr(self.sample(Rng(0))) if self.options else ""
 
 
-_CALL = re.compile(r"\b([A-Z]\w*)\s*\(")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_START = re.compile(
+    r"^[ \t>*_`]*(?:(?:my |final |my final )?(?:answer|move|action)(?: is)?[*_]*\s*:[*_`]*\s*)?"
+    r"(?P<action>(?P<name>[A-Z]\w*)\s*\(|\{)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARKS = re.compile(r"""\\.|['"()\[\]{}]""", re.DOTALL)
+_AFTER = re.compile(r"[\s*_`.;]*\Z")
+STARTS = 4  # places, from the end, where an action may begin
+FORM = "write the action alone at the end, on a line of its own or after 'Action:'"
 
 
 def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) -> TextAction:
-    """Read the last action written in `text`, in call form or as a JSON object with a `type`.
+    """Read the action that ends an answer, in call form or as a JSON object with a `type`.
 
-    Anything around it is ignored, so a model may think aloud first. Raises `InvalidAction`.
+    It begins a line, alone or after a label ("Action: …"), and nothing follows it but what cannot
+    change its meaning: spaces, a full stop, asterisks, back-ticks. A model may think aloud before
+    it; prose is never searched. Raises `InvalidAction`.
     """
     known = {kind.__name__: kind for kind in types}
-    why = "no action found"
-    for match in reversed(list(_CALL.finditer(text))):
-        if match.group(1) not in known:
-            continue
-        call = _balanced(text, match.start(), match.end())
-        if call is None:
-            why = f"{match.group(1)}( … is never closed"
-            continue
-        action, why = _read_call(call, known)
-        if action is not None:
-            return _legal(action, text, grammar)
-        break
-    else:
-        action = _read_json(text, known)
-        if action is not None:
-            return _legal(action, text, grammar)
-    raise InvalidAction(text, str(grammar), grammar.example(), why)
-
-
-def _legal(action: TextAction, text: str, grammar: Grammar) -> TextAction:
-    why = grammar.problem(action)
-    if why:
+    why: str | None = f"no action is stated; {FORM}"
+    if len(text) > LONGEST_ANSWER:
+        why = f"the answer has {len(text)} characters, more than {LONGEST_ANSWER}"
         raise InvalidAction(text, str(grammar), grammar.example(), why)
-    return action
+    for start in list(_START.finditer(text))[: -STARTS - 1 : -1]:
+        begin = start.start("action")
+        end = _closing(text, begin)
+        if end is None or not _AFTER.match(text, end):
+            continue
+        written = text[begin:end]
+        read = _read_json if start["action"] == "{" else _read_call
+        action, problem = read(written, known)
+        why = problem or grammar.problem(action)
+        if action is not None and why is None:
+            return action
+        break
+    raise InvalidAction(text, str(grammar), grammar.example(), why or "")
 
 
-def _balanced(text: str, start: int, after: int) -> str | None:
-    """The call that starts at `start`, up to its closing bracket outside any quotes."""
-    depth, quote, skip = 1, "", False
-    for position in range(after, len(text)):
-        mark = text[position]
-        if skip:
-            skip = False
-        elif quote:
-            skip = mark == "\\"
+def _closing(text: str, start: int) -> int | None:
+    """Where the bracket that opens first after `start` is closed, outside any quotes."""
+    depth, quote = 0, ""
+    for found in _MARKS.finditer(text, start):
+        mark = found[0]
+        if quote:
             quote = "" if mark == quote else quote
         elif mark in "'\"":
             quote = mark
@@ -287,32 +292,42 @@ def _balanced(text: str, start: int, after: int) -> str | None:
             depth += 1
         elif mark in ")]}":
             depth -= 1
-            if depth == 0:
-                return text[start : position + 1]
+            if depth <= 0:
+                return found.end()
     return None
 
 
-def _read_call(call: str, known: Mapping[str, type[TextAction]]) -> tuple[TextAction | None, str]:
+def _read_call(
+    call: str, known: Mapping[str, type[TextAction]]
+) -> tuple[TextAction | None, str | None]:
+    name = call.split("(", 1)[0].strip()
+    if name not in known:
+        return None, f"there is no action {name!r}; there are: {', '.join(known)}"
     try:
         node = ast.parse(call, mode="eval").body
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-            return None, f"{call!r} is not an action"
-        kind = known[node.func.id]
+            return None, f"{shown(call)} is not an action"
+        kind = known[name]
         values = dict(zip(kind.__struct_fields__, map(ast.literal_eval, node.args), strict=False))
         if len(node.args) > len(kind.__struct_fields__):
-            return None, f"{node.func.id} takes {len(kind.__struct_fields__)} values"
-        values |= {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
-        return kind(**values), ""
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:
-        return None, f"{call!r} cannot be read: {e}"
+            return None, f"{name} takes {len(kind.__struct_fields__)} values"
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in values:
+                return None, f"{shown(call)} gives {keyword.arg or '**'} twice"
+            values[keyword.arg] = ast.literal_eval(keyword.value)
+        return kind(**values), None
+    except Exception as e:  # whatever a hostile text makes of the parser
+        return None, f"{shown(call)} cannot be read: {shown(str(e))}"
 
 
-def _read_json(text: str, known: Mapping[str, type[TextAction]]) -> TextAction | None:
-    start, end = text.rfind("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return None
+def _read_json(
+    text: str, known: Mapping[str, type[TextAction]]
+) -> tuple[TextAction | None, str | None]:
     try:
-        data = json.loads(text[start : end + 1], strict=False)
-        return known[data.pop("type")](**data)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+        data = json.loads(text, strict=False)
+        kind = data.pop("type", None)
+        if kind not in known:
+            return None, f"type {shown(kind)} is no action; there are: {', '.join(known)}"
+        return known[kind](**data), None
+    except Exception as e:
+        return None, f"{shown(text)} cannot be read: {shown(str(e))}"

@@ -2,15 +2,16 @@
 
 The rules are four static functions over that record, in the subset of Python numba compiles:
 
-    init_state(config, state)                    fill a zeroed record; draw with palestra.rules.randint
-    apply_actions(config, state, actions, out)    play actions[p] of every acting seat p, in place
-    write_legal_mask(config, state, player, mask)      set mask[a] = 1 for every legal action number a
-    write_observation(config, state, player, view)      write the player's observation into a zeroed array
+    init_state(config, state)                      fill a zeroed record
+    apply_actions(config, state, actions, out)     play actions[s] of every acting seat s, in place
+    write_legal_mask(config, state, seat, mask)    set mask[a] = 1 for every legal action number a
+    write_observation(config, state, seat, obs)    write the seat's observation into a zeroed array
 
-`config` is a named tuple of the game's numbers, `out.rewards[p, t]` and `out.costs[p, c]` are
-zero before `apply_actions`. The same functions run interpreted, compiled for one episode or for many
-rows, and as device functions; they may call plain module-level functions and read module-level
-numbers and tuples, nothing else.
+The state's fields are declared by a class (see `palestra.kernel.state`); `config` has the game's
+numeric options and `constant`s; `out.rewards[s, t]` and `out.costs[s, c]` are zero before
+`apply_actions`. Chance is drawn with `palestra.rules.randint`. The same functions run interpreted,
+compiled for one episode or for thousands, and as device functions; they may call plain module-level
+functions and read module-level numbers and tuples, nothing else.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from palestra import rules
+from palestra.kernel.answers import FORM, find_stated
 from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed
@@ -276,14 +278,15 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return view
 
     def parse(self, state: Any, seat: int, text: str) -> int:
-        """Read a move: the text of a legal action, alone or as the last one in brackets."""
+        """Read the move that an answer states (see `palestra.kernel.answers`)."""
         written = self._written(state, seat, self.legal(state, seat))
-        for candidate in (text.strip(), *reversed(_bracketed(text)), *_last_word(text)):
-            for name, action in written.items():
-                if candidate.casefold() == name.casefold():
-                    return int(action)
+        action = find_stated(text, written)
+        if action is not None:
+            return action
         legal = self.legal_text(state, seat, written)
-        raise InvalidAction(text, legal, next(iter(written), ""), "no legal move found")
+        raise InvalidAction(
+            text, legal, next(iter(written), ""), f"no legal move is stated; {FORM}"
+        )
 
     def action_text(self, state: Any, seat: int, action: int) -> str:
         return str(action)
@@ -363,15 +366,3 @@ def plain_actions(actions: Mapping[int, Any]) -> Mapping[int, Any]:
                 seat: n if (n := action_number(a)) is not None else a for seat, a in actions.items()
             }
     return actions
-
-
-def _bracketed(text: str) -> list[str]:
-    """What stands in square brackets, in order."""
-    pieces = text.split("[")[1:]
-    return [piece.split("]", 1)[0].strip() for piece in pieces if "]" in piece]
-
-
-def _last_word(text: str) -> list[str]:
-    """The last word without punctuation, for 'I play 3.'"""
-    words = text.split()
-    return [words[-1].strip(".,;:!?'\"()*`")] if words else []

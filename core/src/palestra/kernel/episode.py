@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from palestra.kernel.array_game import plain_actions
-from palestra.kernel.errors import InvalidAction, InvalidOption, OutOfTurn
+from palestra.kernel.errors import InvalidAction, OutOfTurn, shown
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
+from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.rng import Rng, check_seed
 from palestra.kernel.simulator import Simulator, open_simulator
 from palestra.kernel.specs import EnvSpec
-
-POLICIES = ("raise", "retry:n", "random", "noop", "forfeit")
-PolicyKind = Literal["raise", "retry", "random", "noop", "forfeit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +57,13 @@ class Snapshot:
     shaped: Any = None  # what `ShapedEpisode` has paid
 
 
-def parse_policy(policy: str) -> tuple[PolicyKind, int]:
-    """Read an invalid-move policy: 'raise', 'retry:3', 'random', 'noop' or 'forfeit'."""
-    name, _, times = policy.partition(":")
-    if name == "retry" and times.isdigit() and int(times) > 0:
-        return "retry", int(times)
-    if not times and name in ("raise", "random", "noop", "forfeit"):
-        return name, 0  # type: ignore[return-value]
-    raise InvalidOption(f"invalid-move policy {policy!r}; choose from: {', '.join(POLICIES)}")
-
-
 class Episode:
     """Play `game` from `seed`: ask `to_act`, call `act`, until `over`.
 
     `invalid` says what an illegal move leads to: "raise" (nothing happens, `InvalidAction`),
     "retry:n" (the same n times in one turn, then forfeit), "random" (a legal move is drawn),
-    "noop" (the game's own no-operation) or "forfeit". Every one is counted in `mistakes`.
+    "noop" (the game's own no-operation; a game that has none forfeits) or "forfeit". Every one is
+    counted in `mistakes`.
     `compiled` chooses how an ArrayGame runs; by default compiled if numba is installed.
     """
 
@@ -90,7 +79,7 @@ class Episode:
         self.game = game
         self.spec = spec
         self.invalid = invalid
-        self._policy, self._tries = parse_policy(invalid)
+        self._policy = InvalidMovePolicy.read(invalid)
         self._simulator: Simulator = open_simulator(game, compiled)
         self.reset(seed)
 
@@ -179,7 +168,7 @@ class Episode:
         return self._simulator.observe(seat)
 
     def action_mask(self, seat: int) -> Mask:
-        """1 for legal action numbers; a view that the next step rewrites."""
+        """1 for legal action numbers; a read-only view that the next step rewrites."""
         return self._simulator.mask(seat)
 
     def legal_actions(self, seat: int | None = None) -> list[Any]:
@@ -230,12 +219,26 @@ class Episode:
         return self.game.noop(self._simulator.state, seat)
 
     def parse(self, seat: int, text: str) -> Any:
-        """Read a move of one seat; raises `InvalidAction`."""
-        return self._simulator.parse(seat, text)
+        """Read a move of one seat; raises `InvalidAction`, whatever the text."""
+        if not isinstance(text, str):
+            raise InvalidAction(text, "text", why=f"a move is written as text, not {shown(text)}")
+        try:
+            return self._simulator.parse(seat, text)
+        except InvalidAction:
+            raise
+        except Exception as error:
+            why = f"it cannot be read ({type(error).__name__}: {shown(str(error))})"
+            raise InvalidAction(text, self.legal_text(seat), why=why) from error
 
     def check(self, seat: int, action: Any) -> None:
-        """Raise `InvalidAction` unless an action is legal for a seat."""
-        self._simulator.check(seat, action)
+        """Raise `InvalidAction` unless an action is legal for a seat, whatever object it is."""
+        try:
+            self._simulator.check(seat, action)
+        except InvalidAction:
+            raise
+        except Exception as error:
+            why = f"it is no action ({type(error).__name__}: {shown(str(error))})"
+            raise InvalidAction(action, self.legal_text(seat), why=why) from error
 
     # The log
 
@@ -244,14 +247,14 @@ class Episode:
         """Events by step; entry 0 is the opening.
 
         An ArrayGame tells its story only when somebody asks: the first look replays what happened
-        so far, from then on every step is told as it is played.
+        so far, from then on the events of every step are added as it is played.
         """
         if self._log is None:
             self._log = self._retell()
         return self._log
 
     @property
-    def told(self) -> bool:
+    def log_is_ready(self) -> bool:
         """Whether somebody has asked for the log, so that reading it costs nothing more."""
         return self._log is not None
 
@@ -279,9 +282,9 @@ class Episode:
     def transcript(self, seat: int) -> Sequence[Event]:
         """The events one seat may know, in order; it only ever grows."""
         log = self.log
-        told, seen = self._seen.get(seat) or (0, [])
-        if told < len(log):
-            for step in log[told:]:
+        known, seen = self._seen.get(seat) or (0, [])
+        if known < len(log):
+            for step in log[known:]:
                 seen += [e for e in step if e.audience is None or seat in e.audience]
             self._seen[seat] = (len(log), seen)
         return seen
@@ -299,14 +302,25 @@ class Episode:
     # Moving
 
     def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
-        """Play one action for every seat in `to_act`."""
-        if len(actions) != len(self.to_act) or not actions:
+        """Play one action for every seat in `to_act`.
+
+        An illegal action goes through the invalid-move policy. So does, under any policy but
+        "raise", an action of a single seat that the game fails to play. Whatever else a game raises
+        reaches the caller; the episode is then where it was before.
+        """
+        to_act = self.to_act
+        if len(actions) != len(to_act) or not actions or any(s not in actions for s in to_act):
             raise self._out_of_turn(actions)
         before = None if self._log is None else self._simulator.before_step()
         try:
             legal = self._simulator.advance(actions)
-        except KeyError:
-            raise self._out_of_turn(actions) from None
+        except Exception as error:
+            self._simulator = self._replayed()
+            if len(to_act) > 1 or self._policy.kind == "raise":
+                raise
+            why = f"the game cannot play it ({type(error).__name__}: {shown(str(error))})"
+            self._settle_mistakes(actions, notes, why)
+            return
         if not legal:
             self._settle_mistakes(actions, notes)
             return
@@ -318,47 +332,59 @@ class Episode:
         if self._log is not None:
             self._log.append(tuple(self._simulator.events(before, actions)))
 
+    def _replayed(self) -> Simulator:
+        """A simulator that has played the history so far; for a state a failed step has spoilt."""
+        simulator = self._at_start()
+        for played in self.history():
+            simulator.advance(played.actions)
+        return simulator
+
     def _out_of_turn(self, actions: Mapping[int, Any]) -> OutOfTurn:
         if self.over:
             return OutOfTurn("the episode is over; reset() it or make a new one")
-        return OutOfTurn(f"got actions for seats {sorted(actions)}, but {list(self.to_act)} act")
+        return OutOfTurn(
+            f"got actions for seats {shown(list(actions))}, but {list(self.to_act)} are to act"
+        )
 
-    def _settle_mistakes(self, actions: Mapping[int, Any], notes: Any) -> None:
-        """Apply the invalid-move policy; plays on where it supplies a move."""
+    def _settle_mistakes(self, actions: Mapping[int, Any], notes: Any, why: str = "") -> None:
+        """Apply the invalid-move policy; plays on where it supplies a move.
+
+        `why` is what is wrong with the only action, where the game did not refuse it itself.
+        """
         repaired = dict(actions)
         first: InvalidAction | None = None
         for seat in self.to_act:
-            try:
-                self.game.check(self._simulator.state, seat, actions[seat])
-            except InvalidAction as error:
-                first = first or error
-                self.count_mistake(seat)
-                if self._policy == "random":
-                    repaired[seat] = self.sample(seat, self.repair_rng)
-                elif self._policy == "noop":
-                    repaired[seat] = self._noop(seat)
-                elif self._policy == "forfeit" or self._failed >= self._tries > 0:
-                    self.forfeit(seat, f"illegal move: {error.why or error}", notes)
-                    return
+            error = self._mistake(seat, actions[seat], why)
+            if error is None:
+                continue
+            first = first or error
+            self.count_mistake(seat)
+            repair = self._policy.repair(self, seat, self._failed + 1)
+            if repair.what == "forfeit":
+                self.forfeit(seat, f"illegal move: {error.why or error}", notes)
+                return
+            repaired[seat] = repair.action
         assert first is not None
-        if self._policy in ("raise", "retry"):
+        if self._policy.kind in ("raise", "retry"):
             self._failed += 1
             raise first
         self.act(repaired, notes)
+
+    def _mistake(self, seat: int, action: Any, why: str = "") -> InvalidAction | None:
+        """What is wrong with an action of a seat; None if it is legal."""
+        try:
+            if why:
+                raise InvalidAction(action, self.legal_text(seat), why=why)
+            self.check(seat, action)
+        except InvalidAction as error:
+            return error
+        return None
 
     def count_mistake(self, seat: int) -> None:
         """Count one illegal or unreadable move."""
         if self._mistakes is None:
             self._mistakes = {}
         self._mistakes[seat] = self._mistakes.get(seat, 0) + 1
-
-    def _noop(self, seat: int) -> Any:
-        action = self.noop(seat)
-        if action is None:
-            raise InvalidOption(
-                f"{type(self.game).__name__} has no no-operation; choose another policy"
-            )
-        return action
 
     @property
     def repair_rng(self) -> Rng:

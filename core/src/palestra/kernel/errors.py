@@ -1,7 +1,8 @@
 """Everything Palestra raises on purpose.
 
 PalestraError
-├── UnknownName          an id, agent, view, option … that is not there (also a LookupError)
+├── UnknownName          an id, agent, view … that is not there (also a LookupError)
+│   └── UnknownOption    an option that a constructor does not have (also a TypeError)
 ├── InvalidOption        a known option with a value it cannot take (also a ValueError)
 ├── InvalidAction        a move that was not understood or is not legal (also a ValueError)
 ├── OutOfTurn            actions for players who are not asked to move, or none after the end
@@ -27,10 +28,17 @@ class PalestraError(Exception):
 class UnknownName(PalestraError, LookupError):
     """A name nobody registered; the message suggests the nearest ones."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str = "", known: Iterable[str] = (), hint: str = ""
+    ) -> None:
+        if not name:  # a whole message: Gymnasium makes the error again around its own words
+            super().__init__(kind)
+            self.name, self.close = "", []
+            return
         names = sorted(known)
+        name = name if isinstance(name, str) else shown(name)
         close = _close(name, names)
-        message = f"unknown {kind} {name!r}"
+        message = self._opening(kind, name)
         if close:
             message += f"; did you mean {' or '.join(repr(c) for c in close)}?"
         elif names:
@@ -38,6 +46,18 @@ class UnknownName(PalestraError, LookupError):
         super().__init__(f"{message}. {hint}" if hint else message)
         self.name = name
         self.close = close
+
+    @staticmethod
+    def _opening(kind: str, name: str) -> str:
+        return f"unknown {kind} {name!r}"
+
+
+class UnknownOption(UnknownName, TypeError):
+    """An option that a constructor does not have, in the words Python uses for it."""
+
+    @staticmethod
+    def _opening(kind: str, name: str) -> str:
+        return f"{kind} got an unexpected keyword argument {name!r}"
 
 
 def _close(name: str, names: Sequence[str]) -> list[str]:
@@ -65,7 +85,7 @@ class InvalidAction(PalestraError, ValueError):
     """
 
     def __init__(self, read: object, legal: str, example: str = "", why: str = "") -> None:
-        message = f"cannot play {_clip(read)}"
+        message = f"cannot play {shown(read)}"
         if why:
             message += f": {why}"
         message += f"; legal: {legal}"
@@ -75,8 +95,16 @@ class InvalidAction(PalestraError, ValueError):
         self.read, self.legal, self.example, self.why = read, legal, example, why
 
 
-def _clip(value: object, limit: int = 120) -> str:
-    text = repr(value)
+def shown(value: object, limit: int = 120) -> str:
+    """A value for a message: its repr, cut to `limit` characters, whatever the value is."""
+    if isinstance(value, str | bytes) and len(value) > limit:
+        value = value[:limit]  # repr of a megabyte takes time
+        return f"{value!r}…"
+    try:
+        text = repr(value)
+    except Exception:  # an integer of 5,000 digits, a __repr__ that raises
+        text = f"<{type(value).__name__}>"
+    text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
@@ -109,8 +137,8 @@ class Divergence(PalestraError):
 
     def __init__(self, turn: int, what: str, recorded: object, replayed: object) -> None:
         super().__init__(
-            f"replay diverges at turn {turn}: {what} was {_clip(recorded)} in the record "
-            f"and is {_clip(replayed)} now"
+            f"replay diverges at turn {turn}: {what} was {shown(recorded)} in the record "
+            f"and is {shown(replayed)} now"
         )
         self.turn, self.what = turn, what
 

@@ -120,6 +120,11 @@ class Game(ABC, Generic[State, Action]):
     def payoff_bounds(self) -> tuple[float, float]:
         return (-1.0, 1.0)
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether actions have numbers; a game that is only spoken has a text view alone."""
+        return True
+
     # The rules
 
     @abstractmethod
@@ -230,7 +235,7 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def state_key(self, state: State, seat: int | None = None) -> bytes:
-        """Equal when the decision problem is equal: for a player from what he sees, else in full.
+        """Equal when the decision problem is equal: for a seat from what it sees, else in full.
 
         Random numbers still to be drawn are not part of it.
         """
@@ -240,7 +245,7 @@ class Game(ABC, Generic[State, Action]):
         """Replace the chance still to come, in place."""
 
     def determinize(self, state: State, seat: int, rng: Rng) -> State:
-        """A copy in which everything hidden from `seat` is drawn anew, fitting what he saw.
+        """A copy in which everything hidden from `seat` is drawn anew, fitting what it saw.
 
         Search agents plan on it and the conformance kit proves privacy with it, so every game
         with hidden information defines it.
@@ -260,7 +265,7 @@ class Game(ABC, Generic[State, Action]):
         return None
 
     def forfeit(self, seat: int) -> dict[int, float]:
-        """What each seat is paid when `seat` forfeits: he the least, rivals what he loses."""
+        """What each seat is paid when `seat` forfeits: it the least, rivals what it loses."""
         low, _ = self.payoff_bounds
         paid = dict.fromkeys(range(self.num_players), 0.0)
         if self.payoffs == "zero-sum" and self.num_players > 1:

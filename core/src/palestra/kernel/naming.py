@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.kernel.errors import InvalidOption, UnknownOption
 from palestra.kernel.options import fit_option, parameter_hints
 
 _OPTION = re.compile(r"^[a-z_]+=")
@@ -53,7 +53,7 @@ def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -
     takes_any = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(make).parameters.values())
     unknown = [] if takes_any else [name for name in options if name not in accepted]
     if unknown:
-        raise UnknownName(f"option of {what}", unknown[0], accepted, _none_hint(accepted))
+        raise UnknownOption(what, unknown[0], accepted, _none_hint(accepted))
     hints = {} if _checks_itself(make) else parameter_hints(make)
     fitted = {
         name: fit_option(name, hints[name], value, what) if name in hints else value

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from msgspec import Meta
 
-from palestra.kernel.errors import InvalidOption, PluginError
+from palestra.kernel.errors import InvalidOption, PluginError, shown
 from palestra.kernel.specs import OptionSpec
 
 Range = tuple[str, float, float | None]
@@ -54,17 +54,9 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
         meaning = _meta(hint, "description")
         of = f" of {what}" if what else ""
         raise InvalidOption(
-            f"{name}{of} must be {accepted(hint)}, not {_shown(value)}"
+            f"{name}{of} must be {accepted(hint)}, not {shown(value)}"
             + (f" ({name}: {meaning})" if meaning else "")
         ) from None
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 120 else f"{text[:119]}…"
 
 
 def described(kind: Any) -> tuple[OptionSpec, ...]:
@@ -127,7 +119,7 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 
 def option_range(kind: Any, name: str) -> tuple[int, int] | None:
-    """The least and greatest value an integer option declares; None if it declares no such range."""
+    """The least and greatest value an integer option declares; None if it declares none."""
     hint = _fields(kind).get(name)
     low, high = _meta(hint, "ge"), _meta(hint, "le")
     return None if low is None or high is None else (int(low), int(high))
@@ -181,7 +173,7 @@ def _fit_plain(hint: Any, value: Any) -> Any:
         if value is not None:
             raise Refused
         return None
-    if isinstance(hint, type) and hint is not object and not isinstance(value, hint):
+    if isinstance(hint, type) and hint not in (object, Any) and not isinstance(value, hint):
         raise Refused
     return value
 
@@ -252,19 +244,22 @@ def accepted(hint: Any) -> str:
     """What an annotation accepts, in words: 'an integer from 1 to 127'."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return " ".join([accepted(inner[0]), *(w for m in _metas(hint) for w in _limits(m))])
+        words = [w for m in _metas(hint) for w in _limits(m)]
+        if get_origin(inner[0]) in (Union, types.UnionType):
+            return _either(get_args(inner[0]), words)
+        return " ".join([accepted(inner[0]), *words])
     if origin is Literal:
         return " or ".join(repr(choice) for choice in inner)
     if origin in (Union, types.UnionType):
         return " or ".join(accepted(choice) for choice in inner)
     if origin is tuple:
         if len(inner) == 2 and inner[1] is Ellipsis:
-            return f"a list of items, each {accepted(inner[0])}"
+            return f"a list (each item {accepted(inner[0])})"
         return f"a list of {len(inner)} items: {', '.join(accepted(item) for item in inner)}"
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return f"a mapping from {accepted(inner[0])} to {accepted(inner[1])}"
     if origin is not None and isinstance(origin, type) and issubclass(origin, Iterable) and inner:
-        return f"a list of items, each {accepted(inner[0])}"
+        return f"a list (each item {accepted(inner[0])})"
     if hint is type(None):
         return "None"
     if hint in (Any, object):
@@ -272,19 +267,30 @@ def accepted(hint: Any) -> str:
     return _NAMES.get(hint) or f"a {getattr(hint, '__name__', str(hint))}"
 
 
+def _either(choices: tuple[Any, ...], words: list[str]) -> str:
+    """Several types, of which the limits in `words` are about those that are not None."""
+    named = [" ".join([accepted(choice), *words]) for choice in choices if choice is not type(None)]
+    return " or ".join([*named, *(["None"] if type(None) in choices else [])])
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.9g}"
+
+
 def _limits(meta: Meta) -> list[str]:
     words = []
     if meta.ge is not None and meta.le is not None:
-        words.append(f"from {meta.ge:.9g} to {meta.le:.9g}")
+        words.append(f"from {_number(meta.ge)} to {_number(meta.le)}")
     else:
-        words += [f"at least {meta.ge:.9g}"] if meta.ge is not None else []
-        words += [f"at most {meta.le:.9g}"] if meta.le is not None else []
-    words += [f"above {meta.gt:.9g}"] if meta.gt is not None else []
-    words += [f"below {meta.lt:.9g}"] if meta.lt is not None else []
-    words += [f"that {meta.multiple_of:.9g} divides"] if meta.multiple_of is not None else []
+        words += [f"at least {_number(meta.ge)}"] if meta.ge is not None else []
+        words += [f"at most {_number(meta.le)}"] if meta.le is not None else []
+    words += [f"above {_number(meta.gt)}"] if meta.gt is not None else []
+    words += [f"below {_number(meta.lt)}"] if meta.lt is not None else []
+    words += [f"divisible by {_number(meta.multiple_of)}"] if meta.multiple_of is not None else []
     words += [f"that matches {meta.pattern!r}"] if meta.pattern is not None else []
     if meta.min_length is not None and meta.max_length is not None:
-        words.append(f"of length {meta.min_length} to {meta.max_length}")
+        lengths = {meta.min_length, meta.max_length}
+        words.append(f"of length {' to '.join(map(str, sorted(lengths)))}")
     else:
         words += [f"of length {meta.min_length} or more"] if meta.min_length is not None else []
         words += [f"of length {meta.max_length} or less"] if meta.max_length is not None else []
@@ -308,10 +314,10 @@ def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
         )
         if not fits:
             limits = f"at least {low:.9g}" if high is None else f"from {low:.9g} to {high:.9g}"
-            raise InvalidOption(f"{name} must be {limits}, not {value!r}")
+            raise InvalidOption(f"{name} must be {limits}, not {shown(value)}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raise `InvalidOption` for a word that is not among the choices."""
     if value not in choices:
-        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {value!r}")
+        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {shown(value)}")

@@ -3,7 +3,8 @@
 One scan of the entry points. A plugin that does not import, implements a hook that does not
 exist or answers one badly is kept aside with its error, and the others go on. Environment
 variables: PALESTRA_PLUGINS (only these, comma-separated; empty for none), PALESTRA_BLOCK (not
-these; never imported), PALESTRA_STRICT=1 (raise instead of keeping aside).
+these; never imported), PALESTRA_STRICT=1 (raise instead of keeping aside). Both lists take names
+of plugins or of distributions.
 """
 
 from __future__ import annotations
@@ -41,13 +42,16 @@ class Failure:
     def __str__(self) -> str:
         return (
             f"plugin {self.plugin!r} ({self.distribution}) failed to {self.stage}: "
-            f"{type(self.error).__name__}: {self.error}"
+            f"{type(self.error).__name__}: {_message(self.error)}"
         )
 
 
 @dataclass(slots=True)
 class Plugin:
-    """One installed plugin: `status` is "loaded", "blocked" or "failed"."""
+    """One installed plugin: `status` is "loaded", "blocked" or "failed".
+
+    `contested` says what it declares that belongs to another plugin already, and so is not taken.
+    """
 
     name: str
     distribution: str
@@ -55,6 +59,12 @@ class Plugin:
     hooks: tuple[str, ...] = ()
     failure: Failure | None = None
     gives: dict[str, list[Any]] = field(default_factory=dict)
+    contested: list[str] = field(default_factory=list)
+
+    @property
+    def owner(self) -> str:
+        """The distribution's name, without its version."""
+        return self.distribution.split(" ", 1)[0]
 
 
 class Plugins:
@@ -85,28 +95,29 @@ class Plugins:
         return [plugin.failure for plugin in self.plugins.values() if plugin.failure]
 
     def load(self, points: Iterable[EntryPoint] | None = None) -> None:
-        """Load every plugin that is installed and allowed."""
+        """Load every plugin that is installed and allowed: Palestra's own first, then by name."""
         found = entry_points(group=hooks.GROUP) if points is None else points
-        for point in sorted(found, key=lambda p: (p.name, p.value)):
+        for point in sorted(found, key=_order):
             self._load_one(point)
 
     def _load_one(self, point: EntryPoint) -> None:
         distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
         plugin = Plugin(point.name, distribution)
-        if point.name in self.plugins:
-            other = self.plugins[point.name].distribution
-            if other == distribution:
+        taken = self.plugins.get(point.name)
+        if taken is not None:
+            if taken.distribution == distribution:
                 return  # the same installation seen twice on the path
-            error = PluginError(f"the name is already taken by {other}")
-            self._fail(Plugin(f"{point.name} ", distribution), "register", error)
-            return
-        self.plugins[point.name] = plugin
-        if point.name in self._blocked or (self._only is not None and point.name not in self._only):
+            plugin.name = f"{point.name} ({plugin.owner})"
+        self.plugins[plugin.name] = plugin
+        names = {point.name, plugin.name, plugin.owner}
+        if names & self._blocked or (self._only is not None and not names & self._only):
             plugin.status = "blocked"
             return
         try:
             module = point.load()
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit, and whatever else a stranger's module raises
             self._fail(plugin, "import", error)
             return
         self.register(module, plugin)
@@ -139,7 +150,7 @@ class Plugins:
                 if not isinstance(item, CATALOGUES[hook]):
                     expected = CATALOGUES[hook].__name__
                     raise TypeError(f"{hook} must give {expected}s, not {item!r}")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._fail(plugin, f"answer {hook}", error)
             return
         plugin.gives[hook] = items
@@ -161,6 +172,12 @@ class Plugins:
         """Mark a loaded plugin as broken in one respect."""
         self._fail(self.plugins[name], stage, error)
 
+    def contest(self, name: str, problem: str) -> None:
+        """Note that something a plugin declares belongs to another already."""
+        if self._strict:
+            raise PluginError(problem)
+        self.plugins[name].contested.append(problem)
+
     def first(self, hook: str, **arguments: Any) -> Any:
         """Ask plugins one by one until one answers; a broken one is passed over.
 
@@ -174,8 +191,8 @@ class Plugins:
             try:
                 answer = implementation(**arguments)
             except (PalestraError, ImportError, LookupError, ValueError, OSError):
-                raise  # it was his to answer, and this is what he says
-            except Exception as error:
+                raise  # the plugin was asked rightly, and this is its answer
+            except (Exception, SystemExit) as error:
                 self.reject(name, f"answer {hook}", error)
                 broken = PluginError(f"plugin {name!r} failed to answer {hook}: {error!r}")
                 broken.__cause__ = error
@@ -188,12 +205,46 @@ class Plugins:
 
     def call_each(self, hook: str, **arguments: Any) -> None:
         """Call a hook of every plugin, each on its own."""
-        for name, module in self.manager.list_name_plugin():
-            if hook in self.plugins[name].hooks:
-                try:
-                    getattr(module, hook)(**arguments)
-                except Exception as error:
-                    self.reject(name, f"answer {hook}", error)
+        for name in list(self.plugins):
+            self.call_one(name, hook, **arguments)
+
+    def call_one(self, name: str, hook: str, **arguments: Any) -> None:
+        """Call a hook of one plugin, if it is loaded and has it; a broken one is kept aside."""
+        module = self.manager.get_plugin(name)
+        if module is None or hook not in self.plugins[name].hooks:
+            return
+        try:
+            getattr(module, hook)(**arguments)
+        except (Exception, SystemExit) as error:
+            self.reject(name, f"answer {hook}", error)
+
+
+OFFICIAL = (
+    "palestra",
+    "palestra-envs",
+    "palestra-agents",
+    "palestra-renderers",
+    "palestra-games",
+    "palestra-markets",
+    "palestra-rewards",
+    "palestra-arena",
+    "palestra-adapters",
+    "palestra-web",
+)
+
+
+def _order(point: EntryPoint) -> tuple[int, str, str, str]:
+    """Palestra's own distributions before others, so that nobody takes their names."""
+    owner = point.dist.name.lower() if point.dist else ""
+    place = OFFICIAL.index(owner) if owner in OFFICIAL else len(OFFICIAL)
+    return place, owner, point.name, point.value
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(its message cannot be read)"
 
 
 def _names(text: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from palestra.kernel.errors import InvalidOption, MissingExtra, PluginError, UnknownName
+from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName
 from palestra.kernel.game import Game
 from palestra.kernel.naming import construct
 from palestra.kernel.plugins import Plugins
@@ -23,11 +23,27 @@ from palestra.kernel.specs import (
 Spec = TypeVar("Spec", EnvSpec, AgentSpec, RewardSpec, RendererSpec, MetricSpec)
 
 
+# Where names come from that are asked for and not installed
+NAMESPACE_HOMES = {
+    "grid": "palestra-envs",
+    "text": "palestra-envs",
+    "games": "palestra-games",
+    "markets": "palestra-markets",
+    "web": "palestra-web",
+}
+AGENT_HOMES = {
+    **dict.fromkeys(("minimax", "mcts", "cfr", "ppo", "llm"), "palestra-agents"),
+    **dict.fromkeys(("react", "reflexion", "bestof", "beam", "treesearch"), "palestra-adapters"),
+    "human": "palestra-renderers",
+}
+
+
 class Registry:
     """The catalogues of all loaded plugins."""
 
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
+        self._namespaces: dict[str, str] = {}
         self.environments = self._collect("palestra_environments", lambda s: s.id)
         self.agents = self._collect("palestra_agents", lambda s: s.name)
         self.rewards = self._collect("palestra_rewards", lambda s: s.name)
@@ -35,43 +51,47 @@ class Registry:
         self.metrics = self._collect("palestra_metrics", lambda s: s.name)
 
     def _collect(self, hook: str, key: Any) -> dict[str, Any]:
-        """Merge one catalogue; a name claimed twice belongs to nobody and names both."""
+        """Merge one catalogue; what is declared twice stays with whoever declared it first."""
         found: dict[str, tuple[str, Any]] = {}
-        disputed: dict[str, list[str]] = {}
         for name, plugin in self.plugins.plugins.items():
             for spec in plugin.gives.get(hook, ()):
-                first = found.setdefault(key(spec), (name, spec))
-                if first[1] is not spec:
-                    disputed.setdefault(key(spec), [first[0]]).append(name)
-        for item, owners in disputed.items():
-            del found[item]
-            described = " and ".join(
-                f"{owner!r} ({self.plugins.plugins[owner].distribution})" for owner in owners
-            )
-            error = PluginError(
-                f"{item!r} is claimed by {described}; block one of them with PALESTRA_BLOCK"
-            )
-            self.disputes[item] = str(error)
-            for owner in owners:
-                self.plugins.reject(owner, f"register {item!r}", error)
+                owner = found.get(key(spec), (name, spec))[0]
+                if isinstance(spec, EnvSpec) and owner == name:
+                    owner = self._namespace_owner(spec.namespace, name)
+                if owner == name:
+                    found[key(spec)] = (name, spec)
+                else:
+                    self._contest(key(spec), name, owner)
         return {item: spec for item, (_, spec) in found.items()}
 
-    @property
-    def disputes(self) -> dict[str, str]:
-        """Names two plugins claim, and what to do about it."""
-        return self.__dict__.setdefault("_disputes", {})  # type: ignore[no-any-return]
+    def _namespace_owner(self, namespace: str, name: str) -> str:
+        """The plugin whose distribution declared a namespace first."""
+        plugins = self.plugins.plugins
+        first = self._namespaces.setdefault(namespace, name)
+        return name if plugins[first].owner == plugins[name].owner else first
+
+    def _contest(self, item: str, name: str, owner: str) -> None:
+        plugins = self.plugins.plugins
+        self.plugins.contest(
+            name,
+            f"{item!r} of plugin {name!r} ({plugins[name].distribution}) is not taken: it belongs "
+            f"to {owner!r} ({plugins[owner].distribution}); rename it, or block the other with "
+            f"PALESTRA_BLOCK={plugins[owner].owner}",
+        )
 
     def environment(self, name: str) -> EnvSpec:
         """Look an id up; a module prefix (`palestra:`) is allowed."""
         bare = name.rpartition(":")[2]
         spec = self.environments.get(bare)
         if spec is None:
-            if bare in self.disputes:
-                raise PluginError(self.disputes[bare])
             namespaces = sorted({s.namespace for s in self.environments.values()})
             hint = f"Installed namespaces: {', '.join(namespaces)}."
-            if not namespaces:
-                hint = 'No environments are installed; pip install "palestra[all]".'
+            namespace = bare.split("/", 1)[0]
+            if namespace in NAMESPACE_HOMES and namespace not in namespaces:
+                home = NAMESPACE_HOMES[namespace]
+                hint = f"They come with another distribution; run: pip install {home}."
+            elif not namespaces:
+                hint = 'No environments are installed; run: pip install "palestra[all]".'
             raise UnknownName("environment", name, self.environments, hint + self._broken())
         return spec  # type: ignore[no-any-return]
 
@@ -82,9 +102,9 @@ class Registry:
     def agent(self, name: str) -> AgentSpec:
         spec = self.agents.get(name)
         if spec is None:
-            hint = (
-                "" if self.agents else 'No agents are installed; pip install "palestra[standard]".'
-            )
+            hint = ""
+            if name in AGENT_HOMES:
+                hint = f"It comes with another distribution; run: pip install {AGENT_HOMES[name]}."
             raise UnknownName("agent", name, self.agents, hint + self._broken())
         return spec  # type: ignore[no-any-return]
 
@@ -173,9 +193,12 @@ def renderer(spec: EnvSpec | None, mode: str) -> Any:
 
 
 def warn_of_failures() -> None:
-    """Tell the user, once, which installed plugins could not be used."""
-    for failure in registry().plugins.failures:
-        warnings.warn(f"{failure}. See: palestra plugins", RuntimeWarning, stacklevel=3)
+    """Warn, once, of installed plugins that could not be used, or not in full."""
+    plugins = registry().plugins
+    problems = [str(failure) for failure in plugins.failures]
+    problems += [said for plugin in plugins.plugins.values() for said in plugin.contested]
+    for problem in problems:
+        warnings.warn(f"{problem}. See: palestra plugins", RuntimeWarning, stacklevel=3)
 
 
 def forget() -> None:

@@ -165,13 +165,19 @@ class GameSimulator(Simulator):
     def advance(self, actions: Mapping[int, Any]) -> bool:
         game, state = self.game, self._state
         for seat in self.to_act:
-            if actions[seat] not in game.legal(state, seat):
+            if not self._allows(seat, actions[seat]):
                 return False
         self._step = game.step(state, actions)
         for seat, terms in self._step.rewards.items():
             self._returns[seat] += total(terms)
         self.to_act = game.to_act(state)
         return True
+
+    def _allows(self, seat: int, action: Any) -> bool:
+        try:
+            return action in self.game.legal(self._state, seat)
+        except Exception:  # an object that cannot even be compared with a legal action
+            return False
 
     def copy(self) -> GameSimulator:
         twin = object.__new__(GameSimulator)

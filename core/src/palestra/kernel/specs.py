@@ -28,6 +28,17 @@ def load_entry_point(entry_point: str) -> Any:
         raise PluginError(f"entry point {entry_point!r}: {error}") from error
 
 
+def _check_seats(id: object, players: Any) -> None:
+    """Raise `InvalidOption` unless `players` is the fewest and the most seats."""
+    if not isinstance(id, str):
+        raise InvalidOption(f"an environment's id is text, as 'namespace/Name-v0', not {id!r}")
+    pair = isinstance(players, tuple | list) and len(players) == 2
+    if not (pair and all(type(n) is int for n in players) and 1 <= players[0] <= players[1]):
+        raise InvalidOption(
+            f"players of {id} must be the fewest and the most seats, as in (2, 5), not {players!r}"
+        )
+
+
 def _tuples(value: Any) -> Any:
     """A value as written in Python: JSON has lists where options have tuples."""
     if isinstance(value, Mapping):
@@ -63,7 +74,8 @@ class EnvSpec:
     drawn alike ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
     `kwargs` are options that this id sets. `splits` names sets of options to train on, to test on
     ("held-out-…") or to compare with a paper by; `palestra.make(id, split=name)` plays one.
-    `summary` is one sentence for lists.
+    `summary` is one sentence for lists. `array_game` says whether thousands of episodes can run in
+    one compiled loop. Facts that are None are not known without importing the environment.
     """
 
     id: str
@@ -82,8 +94,10 @@ class EnvSpec:
     reward_terms: tuple[str, ...] = ()
     perfect_information: bool | None = None
     deterministic: bool | None = None
+    array_game: bool | None = None
 
     def __post_init__(self) -> None:
+        _check_seats(self.id, self.players)
         object.__setattr__(self, "kwargs", _tuples(self.kwargs))
         object.__setattr__(self, "splits", _tuples(self.splits))
         if not _ID.match(self.id):

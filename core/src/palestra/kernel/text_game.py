@@ -41,6 +41,10 @@ class TextGame(Game[State, TextAction]):
     def menu(self) -> tuple[TextAction, ...]:
         """The actions of the Discrete view, in order."""
 
+    @property
+    def has_numbers(self) -> bool:
+        return bool(self.menu)
+
     @abstractmethod
     def legal(self, state: State, seat: int) -> Grammar: ...
 

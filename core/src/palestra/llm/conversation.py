@@ -80,6 +80,11 @@ class Conversation:
     def ask(self, question: str) -> None:
         self.messages.append(self._style.question(question))
 
+    def take_back(self) -> None:
+        """Forget the open question: it was never answered."""
+        if len(self.messages) > self._fixed:
+            self.messages.pop()
+
     def answer(self, move: str) -> None:
         self.messages.append(self._style.move(move))
 

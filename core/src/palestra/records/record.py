@@ -45,13 +45,46 @@ class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     audience: list[int] | None = None
 
 
+class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
+    """An answer that was refused: why, what was said, and what it took."""
+
+    error: str = ""
+    raw: str | None = None
+    usage: Usage = Usage()
+    thought: str = ""
+    model: str = ""
+    logprob: float | None = None
+    tokens: Tokens | None = None
+
+    @classmethod
+    def of(cls, decision: Decision, error: str) -> Attempt:
+        return cls(
+            error=error,
+            raw=readable(decision.text),
+            usage=decision.usage,
+            thought=readable(decision.thought) or "",
+            model=decision.model,
+            logprob=decision.logprob,
+            tokens=decision.tokens,
+        )
+
+
+def readable(text: str | None) -> str | None:
+    """A text that can be encoded: half a surrogate pair is written as its escape."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One decision of one seat.
 
     `seen` is the range of the seat's transcript that was new to it. `action` is the number of the
     action, or a typed action as an object, or null for a forfeit. `status` is "ok", "retried",
-    "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` are the refused
-    answers before it. `sampling` and `tokens` are those of a model that decided.
+    "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` say why the
+    answers before it were refused, and `refused` holds those answers and what they took. `usage`
+    is what the answer that was played took. `sampling` and `tokens` are those of a model that
+    decided.
     """
 
     seat: int = msgspec.field(name="player")  # the file format says player
@@ -69,6 +102,12 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     sampling: dict[str, Any] = {}
     tokens: Tokens | None = None
     state_key: str = ""
+    refused: list[Attempt] = []
+
+    @property
+    def spent(self) -> Usage:
+        """What the turn took in all, refused answers included."""
+        return sum((attempt.usage for attempt in self.refused), self.usage)
 
 
 class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
@@ -90,7 +129,8 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One play-through.
 
     `rewards_from` names what its rewards were composed of; `group`, `parent` and `branched_at`
-    tie siblings and forks together.
+    tie siblings and forks together. `error` is the traceback of what ended the episode, where an
+    agent, the game or a listener failed.
     """
 
     env: str
@@ -112,6 +152,7 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     parent: str = ""
     branched_at: int = 0
     tags: dict[str, Any] = {}
+    error: str = ""
     format: str = FORMAT
 
     @property
@@ -158,7 +199,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     shown = [0] * game.num_players
     counts = [0] * game.num_players
     _count(opening, counts)
-    log = episode.log if episode.told else None
+    log = episode.log if episode.log_is_ready else None
     for played in episode.history():
         notes = played.notes or {}
         turns = []
@@ -194,11 +235,25 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     )
 
 
+def failed_record(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
+    """What is left to say of an episode that cannot be played again to write it down."""
+    spec = episode.spec
+    return EpisodeRecord(
+        env=spec.id if spec else type(episode.game).__name__,
+        seed=episode.seed,
+        players=episode.players,
+        agents=tuple(agents),
+        options=options_of(episode.game),
+        invalid=episode.invalid,
+        **identity,
+    )
+
+
 class TurnNote(msgspec.Struct, gc=False):
     """What a runner knows of a decision besides the action played."""
 
     decision: Any = None
-    errors: Sequence[str] = ()
+    refused: Sequence[Attempt] = ()
     status: str = "ok"
 
 
@@ -214,9 +269,10 @@ def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -
         text=action.why if gone else game.action_text(state, seat, action),
         legal=legal,
         status="forfeit" if gone else (note.status if note else "ok"),
-        raw=made.text,
-        errors=list(note.errors) if note else [],
-        thought=made.thought,
+        raw=readable(made.text),
+        errors=[attempt.error for attempt in note.refused] if note else [],
+        refused=list(note.refused) if note else [],
+        thought=readable(made.thought) or "",
         model=made.model,
         logprob=made.logprob,
         usage=made.usage,
@@ -230,9 +286,12 @@ def _play(
     simulator: Simulator,
     actions: Mapping[int, Any],
     turns: list[TurnRecord],
-    told: Sequence[Event] | None,
+    known_events: Sequence[Event] | None,
 ) -> StepRecord:
-    """Advance a simulator by one recorded step and write down what it did; `told` are its events."""
+    """Advance a simulator by one recorded step and write down what it did.
+
+    `known_events` are the step's events, where they are known already.
+    """
     game = simulator.game
     for seat, action in actions.items():
         if isinstance(action, Forfeit):
@@ -241,11 +300,14 @@ def _play(
             return StepRecord(turns, rewards, events=[EventRecord("end", text)])
         if isinstance(action, Truncate):
             return StepRecord(turns, events=[EventRecord("end", f"{action.why}.")])
-    before = game.clone(simulator.state) if told is None else None
+    before = game.clone(simulator.state) if known_events is None else None
     if not simulator.advance(actions):
         raise InvalidAction(actions, "the recorded moves, from the recorded start")
     paid = simulator.step
-    events = [write_event(e) for e in (simulator.events(before, actions) if told is None else told)]
+    events = [
+        write_event(e)
+        for e in (simulator.events(before, actions) if known_events is None else known_events)
+    ]
     return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events)
 
 
@@ -329,14 +391,15 @@ def _note(turn: TurnRecord) -> TurnNote:
         sampling=turn.sampling,
         tokens=turn.tokens,
     )
-    return TurnNote(decision, turn.errors, turn.status)
+    refused = turn.refused or [Attempt(error) for error in turn.errors]
+    return TurnNote(decision, refused, turn.status)
 
 
 def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
     """One episode, before the first step and after each; it is checked against the record first."""
     final = replay(record, game)
     episode = _restart(record, final.game, final.spec)
-    _ = episode.log  # told as it goes from here on
+    _ = episode.log  # written as it goes from here on
     yield episode
     for played in final.history():
         episode.repeat(played)
@@ -404,15 +467,26 @@ _decoder = msgspec.json.Decoder(EpisodeRecord, strict=False)
 
 
 def write_records(path: str | Path, records: Iterable[EpisodeRecord]) -> Path:
-    """Append records to a JSON-lines file; each line is written whole and flushed."""
+    """Append records to a JSON-lines file; each line is written whole and flushed.
+
+    A last line that a crash cut off is ended first, so that nothing is glued to it.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("ab") as file:
+        if file.tell() and not _ends_a_line(target):
+            file.write(b"\n")
         for record in records:
             file.write(_encoder.encode(record) + b"\n")
             file.flush()
             os.fsync(file.fileno())
     return target
+
+
+def _ends_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
 
 
 def read_records(path: str | Path) -> list[EpisodeRecord]:

@@ -1,56 +1,135 @@
-"""The folder of a run: records of finished episodes, and of those it was stopped in.
+"""The folder of a run: its plan, records of finished episodes, and of those it was stopped in.
 
-`episode.jsonl` only ever grows. `unfinished.jsonl` is written anew while the run goes on and when
-it stops, so that a crash costs half a minute and Ctrl-C nothing.
+`run.json` says which run it is. `episode.jsonl` only ever grows. `errors.jsonl` holds episodes that
+ended in an error, which resuming plays again. `unfinished.jsonl` is written anew while the run goes
+on and when it stops, so that a crash costs half a minute and Ctrl-C nothing. One process at a time
+writes in a folder.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import Any
 
+import msgspec
+from filelock import FileLock, Timeout
+
+from palestra.agents.budget import Ledger
 from palestra.kernel.errors import InvalidOption, RecordError
-from palestra.records.record import EpisodeRecord, iter_records, options_of, write_records
+from palestra.kernel.files import writable, write_bytes
+from palestra.records.record import EpisodeRecord, as_json, iter_records, write_records
 
-if TYPE_CHECKING:
-    from palestra.runner.runner import Runner
-
+PLAN = "run.json"
 FINISHED = "episode.jsonl"
 UNFINISHED = "unfinished.jsonl"
+ERRORS = "errors.jsonl"
+LOCK = ".lock"
 SAVE_EVERY = 30.0  # seconds between two looks at what is unfinished
 
 
-class RunFolder:
-    """Where one run keeps its records."""
+class RunPlan(msgspec.Struct, frozen=True):
+    """What makes two runs the same: a run with another plan is not continued in a folder."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    env: str
+    options: dict[str, Any]
+    seed: int
+    agents: tuple[str, ...]
+    invalid: str
+    rewards: tuple[str, ...] = ()
+    gamma: float = 1.0
+    max_steps: int | None = None
+
+
+NAMES = {"env": "environment", "rewards": "rewards", "invalid": "invalid-move policy"}
+
+
+class RunFolder:
+    """Where one run keeps its records; a context manager that holds the folder's lock.
+
+    Raises `InvalidOption` where another process has the folder, where it holds another run, or
+    where it holds a run and `resume` is False.
+    """
+
+    def __init__(self, path: str | Path, plan: RunPlan, *, resume: bool) -> None:
+        self.path, self.plan, self.resume = Path(path), plan, resume
         self._saved = time.monotonic()
+        with writable(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(self.path / LOCK)
+
+    def __enter__(self) -> RunFolder:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:  # an OSError, but not about writing
+            raise InvalidOption(
+                f"another process is writing in {self.path}; wait for it, or choose another folder"
+            ) from None
+        try:
+            self._admit_plan()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+
+    def _admit_plan(self) -> None:
+        """Check that the folder is empty, or holds this run and is to be continued."""
+        files = [self.path / name for name in (FINISHED, UNFINISHED, ERRORS)]
+        if not self.resume and any(file.exists() and file.stat().st_size for file in files):
+            raise InvalidOption(
+                f"{self.path} holds a run already; continue it with resume=True (--resume), or "
+                "choose another folder"
+            )
+        file = self.path / PLAN
+        if self.resume and file.exists():
+            try:
+                kept = msgspec.json.decode(file.read_bytes(), type=RunPlan)
+            except msgspec.DecodeError as error:
+                raise InvalidOption(
+                    f"{file} cannot be read: {error}; choose another folder"
+                ) from error
+            for name in RunPlan.__struct_fields__:
+                self._same(NAMES.get(name, name), getattr(kept, name), getattr(self.plan, name))
+        else:
+            write_bytes(file, msgspec.json.format(msgspec.json.encode(self.plan)))
+
+    def _same(self, what: str, was: Any, now: Any) -> None:
+        if as_json(was) != as_json(now):
+            raise InvalidOption(
+                f"{self.path} holds a run with other {what}: {was!r}, not {now!r}; "
+                "resume it with the same settings, or choose another folder"
+            )
 
     def add(self, record: EpisodeRecord) -> None:
-        """Keep a finished episode."""
-        write_records(self.path / FINISHED, [record])
+        """Keep a finished episode, or one that ended in an error."""
+        with writable(self.path):
+            write_records(self.path / (ERRORS if record.error else FINISHED), [record])
 
-    def keep(self, runner: Runner, *, now: bool = False) -> None:
+    def keep(self, unfinished: Callable[[], Sequence[EpisodeRecord]], *, now: bool = False) -> None:
         """Write down what is unfinished, if it is time to; nothing unfinished leaves no file."""
         if not now and time.monotonic() - self._saved < SAVE_EVERY:
             return
-        records = runner.unfinished()
-        file, fresh = self.path / UNFINISHED, self.path / f"{UNFINISHED}.new"
+        records = unfinished()
+        file = self.path / UNFINISHED
         if records:
-            fresh.unlink(missing_ok=True)
-            write_records(fresh, records)
-            os.replace(fresh, file)
+            write_bytes(file, b"".join(msgspec.json.encode(r) + b"\n" for r in records))
         else:
             file.unlink(missing_ok=True)
         self._saved = time.monotonic()
 
-    def read(self, runner: Runner) -> tuple[set[int], dict[int, EpisodeRecord]]:
-        """Numbers of finished episodes and records of unfinished ones; what both spent is counted.
+    def read(self, ledger: Ledger) -> tuple[set[int], dict[int, EpisodeRecord]]:
+        """Numbers of finished episodes and records of unfinished ones; what both spent is charged.
 
         Raises `InvalidOption` where the folder holds another run.
         """
@@ -58,12 +137,13 @@ class RunFolder:
         begun: dict[int, EpisodeRecord] = {}
         self._cut_broken_line()
         for record in self._records(FINISHED):
-            self._admit(record, runner)
-            finished.add(record.number)
+            if record.number not in finished:
+                self._admit(record, ledger)
+                finished.add(record.number)
         with contextlib.suppress(RecordError):  # written whole or not at all, save by a full disk
             for record in self._records(UNFINISHED):
                 if record.number not in finished:
-                    self._admit(record, runner)
+                    self._admit(record, ledger)
                     begun[record.number] = record
         return finished, begun
 
@@ -73,31 +153,21 @@ class RunFolder:
 
     def _cut_broken_line(self) -> None:
         """Drop the last line if a crash cut it off: that episode is played again."""
-        file = self.path / FINISHED
-        if not file.exists():
-            return
-        content = file.read_bytes()
-        end = content.rfind(b"\n") + 1
-        if end < len(content):
-            with file.open("r+b") as opened:
-                opened.truncate(end)
+        for file in (self.path / FINISHED, self.path / ERRORS):
+            if not file.exists():
+                continue
+            content = file.read_bytes()
+            end = content.rfind(b"\n") + 1
+            if end < len(content):
+                with file.open("r+b") as opened:
+                    opened.truncate(end)
 
-    def _admit(self, record: EpisodeRecord, runner: Runner) -> None:
+    def _admit(self, record: EpisodeRecord, ledger: Ledger) -> None:
         """Check that a record is of this run, and charge its agents with what it took."""
-        names = tuple(agent.name for agent in runner.agents)
-        env = runner.spec.id if runner.spec else type(runner.game).__name__
-        for what, was, now in (
-            ("environment", record.env, env),
-            ("agents", record.agents, names),
-            ("seed", record.seed - record.number, runner.seed),
-            ("options", record.options, options_of(runner.game)),
-        ):
-            if was != now:
-                raise InvalidOption(
-                    f"{self.path} holds a run with other {what}: {was!r}, not {now!r}; "
-                    "resume it with the same settings, or choose another folder"
-                )
-        spent = Counter[int]()
+        plan = self.plan
+        self._same("environment", record.env, plan.env)
+        self._same("agents", record.agents, plan.agents)
+        self._same("seed", record.seed - record.number, plan.seed)
+        self._same("options", record.options, plan.options)
         for turn in record.turns:
-            runner.ledger.account(names[turn.seat]).spend(turn.usage)
-            spent[turn.seat] += 1
+            ledger.account(plan.agents[turn.seat]).spend(turn.spent)

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from palestra.agents.agent import Agent, Decision, Turn
-from palestra.agents.budget import Account, Budget, Ledger, Usage
-from palestra.agents.making import AgentLike, make_agent
-from palestra.kernel.episode import Episode, parse_policy
-from palestra.kernel.errors import InvalidAction, InvalidOption
+from palestra.agents.agent import Agent, Decision, Turn, decision_problem
+from palestra.agents.budget import Budget, Ledger, Usage
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidAction, InvalidOption, shown
 from palestra.kernel.game import Game
 from palestra.kernel.plugins import Listeners
-from palestra.kernel.registry import open_game
+from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.specs import EnvSpec
-from palestra.records.record import EpisodeRecord, TurnNote, go_on, record_episode
-from palestra.runner.run_folder import RunFolder
+from palestra.records.record import (
+    Attempt,
+    EpisodeRecord,
+    TurnNote,
+    failed_record,
+    go_on,
+    record_episode,
+)
+from palestra.runner.running import PendingTurn, RunningEpisode
 from palestra.shaping import open_episode
 
 MAX_LIVE = 256
-
-
-@dataclass(slots=True)
-class Live:
-    """An episode in progress."""
-
-    number: int
-    episode: Episode
-    since: list[int]
-    errors: dict[int, list[str]] = field(default_factory=dict)  # refused answers of this step
-    actions: dict[int, Any] = field(default_factory=dict)  # accepted answers of this step
-    notes: dict[int, TurnNote] = field(default_factory=dict)
-
-
-class Asked(msgspec.Struct, eq=False, gc=False):
-    """One turn put to an agent."""
-
-    live: Live
-    turn: Turn
-    agent: Agent
-    account: Account
+MOST_FAILURES = 32  # episodes that end in an error, none having finished, before a run gives up
 
 
 class Runner:
@@ -54,6 +39,10 @@ class Runner:
     Episode i starts from `seed + i`. `invalid` is the policy for moves that are illegal or cannot
     be read: "retry:n" asks again with the error in `Turn.error`. An agent whose budget is spent
     forfeits, or the episode is truncated where it is not zero-sum.
+
+    What an agent, the game or a listener raises ends that episode, with the traceback in
+    `EpisodeRecord.error`; the others go on. Where no episode has finished, the first such
+    exception is raised at the end, or after `MOST_FAILURES` of them.
     """
 
     def __init__(
@@ -78,12 +67,14 @@ class Runner:
             )
         self.game, self.agents, self.spec = game, list(agents), spec
         self.seed, self.invalid = seed, invalid
-        self._kind, self._tries = parse_policy(invalid)
+        self._policy = InvalidMovePolicy.read(invalid)
         self.ledger = Ledger(budgets)
         self._rewards, self._gamma = rewards, gamma
         self._hooks = listeners or Listeners()
         self._live, self._max_steps = live, max_steps
-        self._alive: list[Live] = []
+        self._running: list[RunningEpisode] = []
+        self._finished = 0
+        self.failures: list[Exception] = []
 
     def run(
         self, numbers: Iterable[int], begun: Mapping[int, EpisodeRecord] = MappingProxyType({})
@@ -95,67 +86,73 @@ class Runner:
         queue = iter(numbers)
         try:
             while True:
-                while len(self._alive) < self._live:
+                while len(self._running) < self._live:
                     number = next(queue, None)
                     if number is None:
                         break
-                    self._alive.append(self._start(number, begun.get(number)))
-                if not self._alive:
-                    return
-                over = self._round(self._alive)
+                    self._running.append(self._start(number, begun.get(number)))
+                if not self._running:
+                    break
+                over = self.step(self._running)
                 if over:
-                    self._alive = [live for live in self._alive if live.episode.to_act]
-                for live in over:
-                    yield self._finish(live)
+                    self._running = [r for r in self._running if r.episode.to_act]
+                for running in over:
+                    yield self.finish(running)
+                if len(self.failures) >= MOST_FAILURES and not self._finished:
+                    break
+            if self.failures and not self._finished:
+                raise self.failures[0]
         finally:
             for agent in dict.fromkeys(self.agents):
                 agent.close()
 
     def unfinished(self) -> list[EpisodeRecord]:
         """Records of the episodes that are still being played, as far as they have come."""
-        return [self._record(live) for live in self._alive if live.episode.turn]
+        return [self._record(r) for r in self._running if r.episode.turn and not r.error]
 
-    def _start(self, number: int, begun: EpisodeRecord | None = None) -> Live:
-        policy = "raise" if self._kind == "retry" else self.invalid
+    def _start(self, number: int, begun: EpisodeRecord | None = None) -> RunningEpisode:
+        # the runner asks again by itself: it has the other seats' answers to keep
+        invalid = "raise" if self._policy.kind == "retry" else self.invalid
         episode = open_episode(
             self.game,
             self.seed + number,
             rewards=self._rewards,
             gamma=self._gamma,
             spec=self.spec,
-            invalid=policy,
+            invalid=invalid,
         )
         if begun is not None:
             go_on(episode, begun)
+        running = RunningEpisode(number, episode, [0] * self.game.num_players)
         if self._hooks.episode_started:
             names = tuple(agent.name for agent in self.agents)
-            self._hooks.episode_started(episode=episode, agents=names)
-        return Live(number, episode, [0] * self.game.num_players)
+            self._notify(running, self._hooks.episode_started, episode=episode, agents=names)
+        return running
 
-    def _round(self, alive: list[Live]) -> list[Live]:
+    def step(self, episodes: Sequence[RunningEpisode]) -> list[RunningEpisode]:
         """Ask everybody who waits, agent by agent, and play where all have answered.
 
-        Returns what is over by that.
+        Returns the episodes that are over now.
         """
-        by_agent: dict[Agent, list[Asked]] = {}
-        for live in alive:
-            for item in self._waiting(live):
-                by_agent.setdefault(item.agent, []).append(item)
-        for agent, asked in by_agent.items():
-            self._ask(agent, asked)
+        by_agent: dict[Agent, list[PendingTurn]] = {}
+        for running in episodes:
+            for pending in self._waiting(running):
+                by_agent.setdefault(pending.agent, []).append(pending)
+        for agent, waiting in by_agent.items():
+            self._ask(agent, [p for p in waiting if not p.running.error])
         over = []
-        for live in alive:
-            if live.actions:
-                self._play(live)
-            if not live.episode.to_act:
-                over.append(live)
+        for running in episodes:
+            if running.actions and not running.error:
+                self._play(running)
+            if not running.episode.to_act:
+                over.append(running)
         return over
 
-    def _waiting(self, live: Live) -> list[Asked]:
-        """Seats whose answer is not there yet."""
-        episode, waiting = live.episode, []
+    def _waiting(self, running: RunningEpisode) -> list[PendingTurn]:
+        """Turns of the seats whose answer is not there yet."""
+        episode, waiting = running.episode, []
         for seat in episode.to_act:
-            if seat in live.actions:
+            if seat in running.actions:
                 continue
             agent = self.agents[seat]
             account = self.ledger.account(agent.name)
@@ -163,18 +160,19 @@ class Runner:
             if spent:
                 self._stop(episode, seat, f"budget of {spent} is spent")
                 return []
-            errors = live.errors.get(seat)
+            refused = running.refused.get(seat)
             turn = Turn(
                 episode,
                 seat,
-                since=live.since[seat],
+                since=running.since[seat],
                 account=account,
-                error=errors[-1] if errors else "",
-                tries=len(errors) if errors else 0,
+                error=refused[-1].error if refused else "",
+                tries=len(refused) if refused else 0,
+                sibling=running.sibling,
             )
             if self._hooks.turn_ready:
-                self._hooks.turn_ready(turn=turn)
-            waiting.append(Asked(live, turn, agent, account))
+                self._notify(running, self._hooks.turn_ready, turn=turn)
+            waiting.append(PendingTurn(running, turn, agent, account))
         return waiting
 
     def _stop(self, episode: Episode, seat: int, why: str) -> None:
@@ -183,205 +181,161 @@ class Runner:
         else:
             episode.truncate(f"{self.game.players[seat]}'s {why}")
 
-    def _ask(self, agent: Agent, asked: list[Asked]) -> None:
+    def _ask(self, agent: Agent, waiting: list[PendingTurn]) -> None:
         """Put an agent all the turns that wait for it, and sort its answers into the episodes."""
+        if not waiting:
+            return
         started = perf_counter()
-        decisions = agent.act([item.turn for item in asked])
-        if len(decisions) != len(asked):
-            raise InvalidOption(
-                f"agent {agent.name!r} gave {len(decisions)} decisions for {len(asked)} turns"
-            )
-        share = Usage(seconds=(perf_counter() - started) / len(asked))
-        for item, decision in zip(asked, decisions, strict=True):
+        decisions = self._decisions(agent, waiting)
+        share = Usage(seconds=(perf_counter() - started) / len(waiting))
+        for pending, decision in zip(waiting, decisions, strict=True):
+            if decision is None:
+                continue
             if not decision.usage.seconds:
                 decision.usage = decision.usage + share
-            item.account.spend(decision.usage)
+            pending.account.spend(decision.usage)
+            running = pending.running
             if self._hooks.action_chosen:
-                self._hooks.action_chosen(turn=item.turn, decision=decision)
-            if not item.live.episode.over:
-                self._accept(item.live, item.turn.seat, decision)
+                turn = pending.turn
+                self._notify(running, self._hooks.action_chosen, turn=turn, decision=decision)
+            if not running.episode.over:
+                self._accept(running, pending.turn.seat, decision)
 
-    def _accept(self, live: Live, seat: int, decision: Decision) -> None:
-        """Keep an answer until everybody has given his; a refused one goes through the policy."""
-        episode = live.episode
-        errors = live.errors.get(seat)
-        note = TurnNote(decision, errors or (), "retried" if errors else "ok")
+    def _decisions(self, agent: Agent, waiting: list[PendingTurn]) -> Sequence[Decision | None]:
+        """An agent's answers; None where it failed, which ends only that turn's episode."""
+        try:
+            return _answers(agent, [pending.turn for pending in waiting])
+        except InvalidAction:
+            raise
+        except Exception as error:
+            if len(waiting) == 1:
+                self._fail(waiting[0].running, error)
+                return [None]
+        # one request may have spoilt the whole call: put the turns one by one
+        return [self._decisions(agent, [pending])[0] for pending in waiting]
+
+    def _accept(self, running: RunningEpisode, seat: int, decision: Decision) -> None:
+        """Keep an answer until all seats have answered; a refused one goes through the policy."""
+        episode = running.episode
+        refused = running.refused.get(seat)
+        note = TurnNote(decision, refused or (), "retried" if refused else "ok")
         try:
             if decision.text is not None and decision.action is None:
                 action = episode.parse(seat, decision.text)
-                live.since[seat] = len(episode.transcript(seat))
+                running.since[seat] = len(episode.transcript(seat))
             else:
                 action = decision.action
                 episode.check(seat, action)
         except InvalidAction as error:
             episode.count_mistake(seat)
-            refused = note.errors = live.errors.setdefault(seat, [])
-            refused.append(str(error))
-            self._repair(live, seat, note, error)
+            refused = note.refused = running.refused.setdefault(seat, [])
+            refused.append(Attempt.of(decision, str(error)))
+            self._repair(running, seat, note, error)
         else:
-            live.actions[seat], live.notes[seat] = action, note
+            running.actions[seat], running.notes[seat] = action, note
 
-    def _repair(self, live: Live, seat: int, note: TurnNote, error: InvalidAction) -> None:
+    def _repair(
+        self, running: RunningEpisode, seat: int, note: TurnNote, error: InvalidAction
+    ) -> None:
         """Apply the invalid-move policy to an answer that cannot be played."""
-        episode = live.episode
-        if self._kind == "raise":
+        episode = running.episode
+        repair = self._policy.repair(episode, seat, len(note.refused))
+        if repair.what == "raise":
             raise error
-        if self._kind == "retry" and len(note.errors) <= self._tries:
+        if repair.what == "ask":
             return
-        if self._kind == "random":
-            action = episode.sample(seat, episode.repair_rng)
-        elif self._kind == "noop" and episode.noop(seat) is not None:
-            action = episode.noop(seat)
-        else:
+        said = note.decision
+        note.decision = msgspec.structs.replace(said, usage=Usage())  # counted as refused
+        if repair.what == "forfeit":
             episode.forfeit(seat, f"illegal move: {error.why or error}", {seat: note})
-            live.actions.clear()
+            running.actions.clear()
             return
         note.status = "replaced"
-        live.actions[seat], live.notes[seat] = action, note
+        running.actions[seat], running.notes[seat] = repair.action, note
 
-    def _play(self, live: Live) -> None:
+    def _play(self, running: RunningEpisode) -> None:
         """Play a step whose answers are all there."""
-        episode = live.episode
-        if len(live.actions) < len(episode.to_act):
+        episode = running.episode
+        if len(running.actions) < len(episode.to_act):
             return
-        episode.act(live.actions, live.notes)
-        live.actions, live.notes = {}, {}
-        if live.errors:
-            live.errors = {}
+        try:
+            episode.act(running.actions, running.notes)
+        except Exception as error:
+            self._not_played(running, error)
+            return
+        running.actions, running.notes = {}, {}
+        if running.refused:
+            running.refused = {}
         if self._max_steps and episode.turn >= self._max_steps:
             episode.truncate(f"{self._max_steps} steps played")
         if self._hooks.stepped:
-            self._hooks.stepped(episode=episode)
+            self._notify(running, self._hooks.stepped, episode=episode)
 
-    def _finish(self, live: Live) -> EpisodeRecord:
-        record = self._record(live)
+    def _not_played(self, running: RunningEpisode, raised: Exception) -> None:
+        """The game failed on what it had called legal: the mistake of the seat, if it is one seat.
+
+        With several seats, or under the policy "raise", it ends the episode.
+        """
+        if len(running.actions) > 1 or self._policy.kind == "raise":
+            self._fail(running, raised)
+            return
+        seat, note = next(iter(running.notes.items()))
+        why = f"the game cannot play it ({type(raised).__name__}: {shown(str(raised))})"
+        error = InvalidAction(running.actions[seat], running.episode.legal_text(seat), why=why)
+        running.episode.count_mistake(seat)
+        running.actions, running.notes = {}, {}
+        refused = running.refused.setdefault(seat, [])
+        refused.append(Attempt.of(note.decision or Decision(), str(error)))
+        self._repair(running, seat, TurnNote(note.decision, refused), error)
+
+    def _notify(self, running: RunningEpisode, hook: Any, **arguments: Any) -> None:
+        try:
+            hook(**arguments)
+        except Exception as error:
+            self._fail(running, error)
+
+    def _fail(self, running: RunningEpisode, error: Exception) -> None:
+        """End an episode because something failed, and keep the traceback for its record."""
+        if running.error:
+            return
+        running.error = "".join(traceback.format_exception(error))
+        self.failures.append(error)
+        running.actions, running.notes = {}, {}
+        running.episode.truncate(f"error: {type(error).__name__}: {shown(str(error))}")
+
+    def finish(self, running: RunningEpisode) -> EpisodeRecord:
+        """The record of an episode that is over; its agents forget it."""
+        record = self._record(running)
         for agent in dict.fromkeys(self.agents):
-            agent.forget(id(live.episode))
+            agent.forget(id(running.episode))
         if self._hooks.episode_finished:
-            self._hooks.episode_finished(episode=live.episode, record=record)
+            hook = self._hooks.episode_finished
+            self._notify(running, hook, episode=running.episode, record=record)
+            record.error = running.error
+        self._finished += not record.error
         return record
 
-    def _record(self, live: Live) -> EpisodeRecord:
-        return record_episode(live.episode, [a.name for a in self.agents], number=live.number)
+    def _record(self, running: RunningEpisode) -> EpisodeRecord:
+        names = [agent.name for agent in self.agents]
+        try:
+            return record_episode(
+                running.episode, names, number=running.number, error=running.error
+            )
+        except Exception as error:
+            self._fail(running, error)
+            running.error = running.error or "".join(traceback.format_exception(error))
+            return failed_record(running.episode, names, number=running.number, error=running.error)
 
 
-def stream(
-    env: str | EnvSpec | Game[Any, Any],
-    *,
-    agents: AgentLike | Sequence[AgentLike],
-    episodes: int = 1,
-    seed: int = 0,
-    out: str | Path | None = None,
-    resume: bool = False,
-    invalid: str = "retry:2",
-    budgets: dict[str, Budget] | Budget | None = None,
-    hooks: Iterable[object] = (),
-    live: int = MAX_LIVE,
-    max_steps: int | None = None,
-    rewards: Sequence[str] | None = None,
-    gamma: float = 1.0,
-    **options: Any,
-) -> Iterator[EpisodeRecord]:
-    """Play episodes and yield each record as soon as it is finished; none is kept here.
-
-    The arguments are those of `play`, which returns the same records as a list.
-    """
-    if isinstance(agents, str | Agent) or callable(agents):
-        spec, game = open_game(env, options)
-        agents = [agents] * game.num_players
-    else:
-        spec, game = open_game(env, options, len(agents))
-    seated = _seat(agents, seed)
-    runner = Runner(
-        game,
-        seated,
-        spec=spec,
-        seed=seed,
-        invalid=invalid,
-        budgets=budgets,
-        listeners=Listeners(hooks),
-        live=live,
-        max_steps=max_steps,
-        rewards=rewards,
-        gamma=gamma,
-    )
-    if out is None:
-        if resume:
-            raise InvalidOption("resume=True goes on with a run in a folder; say which: out=…")
-        yield from runner.run(range(episodes))
-        return
-    folder = RunFolder(out)
-    finished, begun = folder.read(runner) if resume else (set(), {})
-    numbers = (number for number in range(episodes) if number not in finished)
-    try:
-        for record in runner.run(numbers, begun):
-            folder.add(record)
-            folder.keep(runner)
-            yield record
-    finally:
-        folder.keep(runner, now=True)
-
-
-def play(
-    env: str | EnvSpec | Game[Any, Any],
-    *,
-    agents: AgentLike | Sequence[AgentLike],
-    **settings: Any,
-) -> list[EpisodeRecord]:
-    """Play episodes and return their records, in order of episode.
-
-    agents: one entry a seat, or one agent for every seat; naming one twice seats the same agent
-    twice.
-    episodes: how many (1). seed: episode i starts from seed + i (0).
-    out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is
-    interrupted leaves its unfinished episodes beside it, in `unfinished.jsonl`; resume=True goes
-    on with both, and returns what is played now.
-    invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
-    hooks: objects with life-cycle hooks. live: episodes played side by side (256).
-    max_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the game's
-    own) under the discount gamma (1.0).
-    Everything else goes to the game; num_players follows from `agents` if not given.
-    """
-    records = stream(env, agents=agents, **settings)
-    return sorted(records, key=lambda record: record.number)
-
-
-def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
-    """Open every agent once, with random numbers of its own."""
-    made: dict[Any, Agent] = {}
-    seated = []
-    for seat, agent in enumerate(agents):
-        key = agent if isinstance(agent, str) else id(agent)
-        if key not in made:
-            made[key] = make_agent(agent)
-            made[key].reseed(seed + seat)
-        seated.append(made[key])
-    return seated
-
-
-def rollouts(
-    game: Game[Any, Any] | str,
-    *,
-    agents: Sequence[AgentLike],
-    seed: int,
-    n: int,
-    start: Episode | None = None,
-) -> list[EpisodeRecord]:
-    """Play one start n times: a group of siblings that share seed and position.
-
-    `start` is an episode to branch from; by default the beginning from `seed`. Agents draw their
-    own random numbers, and so differ; chance inside the game is the same for all.
-    """
-    spec, rules = open_game(game, {}, len(agents))
-    root = start or Episode(rules, seed, spec=spec)
-    seated = [make_agent(agent) for agent in agents]
-    runner = Runner(rules, seated, spec=spec, seed=seed)
-    records = []
-    for number in range(n):
-        live = Live(number, root.fork(), [0] * rules.num_players)
-        while not live.episode.over:
-            runner._round([live])
-        record = runner._finish(live)
-        record.group, record.branched_at = f"{root.seed}@{root.turn}", root.turn
-        records.append(record)
-    return records
+def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision]:
+    """An agent's decisions, one a turn; raises `InvalidOption` for anything else."""
+    decisions = agent.act(turns)
+    if len(decisions) != len(turns):
+        raise InvalidOption(
+            f"agent {agent.name!r} gave {len(decisions)} decisions for {len(turns)} turns"
+        )
+    for decision in decisions:
+        problem = decision_problem(decision)
+        if problem:
+            raise InvalidOption(f"agent {agent.name!r}: {problem}")
+    return decisions

@@ -28,6 +28,8 @@ SPECIAL = (
 )
 METHODS = frozenset(f"__{name}__" for name in SPECIAL.split())  # may be defined, not named
 CLOCKS = ("now", "today", "utcnow")
+BASES = ("mro",)  # leads to classes that no module hands out
+TEMPLATES = ("format", "format_map")  # may be called, which is checked then; not matched
 LEGAL = (
     f"Python without underscored names and attributes, that imports at most {', '.join(MODULES)}"
 )
@@ -78,7 +80,7 @@ def _problem(node: ast.AST) -> str:
         case ast.Attribute(attr=name):
             return _attribute(name)
         case ast.MatchClass(kwd_attrs=names):
-            return _first(map(_attribute, names))
+            return _first(map(_matched, names))
         case ast.FunctionDef(name=name) if name in METHODS:
             return ""
         case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
@@ -100,12 +102,17 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _name(name: str) -> str:
-    return f"the name {name} is not to be had" if name.startswith("__") else ""
+    return f"the name {name} is not allowed" if name.startswith("__") else ""
 
 
 def _attribute(name: str) -> str:
-    hidden = name.startswith(("_", *FRAMES)) or name in CLOCKS
-    return f"the attribute {name} is not to be had" if hidden else ""
+    hidden = name.startswith(("_", *FRAMES)) or name in CLOCKS + BASES
+    return f"the attribute {name} is not allowed" if hidden else ""
+
+
+def _matched(name: str) -> str:
+    hidden = name in TEMPLATES
+    return f"a pattern must not match the attribute {name}" if hidden else _attribute(name)
 
 
 def _module(name: str) -> str:

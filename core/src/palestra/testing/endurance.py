@@ -109,8 +109,8 @@ def _heap_counter() -> Callable[[], int] | None:
     mallinfo.restype = _MallInfo
 
     def count() -> int:
-        told = mallinfo()
-        return int(told.uordblks + told.hblkhd + SMALL_BLOCK * sys.getallocatedblocks())
+        usage = mallinfo()
+        return int(usage.uordblks + usage.hblkhd + SMALL_BLOCK * sys.getallocatedblocks())
 
     before = count()
     held = bytearray(GROWTH)

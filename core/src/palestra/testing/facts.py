@@ -6,8 +6,8 @@ import warnings
 from dataclasses import fields
 from typing import Any
 
-from palestra.kernel.catalogue import stale_environment
-from palestra.kernel.declare import declared_ids
+from palestra.catalogue.build import stale_environment
+from palestra.catalogue.declare import declared_ids
 from palestra.kernel.errors import PalestraError
 from palestra.kernel.game import Game
 from palestra.kernel.options import described

@@ -20,6 +20,7 @@ from palestra.testing import (
     moves,
     pictures,
     privacy,
+    speech,
     standards,
     states,
 )
@@ -56,6 +57,7 @@ CHECKS: dict[str, Check] = {
         privacy.transcripts_keep_secrets,
         privacy.private_events_stay_private,
         privacy.sealed_moves_stay_sealed,
+        speech.speech_stays_quoted,
         endurance.resets_leave_nothing,
         pictures.renders_offscreen,
         golden.matches_golden_transcript,
@@ -134,8 +136,8 @@ def conformance(
     specs = {spec.id: spec for spec in specs_of(module)}
     subjects = {name: Subject(spec, golden=folder) for name, spec in specs.items()}
     for name, options in (variants or {}).items():
-        told = ",".join(f"{key}={value}" for key, value in options.items())
-        subjects[f"{name}[{told}]"] = Subject(specs[name], dict(options))
+        named = ",".join(f"{key}={value}" for key, value in options.items())
+        subjects[f"{name}[{named}]"] = Subject(specs[name], dict(options))
     cases = [pytest.param(env, name, id=f"{env}:{name}") for env in subjects for name in CHECKS]
 
     @pytest.mark.parametrize(("env", "name"), cases)

@@ -14,7 +14,7 @@ def perft(game: ArrayGame, depth: int) -> list[int]:
     batch.reset(0)
     level, counts = batch.save(), []
     while True:
-        masks = level["frame"]["mask"].min(axis=1) * (level["over"] == 0)[:, None]
+        masks = level["timestep"]["mask"].min(axis=1) * (level["over"] == 0)[:, None]
         counts.append(int(masks.sum()))
         if len(counts) == depth or not counts[-1]:
             return counts

@@ -20,7 +20,7 @@ REVEALS = "reveal"
 
 
 def secrets_stay_hidden(subject: Subject) -> None:
-    """Redraw what is hidden from a player: nothing he can look at changes."""
+    """Redraw what is hidden from a player: nothing they can look at changes."""
     game = subject.game
     if game.perfect_information:
         raise Skipped("perfect information: nothing is hidden")
@@ -55,9 +55,9 @@ def _redrawn_looks_the_same(
 
 
 def transcripts_keep_secrets(subject: Subject) -> None:
-    """From two starts a player cannot tell apart, the same moves give him the same transcript.
+    """From two starts a player cannot tell apart, the same moves give the same transcript.
 
-    A step whose events include one of kind "reveal" that he may see ends the comparison.
+    A step whose events include one of kind "reveal" that the player may see ends the comparison.
     """
     game = subject.game
     if game.perfect_information:
@@ -87,8 +87,8 @@ def _follow(one: Episode, other: Episode, seat: int, rng: Rng, array: bool) -> N
         except ValueError:
             return  # the other's move was not legal in the other world
         one.act(actions)
-        told = [e for step in (one.log[-1], other.log[-1]) for e in step]
-        if any(e.kind == REVEALS and e.visible_to(seat) for e in told) or one.over or other.over:
+        shown = [e for step in (one.log[-1], other.log[-1]) for e in step]
+        if any(e.kind == REVEALS and e.visible_to(seat) for e in shown) or one.over or other.over:
             return
         seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
@@ -96,18 +96,18 @@ def _follow(one: Episode, other: Episode, seat: int, rng: Rng, array: bool) -> N
 
 
 def private_events_stay_private(subject: Subject) -> None:
-    """What is told to some seats only is not in any other seat's transcript, prompt or view."""
+    """What is shown to some seats only is not in any other seat's transcript, prompt or view."""
     private = 0
     for seed in range(6):
         episode = subject.episode(seed)
         for number, _ in play_on(episode, Rng(seed), 60):
-            told = [event for step in episode.log for event in step if event.audience is not None]
-            private += len(told)
+            shown = [event for step in episode.log for event in step if event.audience is not None]
+            private += len(shown)
             for seat in range(subject.game.num_players):
                 seen = episode.transcript(seat)
                 read = episode.prompt(seat) + episode.describe(seat)
-                known = "\n".join(event.text for event in seen)  # the same may be told to both
-                for event in told:
+                known = "\n".join(event.text for event in seen)  # the same may be shown to both
+                for event in shown:
                     if event.visible_to(seat):
                         require(event in seen, f"turn {number}: player {seat} misses {event}")
                         continue

@@ -8,14 +8,15 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from palestra.kernel.errors import InvalidAction, OutOfTurn
-from palestra.views.table import TableView
+from palestra.views.seats import SeatsView
 
 
-class AecView(TableView, AECEnv[str, Any, Any]):
+class AecView(SeatsView, AECEnv[str, Any, Any]):
     """Agents are `player_0`, `player_1`, …; simultaneous moves are collected sealed, seat by seat.
 
-    obs="array": observations are {"observation", "action_mask"}, actions numbers.
-    obs="text": both are strings. An illegal move forfeits unless `invalid` says otherwise.
+    obs="array" (the default where actions have numbers): observations are arrays, with the legal
+    actions where `masks` says, and actions are numbers. obs="text": both are strings. An illegal
+    move forfeits unless `invalid` says otherwise.
     """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -30,7 +31,7 @@ class AecView(TableView, AECEnv[str, Any, Any]):
         self._sealed: dict[int, Any] = {}  # simultaneous moves given so far
         self._since = [0] * len(agents)
         self._paid = False  # whether self.rewards holds anything but zeros
-        self._dying = False  # whether somebody waits for his last step(None)
+        self._dying = False  # whether somebody waits for the last step(None)
         self._select()
 
     def _select(self) -> None:
@@ -43,7 +44,8 @@ class AecView(TableView, AECEnv[str, Any, Any]):
             self._dying = False
         for seat in self._episode.to_act:
             if seat not in self._sealed:
-                self.agent_selection = self.possible_agents[seat]
+                agent = self.agent_selection = self.possible_agents[seat]
+                self.infos[agent] |= self._mask_info(seat)
                 return
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -91,6 +93,7 @@ class AecView(TableView, AECEnv[str, Any, Any]):
                 self.infos[self.possible_agents[seat]] = {"error": str(error)}
             self._select()
             return
+        self._cut()
         paid = episode.rewards
         if any(paid):
             self._pay(paid)

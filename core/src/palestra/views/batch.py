@@ -28,6 +28,7 @@ def make(
     compiled: bool | None = None,
     random_seats: Sequence[int] = (),
     scripted_seats: Sequence[int] = (),
+    max_episode_steps: int | None = None,
     **options: Any,
 ) -> Batch | CudaBatch | TextBatch:
     """Open the batch view; `options` go to the game.
@@ -50,8 +51,11 @@ def make(
             autoreset=autoreset,
             threads=threads,
             compiled=compiled,
+            max_steps=max_episode_steps,
             **alone,
         )
+    if max_episode_steps is not None:
+        raise InvalidOption("max_episode_steps is for array games on the CPU")
     if threads != 1 or compiled or random_seats or scripted_seats:
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame: it runs in one plain loop")
     return TextBatch(game, num_envs, seed=seed, autoreset=autoreset)
@@ -68,5 +72,7 @@ def _on_gpu(
     if not isinstance(game, ArrayGame):
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame; it cannot run on a GPU")
     if threads != 1:
-        raise InvalidOption('threads are for device="cpu"; a GPU has a thread for every lane')
+        raise InvalidOption(
+            'threads are for device="cpu"; a GPU has a thread for every environment'
+        )
     return CudaBatch(game, num_envs, seed=seed, autoreset=autoreset, **alone)

@@ -10,23 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.agents.agent import Agent, Turn
+from palestra.agents.fitting import check_agents
 from palestra.agents.making import AgentLike, make_agent
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.kernel.game import Game
+from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.registry import open_game, renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
-from palestra.views.opening import RENDER_MODES, check_obs
+from palestra.views.opening import RENDER_MODES, check_obs, check_render_mode, read_action
 from palestra.views.spaces import AnyText
-from palestra.views.table import read_action
 
 
 class GymView(gymnasium.Env[Any, Any]):
     """`seat` is played from outside; `opponents` is one agent for all other seats, or a list.
 
-    obs="array": observations of `game.observation_space`, actions by number, the mask in
-    `info["action_mask"]` and `action_masks()`. obs="text": observations and actions are strings.
+    obs="array" (the default where actions have numbers): observations of `game.observation_space`,
+    actions by number, the mask in `info["action_mask"]` and `action_masks()`. obs="text":
+    observations and actions are strings.
     `invalid` is the policy for illegal moves (see `Episode`); it ends the episode by default, as
     PettingZoo's classic games do. `info["invalid"]` counts the seat's illegal moves. `rewards`
     names step shapers to pay ("env": the game's own terms) under the learner's discount `gamma`.
@@ -43,7 +45,7 @@ class GymView(gymnasium.Env[Any, Any]):
         *,
         seat: int = 0,
         opponents: AgentLike | Sequence[AgentLike] = "random",
-        obs: str = "array",
+        obs: str | None = None,
         invalid: str = "forfeit",
         compiled: bool | None = None,
         rewards: Sequence[str] | None = None,
@@ -54,10 +56,9 @@ class GymView(gymnasium.Env[Any, Any]):
         spec, game = open_game(env, options)
         if not 0 <= seat < game.num_players:
             raise InvalidOption(f"seat must be from 0 to {game.num_players - 1}, not {seat}")
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise InvalidOption(f"render_mode {render_mode!r}; choose from: {RENDER_MODES}")
-        self.game, self.seat, self.render_mode = game, seat, render_mode
-        self.obs = check_obs(obs)
+        self.game, self.seat = game, seat
+        self.render_mode = check_render_mode(render_mode)
+        self.obs = check_obs(obs, game)
         self._episode = open_episode(
             game,
             0,
@@ -67,11 +68,12 @@ class GymView(gymnasium.Env[Any, Any]):
             compiled=compiled,
             spec=spec,
         )
+        self._policy = InvalidMovePolicy.read(invalid)
         self._fresh = False  # whether reset() has been called
-        self._rivals = _rivals(game, seat, opponents)
+        self._rivals = _rivals(game, spec, seat, opponents)
         self._since = [0] * game.num_players
         self._renderer: Any = None
-        if obs == "array":
+        if self.obs == "array":
             self.observation_space = game.observation_space(seat)
             self.action_space = game.action_space(seat)
         else:
@@ -114,20 +116,21 @@ class GymView(gymnasium.Env[Any, Any]):
         episode = self._episode
         if episode.over and self._moved:
             raise OutOfTurn("the episode is over; call reset()")
+        own = {} if episode.over else self._read(action)
         self._moved = True
         if episode.over:
-            return self._told()
+            return self._outcome_of_step()
         try:
-            self._play(self._read(action))
+            self._play(own)
         except InvalidAction as error:  # policy "raise" or a retry that is still open
             if episode.invalid == "raise":
                 raise
             return self._observation(), 0.0, False, False, self._info(error=str(error))
         self._render_human()
-        return self._told()
+        return self._outcome_of_step()
 
-    def _told(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What `step` returns: the reward is all that was not told before."""
+    def _outcome_of_step(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What `step` returns: the reward is all that was not paid out before."""
         episode, seat = self._episode, self.seat
         done = episode.over or seat not in episode.present
         cut = done and episode.truncated
@@ -137,15 +140,16 @@ class GymView(gymnasium.Env[Any, Any]):
 
     def _read(self, action: Any) -> dict[int, Any]:
         """The learning seat's action as {seat: action}, legal or not."""
-        if self.obs == "text" and not isinstance(action, str):
-            raise InvalidAction(action, "a string (this view was made with obs='text')")
         return {self.seat: read_action(self._episode, self.seat, action, self.obs)}
 
     def _play(self, own: dict[int, Any]) -> None:
         """Play the seat's action together with whoever moves at the same time, then the others."""
         episode = self._episode
         if len(episode.to_act) > 1:
-            own |= self._ask([p for p in episode.to_act if p != self.seat])
+            others = self._ask([p for p in episode.to_act if p != self.seat])
+            if others is None:
+                return
+            own |= others
         if self.obs == "text":
             self._since[self.seat] = len(episode.transcript(self.seat))
         episode.act(own)
@@ -156,15 +160,44 @@ class GymView(gymnasium.Env[Any, Any]):
         while episode.to_act and seat not in episode.to_act:
             if seat not in episode.present:
                 break
-            episode.act(self._ask(episode.to_act))
+            actions = self._ask(episode.to_act)
+            if actions is not None:
+                episode.act(actions)
 
-    def _ask(self, seats: Sequence[int]) -> dict[int, Any]:
+    def _ask(self, seats: Sequence[int]) -> dict[int, Any] | None:
+        """The opponents' actions; None where one of them has forfeited by its answer."""
         actions = {}
         for seat in seats:
-            turn = Turn(self._episode, seat, since=self._since[seat])
-            decision = self._rivals[seat].act([turn])[0]
-            actions[seat] = turn.parse(decision.text) if decision.text else decision.action
+            action = self._answer(seat)
+            if self._episode.over:
+                return None
+            actions[seat] = action
         return actions
+
+    def _answer(self, seat: int) -> Any:
+        """One opponent's legal action; its mistakes are its own, by the invalid-move policy.
+
+        Under "raise", which is about the learning seat, an opponent forfeits.
+        """
+        episode, error = self._episode, ""
+        for refused in range(1, 10_001):
+            turn = Turn(episode, seat, since=self._since[seat], error=error, tries=refused - 1)
+            decision = self._rivals[seat].act([turn])[0]
+            try:
+                action = turn.parse(decision.text) if decision.text else decision.action
+                episode.check(seat, action)
+            except InvalidAction as problem:
+                error = str(problem)
+                episode.count_mistake(seat)
+                repair = self._policy.repair(episode, seat, refused)
+                if repair.what == "play":
+                    return repair.action
+                if repair.what != "ask":
+                    break
+            else:
+                return action
+        episode.forfeit(seat, f"illegal move: {error}")
+        return None
 
     def _observation(self) -> Any:
         if self.obs == "array":
@@ -211,12 +244,16 @@ class GymView(gymnasium.Env[Any, Any]):
 
 
 def _rivals(
-    game: Game[Any, Any], seat: int, opponents: AgentLike | Sequence[AgentLike]
+    game: Game[Any, Any],
+    spec: EnvSpec | None,
+    seat: int,
+    opponents: AgentLike | Sequence[AgentLike],
 ) -> dict[int, Agent]:
-    others = [player for player in range(game.num_players) if player != seat]
+    others = [s for s in range(game.num_players) if s != seat]
     if not isinstance(opponents, list | tuple):
-        agent = make_agent(opponents) if others else None
-        return {player: agent for player in others if agent is not None}
+        check_agents([opponents] if others else [], game, spec)
+        return dict.fromkeys(others, make_agent(opponents)) if others else {}
+    check_agents(opponents, game, spec)
     if len(opponents) != len(others):
         raise InvalidOption(
             f"{len(others)} opponents are needed for seats {others}, got {len(opponents)}"

@@ -8,10 +8,10 @@ from typing import Any
 from pettingzoo import ParallelEnv
 
 from palestra.kernel.errors import InvalidAction, OutOfTurn
-from palestra.views.table import TableView
+from palestra.views.seats import SeatsView
 
 
-class ParallelView(TableView, ParallelEnv[str, Any, Any]):
+class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
     """Actions of agents who are not asked to move are ignored, and their masks are all ones.
 
     `infos[agent]["acting"]` says who is asked. Otherwise as `AecView`.
@@ -40,6 +40,7 @@ class ParallelView(TableView, ParallelEnv[str, Any, Any]):
         if not agents:
             raise OutOfTurn("the episode is over; call reset()")
         error = self._play(actions)
+        self._cut()
         paid: Sequence[float] = [0.0] * len(seat) if error else episode.rewards
         present = set(episode.present)
         cut = episode.over and episode.truncated
@@ -59,8 +60,9 @@ class ParallelView(TableView, ParallelEnv[str, Any, Any]):
         missing = [names[seat] for seat in episode.to_act if names[seat] not in actions]
         if missing:
             raise OutOfTurn(f"{', '.join(missing)} must act and gave no action")
+        chosen = {seat: self._read(seat, actions[names[seat]]) for seat in episode.to_act}
         try:
-            episode.act({p: self._read(p, actions[names[p]]) for p in episode.to_act})
+            episode.act(chosen)
         except InvalidAction as error:
             if episode.invalid == "raise":
                 raise
@@ -71,7 +73,12 @@ class ParallelView(TableView, ParallelEnv[str, Any, Any]):
         episode = self._episode
         acting = episode.to_act
         infos: dict[str, dict[str, Any]] = {
-            agent: {"acting": self._seat[agent] in acting, **more} for agent in agents
+            agent: {
+                "acting": self._seat[agent] in acting,
+                **self._mask_info(self._seat[agent]),
+                **more,
+            }
+            for agent in agents
         }
         outcome = episode.outcome if episode.over else None
         if outcome is not None:

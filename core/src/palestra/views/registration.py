@@ -7,6 +7,8 @@ import pettingzoo
 
 from palestra.kernel.registry import registry
 
+VECTOR = "palestra.views.vector:make"
+
 
 def push() -> None:
     """Enter every spec into Gymnasium's and PettingZoo's registries; safe to repeat."""
@@ -15,7 +17,7 @@ def push() -> None:
             gymnasium.register(
                 spec.id,
                 entry_point="palestra.views.gym:make",
-                vector_entry_point="palestra.views.vector:make",
+                vector_entry_point=None if spec.array_game is False else VECTOR,
                 kwargs={"env": spec.id},
                 order_enforce=False,  # ours does both itself, without a wrapper on the step path
                 disable_env_checker=True,

@@ -31,6 +31,13 @@ class AnyText(spaces.Text):
         return hash(("AnyText", self.max_length))
 
 
+class TextObservation(str):
+    """A text with a dtype, which PettingZoo's checks ask of every observation."""
+
+    __slots__ = ()
+    dtype = np.dtype(str)
+
+
 def masked(observation: spaces.Space[Any], actions: spaces.Discrete) -> spaces.Dict:
     """PettingZoo's convention: the observation with its action mask beside it."""
     mask = spaces.Box(0, 1, (int(actions.n),), dtype=np.int8)

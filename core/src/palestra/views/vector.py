@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from palestra.engine.batch import Batch
 from palestra.kernel.array_game import ArrayGame
-from palestra.kernel.errors import InvalidOption
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game
-from palestra.kernel.registry import open_game
+from palestra.kernel.registry import open_game, renderer
 from palestra.kernel.specs import EnvSpec
 
 Array = NDArray[Any]
@@ -32,8 +33,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
 
     `opponents` is "random" (played inside the compiled loop) or a function of observations
     (M, *shape) and masks (M, A) to M action numbers, called once for all lanes that wait for it.
-    Infos have `action_mask` (N, A), and where an episode ended (`_episode`) its return and length
-    in `episode` as `r` and `l`; in "same_step" mode also `final_obs`.
+    Infos have `action_mask` (N, A), and where an episode ended (`_final_return`) its return and
+    length as `final_return` and `final_length`; in "same_step" mode also `final_obs`. `autoreset`
+    is "next_step", "same_step" or "disabled", or Gymnasium's own `AutoresetMode`.
+    `max_episode_steps` truncates longer episodes. render_mode="rgb_array" gives one frame an
+    environment.
     """
 
     def __init__(
@@ -43,12 +47,15 @@ class VectorView(VectorEnv[Any, Any, Any]):
         *,
         seat: int = 0,
         opponents: str | Policy = "random",
-        autoreset: str = "next_step",
+        autoreset: str | AutoresetMode = "next_step",
+        autoreset_mode: str | AutoresetMode | None = None,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
         threads: int = 1,
         compiled: bool | None = None,
         **options: Any,
     ) -> None:
-        _, game = open_game(env, options)
+        self._spec, game = open_game(env, options)
         if not isinstance(game, ArrayGame):
             raise InvalidOption(
                 f"{type(game).__name__} is not an ArrayGame; use vectorization_mode='sync'"
@@ -61,19 +68,30 @@ class VectorView(VectorEnv[Any, Any, Any]):
                 "the game has a script) or a function of observations and masks; other agents "
                 "play in the gym view"
             )
-        others = [player for player in range(game.num_players) if player != seat]
+        if render_mode not in (None, "rgb_array"):
+            raise UnknownName("render mode", str(render_mode), ["rgb_array"])
+        mode = _mode(autoreset if autoreset_mode is None else autoreset_mode)
+        others = [s for s in range(game.num_players) if s != seat]
         self.game, self.seat, self.num_envs = game, seat, num_envs
         self._policy = None if isinstance(opponents, str) else opponents
         self.batch = Batch(
             game,
             num_envs,
-            autoreset=autoreset,
+            autoreset=mode,
+            max_steps=max_episode_steps,
             random_seats=others if opponents == "random" else (),
             scripted_seats=others if opponents == "scripted" else (),
             threads=threads,
             compiled=compiled,
         )
-        self.metadata = {"autoreset_mode": MODES[autoreset]}
+        self.render_mode = render_mode
+        self.autoreset_mode = MODES[mode]
+        self.metadata = {
+            "autoreset_mode": MODES[mode],
+            "render_modes": ["rgb_array"],
+            "render_fps": 4,
+        }
+        self._painter: Any = None
         self.single_observation_space = game.observation_space(seat)
         self.single_action_space = game.action_space(seat)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -152,11 +170,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
         done = batch.finished.copy()
         if done.any():
             statistics = batch.statistics()
-            infos["episode"] = {
-                "r": statistics["returns"][:, self.seat].copy(),
-                "l": statistics["length"].copy(),
-            }
-            infos["_episode"] = done
+            infos["final_return"] = statistics["returns"][:, self.seat].copy()
+            infos["final_length"] = statistics["length"].copy()
+            infos["_final_return"] = infos["_final_length"] = done
             if batch.autoreset == "same_step":
                 infos["final_obs"] = batch.final_observations[:, self.seat].copy()
                 infos["_final_obs"] = done
@@ -166,8 +182,32 @@ class VectorView(VectorEnv[Any, Any, Any]):
         """(N, A) legal actions of the learning seat, sb3-contrib's convention."""
         return self._masks().astype(bool)
 
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """A frame (HxWx3 uint8) of every environment, as the learning seat may see it."""
+        if self.render_mode is None:
+            return None
+        if self._painter is None:
+            self._painter = renderer(self._spec, "rgb_array")()
+        viewer = None if self.game.perfect_information else self.seat
+        episode = Episode(self.game, 0, spec=self._spec, compiled=False)
+        frames = []
+        for state in self.batch.lanes["timestep"]["state"]:
+            episode.load(state)
+            frames.append(self._painter.draw(episode, viewer))
+        return tuple(frames)
+
     def close_extras(self, **kwargs: Any) -> None:
         self.batch.close()
+        if self._painter is not None:
+            self._painter.close()
+
+
+def _mode(autoreset: str | AutoresetMode) -> str:
+    """The name of an autoreset mode, given as ours or as Gymnasium's."""
+    for name, mode in MODES.items():
+        if autoreset in (name, mode):
+            return name
+    raise UnknownName("auto-reset mode", str(autoreset), MODES)
 
 
 make = VectorView

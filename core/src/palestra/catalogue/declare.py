@@ -56,12 +56,16 @@ def declarations(package: str) -> list[Declaration]:
 
 
 def declared_ids(game: type) -> tuple[str, ...]:
-    """The ids under which a game class is declared."""
-    return tuple(
-        d.name
-        for d in _declarations.values()
-        if d.hook == "palestra_environments" and d.subject is game
-    )
+    """The ids under which a game class, or else the nearest class it derives from, is declared."""
+    for kind in game.__mro__:
+        ids = [
+            d.name
+            for d in _declarations.values()
+            if d.hook == "palestra_environments" and d.subject is kind
+        ]
+        if ids:
+            return tuple(ids)
+    return ()
 
 
 def _declare(hook: str, name: str, **facts: Any) -> Callable[[Declared], Declared]:

@@ -1,10 +1,9 @@
-"""A distribution's catalogue: what it declares, as one file that is read without importing it."""
+"""Making a distribution's catalogue from what its modules declare."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,47 +11,13 @@ from typing import Any
 
 import msgspec
 
-from palestra.kernel.declare import Declaration, declarations, declared_ids
+from palestra.catalogue.declare import Declaration, declarations, declared_ids
+from palestra.catalogue.read import FILE, Catalogue, folder_of, read_catalogue
+from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import MissingExtra, PluginError
+from palestra.kernel.files import write_text
 from palestra.kernel.options import described, described_parameters, option_range
 from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
-from palestra.kernel.text_game import TextGame
-
-FILE = "catalogue.json"
-FORMAT = "palestra.catalogue/1"
-
-
-class Catalogue(msgspec.Struct, kw_only=True):
-    """What a package declares; `extra` holds what its own hooks need beyond the specs."""
-
-    format: str = FORMAT
-    environments: list[EnvSpec] = []
-    agents: list[AgentSpec] = []
-    rewards: list[RewardSpec] = []
-    renderers: list[RendererSpec] = []
-    metrics: list[MetricSpec] = []
-    extra: dict[str, Any] = {}
-
-
-def read_catalogue(package: str) -> Catalogue:
-    """The catalogue that lies in a package; nothing of the package's rules is imported.
-
-    Raises `PluginError` where the file is missing or cannot be read.
-    """
-    path = _folder(package) / FILE
-    try:
-        catalogue = msgspec.json.decode(path.read_bytes(), type=Catalogue)
-    except FileNotFoundError:
-        raise PluginError(
-            f"{path} is missing; write it with: palestra catalogue {package}"
-        ) from None
-    except msgspec.DecodeError as error:
-        raise PluginError(
-            f"{path} cannot be read: {error}; write it again with: palestra catalogue {package}"
-        ) from error
-    if catalogue.format != FORMAT:
-        raise PluginError(f"{path} has format {catalogue.format!r}; this version reads {FORMAT!r}")
-    return catalogue
 
 
 def build_catalogue(package: str) -> Catalogue:
@@ -76,18 +41,16 @@ def catalogue_text(catalogue: Catalogue) -> str:
 
 def write_catalogue(package: str) -> tuple[Path, bool]:
     """Write a package's catalogue; returns its path, and whether the file changed."""
-    path, text = _folder(package) / FILE, catalogue_text(build_catalogue(package))
+    path, text = folder_of(package) / FILE, catalogue_text(build_catalogue(package))
     if path.exists() and path.read_text("utf-8") == text:
         return path, False
-    draft = path.with_suffix(".tmp")
-    draft.write_text(text, "utf-8")
-    draft.replace(path)
+    write_text(path, text)
     return path, True
 
 
 def stale(package: str) -> str:
     """Why a package's catalogue no longer says what its code declares; empty if it does."""
-    path, text = _folder(package) / FILE, catalogue_text(build_catalogue(package))
+    path, text = folder_of(package) / FILE, catalogue_text(build_catalogue(package))
     if not path.exists():
         return f"{path} is missing; write it with: palestra catalogue {package}"
     kept = path.read_text("utf-8")
@@ -113,13 +76,6 @@ def stale_environment(package: str, id: str) -> str:
     return "" if same else f"{id}: out of date; write it with: palestra catalogue {package}"
 
 
-def _folder(package: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        raise PluginError(f"{package!r} is no installed package")
-    return Path(next(iter(found.submodule_search_locations)))
-
-
 def _import_all(package: str) -> None:
     root = importlib.import_module(package)
     for module in pkgutil.walk_packages(root.__path__, f"{package}."):
@@ -136,7 +92,6 @@ def _import_all(package: str) -> None:
 def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
     kind, facts = said.subject, said.facts
     game = kind(**facts["kwargs"])
-    speakers_only = isinstance(game, TextGame) and not game.menu
     catalogue.environments.append(
         EnvSpec(
             id=said.name,
@@ -144,7 +99,7 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
             players=facts["players"] or _players(kind, said.name),
             moves=facts["moves"] or kind.order,
             payoffs=facts["payoffs"] or kind.payoffs,
-            observations=("text",) if speakers_only else ("array", "text"),
+            observations=("array", "text") if game.has_numbers else ("text",),
             family=facts["family"],
             tags=facts["tags"],
             paper=facts["paper"],
@@ -155,6 +110,7 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
             reward_terms=tuple(game.reward_terms),
             perfect_information=bool(game.perfect_information),
             deterministic=bool(game.deterministic),
+            array_game=isinstance(game, ArrayGame),
         )
     )
 

@@ -1,0 +1,50 @@
+"""Whether a named agent can play a game, asked before anything is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.errors import InvalidOption
+from palestra.kernel.game import Game
+from palestra.kernel.naming import parse_agent
+from palestra.kernel.registry import registry
+from palestra.kernel.specs import AgentSpec, EnvSpec
+
+# What an agent may need of a game, by the words of `AgentSpec.needs`
+NEEDS: Mapping[str, Callable[[Game[Any, Any]], bool]] = {
+    "array": lambda game: game.has_numbers,
+    "two players": lambda game: game.num_players == 2,
+    "zero-sum": lambda game: game.payoffs == "zero-sum",
+    "perfect information": lambda game: game.perfect_information,
+    "fork": lambda game: game.perfect_information or type(game).determinize is not Game.determinize,
+    "deals": lambda game: game.deals() is not None,
+    "script": lambda game: isinstance(game, ArrayGame) and game.has_script,
+}
+
+
+def unmet_needs(agent: AgentSpec, game: Game[Any, Any]) -> list[str]:
+    """What an agent needs of a game that this game does not have."""
+    return [need for need in agent.needs if need in NEEDS and not NEEDS[need](game)]
+
+
+def check_agents(agents: Sequence[Any], game: Game[Any, Any], spec: EnvSpec | None = None) -> None:
+    """Raise `InvalidOption` for the first agent named in a string that cannot play the game.
+
+    Agents given as objects or functions are not looked at: nothing is declared about them.
+    """
+    for agent in dict.fromkeys(agent for agent in agents if isinstance(agent, str)):
+        declared = registry().agent(parse_agent(agent)[0])
+        named = spec.id if spec else type(game).__name__
+        if spec is not None and not declared.can_play(spec.id):
+            raise InvalidOption(
+                f"agent {agent!r} plays {', '.join(declared.plays)}, not {named}; "
+                f"`palestra info {named}` lists who can"
+            )
+        missing = unmet_needs(declared, game)
+        if missing:
+            raise InvalidOption(
+                f"agent {agent!r} cannot play {named}: it needs {', '.join(missing)}; "
+                f"`palestra info {named}` lists who can"
+            )

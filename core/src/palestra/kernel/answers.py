@@ -1,0 +1,70 @@
+"""Reading the move a player stated, and nothing else.
+
+An answer states its move on its last line: the move alone, or after a label ("Move: …"). What
+cannot change the meaning is allowed around a move: spaces, square brackets, quotation marks,
+back-ticks, asterisks, a full stop, and another case where the game's moves differ by more than
+case. Prose is never searched for something legal: what is not stated is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+LONGEST_ANSWER = 100_000  # characters that are read at all
+LABELS = ("answer", "move", "action", "choice", "final answer", "final move", "final action")
+FORM = "write the move alone on the last line, or after 'Move:'"
+
+_LABEL = re.compile(
+    rf"(?:^|[.!?;]\s+)[*_]*(?:(?:my|the|so,? my|i choose|therefore,? my)\s+)?(?:{'|'.join(LABELS)})"
+    r"(?:\s+is)?[*_]*\s*:[*_]*\s*(?P<move>[^:]*)$",
+    re.IGNORECASE,
+)
+_AROUND = "*_`\"'“”‘’ \t"
+
+
+def last_line(text: str) -> str:
+    """The last line that is not empty, code fences left out."""
+    for line in reversed(text[-LONGEST_ANSWER:].splitlines()):
+        if line.strip() and line.strip().strip("`") != "":
+            return line.strip()
+    return ""
+
+
+def stated(text: str) -> list[str]:
+    """What an answer can state, the most literal reading first."""
+    line = last_line(text)
+    labelled = _LABEL.search(line)
+    readings = [line]
+    if labelled:
+        readings.append(labelled["move"])
+    return [form for reading in readings for form in _bare(reading)]
+
+
+def _bare(move: str) -> list[str]:
+    """A move with ever less of what may stand around it."""
+    move = " ".join(move.split())
+    forms = [move]
+    for _ in range(3):  # such as **[4].**
+        move = move.strip(_AROUND)
+        move = move.removesuffix(".").strip(_AROUND)
+        if move.startswith("[") and move.endswith("]") and "[" not in move[1:]:
+            move = move[1:-1].strip()
+        if move in forms:
+            break
+        forms.append(move)
+    return forms
+
+
+def find_stated(text: str, moves: Mapping[str, int]) -> int | None:
+    """The number of the legal move that an answer states; None if it states none of `moves`."""
+    folded: dict[str, list[int]] = {}
+    for name, number in moves.items():
+        folded.setdefault(" ".join(name.casefold().split()), []).append(number)
+    for form in stated(text):
+        if form in moves:
+            return moves[form]
+        same = folded.get(form.casefold(), [])
+        if len(same) == 1:
+            return same[0]
+    return None

@@ -1,0 +1,75 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from palestra.kernel.errors import PalestraError
+
+
+class CannotWrite(PalestraError, OSError):
+    """A file or folder that cannot be written; the message says why and what to do."""
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A draft beside `path` that takes its place when the block ends; gone if the block raises.
+
+    with whole_file("replay.gif") as draft:
+        draft.write_bytes(...)
+
+    The draft has the same suffix, so that writers which look at it work. Raises `CannotWrite`.
+    """
+    target = Path(path)
+    with writable(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        named = NamedTemporaryFile(  # noqa: SIM115 - only its name is used
+            dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix, delete=False
+        )
+        named.close()
+        draft = Path(named.name)
+        try:
+            yield draft
+            draft.chmod(0o666 & ~_umask())
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+
+
+def write_text(path: str | Path, text: str) -> Path:
+    """Write a text file whole or not at all; raises `CannotWrite`."""
+    with whole_file(path) as draft:
+        draft.write_text(text, "utf-8")
+    return Path(path)
+
+
+def write_bytes(path: str | Path, data: bytes) -> Path:
+    """Write a file whole or not at all; raises `CannotWrite`."""
+    with whole_file(path) as draft:
+        draft.write_bytes(data)
+    return Path(path)
+
+
+@contextmanager
+def writable(path: str | Path) -> Iterator[None]:
+    """Turn what the system says of a full disk or a read-only folder into `CannotWrite`."""
+    try:
+        yield
+    except CannotWrite:
+        raise
+    except OSError as error:
+        raise CannotWrite(
+            f"cannot write {path}: {error.strerror or error}; free some room or choose a folder "
+            "that can be written"
+        ) from error
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,58 @@
+"""What an illegal move leads to: the one place where the policy is applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from palestra.kernel.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from palestra.kernel.episode import Episode
+
+POLICIES = ("raise", "retry:n", "random", "noop", "forfeit")
+PolicyKind = Literal["raise", "retry", "random", "noop", "forfeit"]
+
+
+class Repair(NamedTuple):
+    """What to do about an illegal move: raise the error, ask again, play `action`, or forfeit."""
+
+    what: Literal["raise", "ask", "play", "forfeit"]
+    action: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidMovePolicy:
+    """A policy as read from "raise", "retry:3", "random", "noop" or "forfeit"."""
+
+    kind: PolicyKind
+    retries: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> InvalidMovePolicy:
+        """Read a policy; raises `InvalidOption`."""
+        name, _, times = text.partition(":") if isinstance(text, str) else (text, "", "")
+        if name == "retry" and times.isdigit() and 0 < int(times) < 10_000:
+            return cls("retry", int(times))
+        if not times and name in ("raise", "random", "noop", "forfeit"):
+            return cls(name)  # type: ignore[arg-type]
+        raise InvalidOption(
+            f"unknown invalid-move policy {text!r}; choose from: {', '.join(POLICIES)}"
+        )
+
+    def repair(self, episode: Episode, seat: int, refused: int) -> Repair:
+        """What to do after `refused` illegal answers of a seat in one turn.
+
+        A game that has no no-operation forfeits under "noop".
+        """
+        if self.kind == "raise":
+            return Repair("raise")
+        if self.kind == "retry" and refused <= self.retries:
+            return Repair("ask")
+        if self.kind == "random":
+            return Repair("play", episode.sample(seat, episode.repair_rng))
+        if self.kind == "noop":
+            action = episode.noop(seat)
+            if action is not None:
+                return Repair("play", action)
+        return Repair("forfeit")

@@ -1,0 +1,182 @@
+"""What Gymnasium's and PettingZoo's own users expect of a view."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import palestra
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from palestra import InvalidAction, InvalidOption, Turn, UnknownName
+
+with warnings.catch_warnings():  # importing its tests warns of its own old registry
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pettingzoo.test import api_test, parallel_api_test
+
+# PettingZoo warns of texts, of zeros and of dictionaries
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+C4 = "games/ConnectFour-v0"
+SPOKEN = [spec.id for spec in palestra.specs() if spec.observations == ("text",)]
+
+
+@pytest.mark.parametrize("masks", ["obs", "info", "off"])
+@pytest.mark.parametrize("env", [C4, "grid/Foraging-v0"])
+def test_masks_are_told_where_they_are_asked_for(env: str, masks: str) -> None:
+    aec = palestra.make(env, view="aec", masks=masks)
+    aec.reset(seed=0)
+    api_test(palestra.make(env, view="aec", masks=masks), num_cycles=20)
+    observation, _, _, _, info = aec.last()
+    assert isinstance(observation, dict) == (masks == "obs")
+    assert ("action_mask" in info) == (masks == "info")
+    parallel = palestra.make(env, view="parallel", masks=masks)
+    seen, infos = parallel.reset(seed=0)
+    agent = parallel.agents[0]
+    assert isinstance(seen[agent], dict) == (masks == "obs")
+    assert ("action_mask" in infos[agent]) == (masks == "info")
+    if masks == "info":
+        seat = aec.possible_agents.index(aec.agent_selection)
+        assert info["action_mask"].tolist() == aec.episode.action_mask(seat).tolist()
+        parallel_api_test(palestra.make(env, view="parallel", masks=masks), num_cycles=20)
+
+
+def test_an_unknown_place_for_masks_is_named() -> None:
+    with pytest.raises(UnknownName, match=r"unknown place for masks 'inf'.*'info'"):
+        palestra.make(C4, view="aec", masks="inf")
+
+
+def test_state_is_what_all_seats_see() -> None:
+    env = palestra.make("grid/Foraging-v0", view="parallel", masks="off", num_players=3)
+    seen, _ = env.reset(seed=1)
+    assert env.state() in env.state_space
+    assert np.array_equal(env.state(), np.stack([seen[agent] for agent in env.agents]))
+
+
+@pytest.mark.parametrize("view", ["aec", "parallel"])
+def test_max_cycles_truncates(view: str) -> None:
+    env = palestra.make(C4, view=view, max_cycles=3)
+    env.reset(seed=0)
+    if view == "aec":
+        for column in (0, 1, 2):
+            env.step(column)
+        assert all(env.truncations.values())
+        assert not any(env.terminations.values())
+        return
+    for column in (0, 1, 2):
+        _, _, terminations, truncations, _ = env.step(dict.fromkeys(env.agents, column))
+    assert all(truncations.values())
+    assert not any(terminations.values())
+    assert not env.agents
+
+
+@pytest.mark.parametrize("env", SPOKEN)
+def test_games_that_are_only_spoken_open_as_text(env: str) -> None:
+    made = gymnasium.make(f"palestra:{env}")
+    text, info = made.reset(seed=0)
+    assert isinstance(text, str)
+    assert info["rules"]
+    assert text in made.observation_space
+    assert gymnasium.spec(env).vector_entry_point is None
+    api_test(palestra.make(env, view="aec"), num_cycles=10)
+    with pytest.raises(InvalidOption, match="has no numbered actions; leave obs out"):
+        gymnasium.make(f"palestra:{env}", obs="array")
+
+
+def test_an_unknown_option_is_a_type_error_in_pythons_words() -> None:
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'frameskip'"):
+        gymnasium.make(f"palestra:{C4}", frameskip=4)
+    with pytest.raises(LookupError, match=r"keyword argument 'row'; did you mean 'rows'\?"):
+        gymnasium.make(f"palestra:{C4}", row=4)
+
+
+@pytest.mark.parametrize("action", [None, "5", 3.0, 0.5, True, [1, 2], object(), np.float32(1)])
+@pytest.mark.parametrize("view", ["gym", "aec", "parallel"])
+def test_what_is_no_action_is_refused_before_anything_moves(view: str, action: Any) -> None:
+    env = palestra.make(C4, view=view)
+    env.reset(seed=0)
+    before = env.unwrapped.episode.state_key()
+    given = dict.fromkeys(env.agents, action) if view == "parallel" else action
+    with pytest.raises(InvalidAction, match="an integer from 0 to 6"):
+        env.step(given)
+    assert env.unwrapped.episode.state_key() == before
+    assert not any(env.unwrapped.episode.mistakes)
+
+
+@pytest.mark.parametrize("action", [3, np.int64(3), np.array(3), np.array([3], np.int32)])
+def test_integers_of_every_make_are_actions(action: Any) -> None:
+    env = palestra.make(C4, opponents="first")
+    env.reset(seed=0)
+    _, _, terminated, _, info = env.step(action)
+    assert not terminated
+    assert "invalid" not in info
+
+
+def test_an_opponent_that_answers_nonsense_forfeits_and_the_learner_wins() -> None:
+    def babbler(turn: Turn) -> palestra.Decision:
+        return palestra.Decision(text="I refuse")
+
+    env = palestra.make(C4, opponents=babbler, invalid="raise")
+    env.reset(seed=0)
+    _, reward, terminated, _, info = env.step(3)
+    assert (reward, terminated, info["outcome"]) == (1.0, True, "win")
+    second = palestra.make(C4, opponents=babbler, seat=1)
+    _, info = second.reset(seed=0)
+    assert info["outcome"] == "win"
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_make_vec_keeps_gymnasiums_contract(mode: AutoresetMode) -> None:
+    env = gymnasium.make_vec(
+        f"palestra:{C4}",
+        num_envs=4,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode=mode,
+        render_mode="rgb_array",
+        max_episode_steps=3,
+    )
+    assert env.metadata["autoreset_mode"] is mode
+    assert env.unwrapped.autoreset_mode is mode
+    counted = env if mode is AutoresetMode.DISABLED else RecordEpisodeStatistics(env)
+    _, info = counted.reset(seed=3)
+    cut = np.zeros(4, bool)
+    for _ in range(3):
+        _, _, terminated, truncated, info = counted.step(info["action_mask"].argmax(1))
+        cut |= truncated
+    assert (cut | terminated).all()
+    assert cut.any()
+    frames = env.render()
+    assert len(frames) == 4
+    assert frames[0].dtype == np.uint8
+    assert frames[0].ndim == 3
+    counted.close()
+
+
+def test_an_unknown_autoreset_mode_is_named() -> None:
+    with pytest.raises(UnknownName, match="auto-reset mode 'sometimes'"):
+        gymnasium.make_vec(
+            f"palestra:{C4}", vectorization_mode="vector_entry_point", autoreset_mode="sometimes"
+        )
+
+
+def test_masks_that_a_caller_gets_cannot_be_written() -> None:
+    episode = palestra.make(C4, view="episode", seed=0)
+    with pytest.raises(ValueError, match="read-only"):
+        episode.action_mask(0)[:] = 1
+    batch = palestra.make(C4, view="batch", num_envs=2)
+    batch.reset(0)
+    with pytest.raises(ValueError, match="read-only"):
+        batch.masks[:] = 1
+
+
+def test_a_games_own_limit_is_not_the_views() -> None:
+    own = palestra.make("grid/Kitchen-v0", view="batch", num_envs=2, max_steps=9)
+    assert own.game.max_steps == 9
+    cut = palestra.make("games/TicTacToe-v0", view="batch", num_envs=2, max_episode_steps=3)
+    cut.reset(0)
+    for _ in range(3):
+        cut.random_actions()
+        cut.step()
+    assert cut.truncations.all()
