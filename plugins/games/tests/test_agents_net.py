@@ -232,7 +232,7 @@ def test_messages_reach_neighbours_in_the_next_round_and_nobody_else() -> None:
     first = {0: Tell(""), 1: Tell("hello"), 2: Tell(""), 3: Send({names[2]: "psst"})}
     episode.act(first)
     assert episode.state.inbox == [{1: "hello"}, {}, {1: "hello", 3: "psst"}, {}]
-    assert f"{names[1]}: hello" in episode.describe(0)
+    assert f'{names[1]}: "hello"' in episode.describe(0)
     assert "hello" not in episode.prompt(3)
     assert "psst" not in episode.prompt(1)
     episode.act(dict.fromkeys(range(4), Tell("")))
@@ -285,8 +285,8 @@ def test_redrawing_keeps_what_an_agent_knows_and_the_shape_of_the_graph() -> Non
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"task": "sorting"}, "task must be one of colouring"),
-        ({"graph": "star"}, "graph must be one of small-world"),
+        ({"task": "sorting"}, "task must be 'colouring' or 'vertex-cover'"),
+        ({"graph": "star"}, "graph must be 'small-world' or 'scale-free'"),
         ({"num_players": 3}, "4 to 100"),
         ({"edges": ((0, 0),)}, "two different"),
         ({"edges": ((0, 9),)}, "numbered from 0"),

@@ -35,8 +35,8 @@ from palestra_games.social.avalon.rules import (
     Reject,
     Say,
     Succeed,
+    initial_knowledge,
     is_evil,
-    told_at_start,
 )
 
 # Seats of a game dealt in order: Merlin, Percival, a servant, assassin, Morgana; seat 0 leads.
@@ -101,7 +101,7 @@ def test_sides_team_sizes_and_fails_are_those_of_the_rulebook(
 
 def test_who_knows_whom() -> None:
     roles = [MERLIN, PERCIVAL, SERVANT, ASSASSIN, MORGANA, MORDRED, OBERON, MINION]
-    known = {role: told_at_start(roles, seat) for seat, role in enumerate(roles)}
+    known = {role: initial_knowledge(roles, seat) for seat, role in enumerate(roles)}
     evil, both, none = IS_EVIL, MERLIN_OR_MORGANA, UNKNOWN
     assert known[MERLIN] == [1 + MERLIN, none, none, evil, evil, none, evil, evil]
     assert known[PERCIVAL] == [both, 1 + PERCIVAL, none, none, both, none, none, none]
@@ -112,7 +112,7 @@ def test_who_knows_whom() -> None:
 
 
 def test_without_morgana_percival_knows_merlin() -> None:
-    assert told_at_start([MERLIN, PERCIVAL, SERVANT, ASSASSIN, MINION], 1)[0] == 1 + MERLIN
+    assert initial_knowledge([MERLIN, PERCIVAL, SERVANT, ASSASSIN, MINION], 1)[0] == 1 + MERLIN
 
 
 # Exact chances: everybody approves, evil players fail every quest, the assassin guesses
@@ -271,7 +271,7 @@ def test_a_team_has_the_right_number_of_different_players(team: str) -> None:
 
 def test_a_team_may_be_written_in_any_order() -> None:
     episode = start()
-    episode.act({0: episode.parse(0, "I take Propose(team='player_3,player_1')")})
+    episode.act({0: episode.parse(0, "I trust them.\nPropose(team='player_3,player_1')")})
     assert episode.state.proposals[0].team == [1, 3]
 
 
@@ -311,15 +311,15 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) ->
 # What is hidden
 
 
-def fits(state: Any, player: int, roles: tuple[int, ...]) -> bool:
+def fits(state: Any, seat: int, roles: tuple[int, ...]) -> bool:
     """Whether a deal could have led to what a player has seen."""
-    if told_at_start(roles, player) != told_at_start(state.roles, player):
+    if initial_knowledge(roles, seat) != initial_knowledge(state.roles, seat):
         return False
     if state.phase == ASSASSINATE and roles.index(ASSASSIN) != state.roles.index(ASSASSIN):
         return False
     for past in state.quests:
-        able = [seat for seat in past.team if is_evil(roles[seat]) and seat != player]
-        if len(past.failing) - (player in past.failing) > len(able):
+        able = [other for other in past.team if is_evil(roles[other]) and other != seat]
+        if len(past.failing) - (seat in past.failing) > len(able):
             return False
     return True
 

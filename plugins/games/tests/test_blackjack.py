@@ -43,7 +43,7 @@ def start(own: tuple[int, ...], dealer: tuple[int, ...], **options: Any) -> Epis
 # Against Gymnasium's Blackjack-v1
 
 
-def told(state: Any) -> tuple[int, int, bool]:
+def observed(state: Any) -> tuple[int, int, bool]:
     return total(state, PLAYER), points(state.hands[DEALER, 0]), bool(has_usable_ace(state, PLAYER))
 
 
@@ -62,7 +62,7 @@ def test_whole_hands_agree_with_gymnasium(
         theirs.reset(seed=seed)
         paid, done = 0.0, False
         while not done:
-            assert told(episode.state) == theirs._get_obs()
+            assert observed(episode.state) == theirs._get_obs()
             held = episode.state.held.tolist()
             move = HIT if rng.below(3) == 0 else STICK
             episode.act({0: move})
@@ -90,7 +90,7 @@ def drawing(hand: Hand) -> list[Hand]:
 
 @cache
 def dealer_ends(hand: Hand) -> dict[int, float]:
-    """The chance of each of the dealer's scores, 0 if he is bust."""
+    """The chance of each of the dealer's scores, 0 if they are bust."""
     if RULES.sum_hand(hand) >= 17:
         return {RULES.score(hand): 1.0}
     ends: defaultdict[int, float] = defaultdict(float)
@@ -146,7 +146,7 @@ def test_basic_strategy_is_worth_as_much_as_the_best_policy(rule: str) -> None:
     assert over_deals(policy_value, rule) == pytest.approx(over_deals(best_value, rule), abs=1e-12)
 
 
-# The chance that the dealer is bust by the card he shows, in per cent: the published table for an
+# The chance that the dealer is bust by the card they show, in per cent: the published table for an
 # infinite deck and a dealer who stands on every 17.
 BUST = {2: 35.36, 3: 37.39, 4: 39.45, 5: 41.64, 6: 42.32, 7: 26.23, 8: 24.47, 9: 22.84, 10: 21.21}
 
@@ -250,12 +250,18 @@ def test_the_dealers_second_card_is_shown_after_sticking_and_not_after_a_bust() 
     assert glyphs(episode, None) == ["10", "9"]
     episode.act({0: STICK})
     assert glyphs(episode, 0) == ["10", "9"]
-    assert episode.events[-1].text == ("You stick. The dealer's cards are a 10 and a 9: he has 19.")
+    assert episode.events[-1].text == (
+        "You stick. The dealer's cards are a 10 and a 9: the dealer has 19."
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"decks": 9}, "1 to 8"), ({"decks": -1}, "1 to 8"), ({"natural": True, "sab": True}, "one")],
+    [
+        ({"decks": 9}, "from 0 to 8"),
+        ({"decks": -1}, "from 0 to 8"),
+        ({"natural": True, "sab": True}, "one"),
+    ],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):

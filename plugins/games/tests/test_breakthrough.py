@@ -106,7 +106,7 @@ def test_capturing_straight_ahead_and_moving_back_are_refused() -> None:
             episode.parse(0, text)
 
 
-def test_each_player_sees_his_own_side_first() -> None:
+def test_each_player_sees_their_own_side_first() -> None:
     game = Breakthrough(rows=6, columns=4)
     episode = position("OOO. ...O .... X... .XXX ....", mover=0)
     mirrored = position(".... .OOO O... .... ...X XXX.", mover=1)
@@ -174,5 +174,5 @@ def test_move_sequences_match_openspiels() -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 8), (27, 8), (8, 1), (8, 27)])
 def test_boards_that_cannot_be_played_are_refused(rows: int, columns: int) -> None:
-    with pytest.raises(InvalidOption, match="rows must be 4 to 26 and columns 2 to 26"):
+    with pytest.raises(InvalidOption, match=r"(rows|columns) must be an integer from [24] to 26"):
         palestra.game("games/Breakthrough-v0", rows=rows, columns=columns)

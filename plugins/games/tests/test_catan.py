@@ -48,6 +48,7 @@ from palestra_games.board.catan.rules import (
     Accept,
     Bank,
     Buy,
+    CatanState,
     City,
     Decline,
     Discard,
@@ -61,7 +62,6 @@ from palestra_games.board.catan.rules import (
     Rob,
     Roll,
     Settle,
-    Table,
     Trade,
     Withdraw,
     award_longest_road,
@@ -195,7 +195,7 @@ def test_all_roads_count_exactly_where_they_can_be_walked_in_one_line(seed: int)
     assert whole == nx.has_eulerian_path(graph)
 
 
-def lay(state: Table, seat: int, names: str) -> None:
+def lay(state: CatanState, seat: int, names: str) -> None:
     for name in names.split():
         state.roads[ROAD_NAMES.index(name)] = seat
 
@@ -224,15 +224,15 @@ def test_the_longest_road_passes_on_only_when_it_is_beaten_and_ends_when_cut() -
 # What a roll brings
 
 
-def placed(players: int = 2, seed: int = 0) -> Table:
-    """A table after the draft, everything built by random moves."""
+def state_after_draft(players: int = 2, seed: int = 0) -> CatanState:
+    """A state after the draft, everything built by random moves."""
     episode, rng = Episode(Catan(num_players=players), seed), Rng(seed)
     while episode.state.phase != ROLL:
         episode.act({p: episode.game.sample(episode.state, p, rng) for p in episode.to_act})
     return episode.state
 
 
-def bare(players: int = 2) -> Table:
+def bare_state(players: int = 2) -> CatanState:
     state = Catan(num_players=players).initial_state(0)
     state.terrain = (4, *[3] * 17, DESERT)
     state.number = (8, *[5] * 17, 0)
@@ -245,20 +245,20 @@ def bare(players: int = 2) -> Table:
     [(19, (2, 1)), (3, (2, 1)), (2, (0, 0)), (0, (0, 0))],
 )
 def test_a_bank_that_is_short_pays_nobody(ore_left: int, paid: tuple[int, int]) -> None:
-    state = bare()
+    state = bare_state()
     state.corners[HEXES[0][0]], state.corners[HEXES[0][2]] = 2, 3  # a city and a settlement
     state.hands[0][4] = SUPPLY - ore_left
     assert tuple(cards[4] for cards in produce(state, 8)) == paid
 
 
 def test_a_bank_that_is_short_pays_the_only_one_who_is_due() -> None:
-    state = bare()
+    state = bare_state()
     state.corners[HEXES[0][0]], state.hands[1][4] = 2, SUPPLY - 1
     assert produce(state, 8)[0][4] == 1
 
 
 def test_the_robber_stops_a_hex() -> None:
-    state = bare()
+    state = bare_state()
     state.corners[HEXES[0][0]], state.robber = 1, 0
     assert produce(state, 8)[0] == (0, 0, 0, 0, 0)
 
@@ -266,8 +266,8 @@ def test_the_robber_stops_a_hex() -> None:
 # Cards
 
 
-class Told:
-    """A generator that says what it is told."""
+class FixedNumbers:
+    """A generator that gives the numbers it was made with."""
 
     def __init__(self, *numbers: int) -> None:
         self._numbers = list(numbers)
@@ -281,9 +281,9 @@ class Told:
 
 def test_a_seven_costs_half_of_more_than_seven_cards_all_at_once() -> None:
     episode = Episode(Catan(num_players=3), 0)
-    state = placed(3)
+    state = state_after_draft(3)
     state.hands = [[7, 0, 0, 0, 0], [8, 0, 0, 0, 0], [3, 3, 3, 0, 0]]
-    state.rng = Told(3, 4)  # type: ignore[assignment]
+    state.rng = FixedNumbers(3, 4)  # type: ignore[assignment]
     state.turn = 0
     episode.load(state)
     episode.act({0: Roll()})
@@ -297,7 +297,7 @@ def test_a_seven_costs_half_of_more_than_seven_cards_all_at_once() -> None:
 
 def dealt(*cards: int, fresh: int = 0, phase: int = TRADE) -> Episode:
     """player_0 of two to move, with these development cards and nobody with resources."""
-    episode, state = Episode(Catan(num_players=2), 0), placed()
+    episode, state = Episode(Catan(num_players=2), 0), state_after_draft()
     state.hands = [[0] * 5, [0] * 5]
     state.sure = [[0] * 5, [0] * 5]
     state.developments[0], state.fresh = list(cards), fresh
@@ -407,7 +407,7 @@ def test_a_point_card_that_is_bought_wins_at_once_and_only_in_ones_own_turn() ->
 
 
 def trading(hands: list[list[int]]) -> Episode:
-    episode, state = Episode(Catan(num_players=len(hands)), 0), placed(len(hands))
+    episode, state = Episode(Catan(num_players=len(hands)), 0), state_after_draft(len(hands))
     state.hands = hands
     state.sure = [[0] * 5 for _ in hands]
     state.phase, state.dice, state.turn = TRADE, (1, 2), 0
@@ -462,7 +462,7 @@ def test_offers_give_what_one_has_for_other_kinds() -> None:
     ("harbours", "rate"), [((), 4), ((ANY,), 3), ((2,), 2), ((ANY, 2), 2), ((3,), 4)]
 )
 def test_what_the_bank_takes_depends_on_harbours(harbours: tuple[int, ...], rate: int) -> None:
-    state = bare()
+    state = bare_state()
     state.harbours = (*harbours, *[0] * (9 - len(harbours)))
     for pair in HARBOUR_CORNERS[: len(harbours)]:
         state.corners[pair[0]] = 1
@@ -502,14 +502,16 @@ def test_a_stolen_card_is_seen_by_two_only() -> None:
     episode = trading([[0] * 5, [2, 1, 0, 0, 0], [0] * 5])
     state = episode.state
     state.sure = [[0] * 5, [2, 1, 0, 0, 0], [0] * 5]
-    state.phase, state.rng = ROB, Told(2)  # type: ignore[assignment]
+    state.phase, state.rng = ROB, FixedNumbers(2)  # type: ignore[assignment]
     place = next(p for c, what in enumerate(state.corners) if what == 3 for p in HEXES_AT[c])
     state.robber = (place + 1) % 19
     episode.load(state)
     episode.act({0: Rob(LETTERS[place], "player_1")})
     assert episode.state.sure == [[0] * 5, [1, 0, 0, 0, 0], [0] * 5]
-    told = [any("The card is: lumber" in e.text for e in episode.transcript(p)) for p in range(3)]
-    assert told == [True, True, False]
+    informed = [
+        any("The card is: lumber" in e.text for e in episode.transcript(p)) for p in range(3)
+    ]
+    assert informed == [True, True, False]
 
 
 # Another implementation
@@ -634,15 +636,15 @@ class Mirror:
 
         done = apply_action(self.theirs, action)
         seat, value = self.seat(action.color), done.value
-        told: list[int] = []
+        numbers: list[int] = []
         if done.action_type.value == "ROLL":
-            told = list(value)
+            numbers = list(value)
         elif done.action_type.value == "BUY_DEVELOPMENT_CARD":
-            told = [self.ours.deck.index(DEVELOPMENT[value])]
+            numbers = [self.ours.deck.index(DEVELOPMENT[value])]
         elif done.action_type.value == "MOVE_ROBBER" and value[2]:
             hand = self.ours.hands[self.seat(value[1])]
-            told = [sum(hand[: RESOURCES.index(RESOURCE[value[2]])])]
-        self.ours.rng = Told(*told)  # type: ignore[assignment]
+            numbers = [sum(hand[: RESOURCES.index(RESOURCE[value[2]])])]
+        self.ours.rng = FixedNumbers(*numbers)  # type: ignore[assignment]
         for move in self.translate(done):
             self.game.check(self.ours, seat, move)
             self.game.step(self.ours, {seat: move})
@@ -650,7 +652,7 @@ class Mirror:
     def same_hands(self) -> bool:
         theirs = [
             [self.theirs.player_state[f"P{seat}_{name}_IN_HAND"] for name in RESOURCE]
-            for seat in self.ours.players
+            for seat in self.ours.seats
         ]
         return theirs == self.ours.hands
 
@@ -692,7 +694,7 @@ def test_whole_games_are_those_of_catanatron(seed: int) -> None:
             break  # a short bank pays the only one who is due, which they leave out
         assert mirror.same_hands()
         state, built = mirror.ours, action.action_type.value.startswith("BUILD")
-        for seat in state.players:
+        for seat in state.seats:
             bonus = 2 * (state.longest == seat)
             assert points(state, seat) - bonus == mirror.their_points(seat)
             if not mirror.meets_rivals(seat):
@@ -745,19 +747,21 @@ def wins(agents: list[str], episodes: int, **options: Any) -> list[int]:
 def test_players_by_value_beat_three_random_players(agent: str, seat: int) -> None:
     agents = ["random"] * 4
     agents[seat] = agent
-    assert wins(agents, 3)[seat] == 3  # by chance once in 64
+    assert wins(agents, 5)[seat] >= 4  # by chance once in 64
 
 
 def test_weighted_moves_are_drawn_by_their_weights() -> None:
     """A city has weight 10,000, a card 100, and each of the other moves 1."""
-    state = bare()
+    state = bare_state()
     state.corners[12], state.hands[0] = 1, [0, 0, 1, 2, 3]
     state.phase, state.dice = TRADE, (1, 2)
     episode = Episode(Catan(num_players=2), 0)
     episode.load(state)
     others = len(choices(Catan(num_players=2), state, 0)) - 2
-    agent = make_agent("catan-weighted", seed=1)
-    drawn = Counter(type(agent.act([Turn(episode, 0)])[0].action) for _ in range(3000))
+    agent, drawn = make_agent("catan-weighted"), Counter[type]()
+    for seed in range(3000):  # a decision is drawn from the agent's seed
+        agent.reseed(seed)
+        drawn[type(agent.act([Turn(episode, 0)])[0].action)] += 1
     share = 100 / (10_100 + others)
     error = (share * (1 - share) / 3000) ** 0.5
     assert set(drawn) <= {City, Buy, End, Bank}
@@ -782,10 +786,10 @@ def test_players_by_value_choose_among_all_moves_but_offers(seed: int) -> None:
 
 
 def test_a_settlement_is_worth_more_than_its_cards_and_a_city_more_than_a_settlement() -> None:
-    poor = bare()
-    rich = bare()
+    poor = bare_state()
+    rich = bare_state()
     rich.corners[12] = 1
-    metropolis = bare()
+    metropolis = bare_state()
     metropolis.corners[12] = 2
     assert worth(poor, 0) < worth(rich, 0) < worth(metropolis, 0)
     assert worth(poor, 1) > worth(rich, 1) > worth(metropolis, 1)
@@ -793,7 +797,7 @@ def test_a_settlement_is_worth_more_than_its_cards_and_a_city_more_than_a_settle
 
 @pytest.mark.parametrize(("name", "value"), [("depth", 0), ("width", 0)])
 def test_bad_options_of_the_search_say_what_is_accepted(name: str, value: int) -> None:
-    with pytest.raises(InvalidOption, match=f"{name} must be from 1"):
+    with pytest.raises(InvalidOption, match=f"{name} of .* must be an integer from 1"):
         make_agent(f"catan-alphabeta:{name}={value}")
 
 
@@ -802,5 +806,5 @@ def test_bad_options_of_the_search_say_what_is_accepted(name: str, value: int) -
     [{"num_players": 5}, {"goal": 2}, {"max_turns": 0}, {"offers": -1}, {"offer_cards": 5}],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, int]) -> None:
-    with pytest.raises(InvalidOption, match=f"{next(iter(options))} must be from"):
+    with pytest.raises(InvalidOption, match=f"{next(iter(options))} must be an integer from"):
         Catan(**options)

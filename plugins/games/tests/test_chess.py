@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
-from palestra.kernel.world import World, open_world
+from palestra.kernel.simulator import Simulator, open_simulator
 from palestra_games.board.chess.fen import START, read_fen, write_fen
 from palestra_games.board.chess.game import Chess
 from palestra_games.board.chess.rules import PLANES, stamp
@@ -63,24 +63,24 @@ def flipped(fen: str) -> str:
 # Published counts
 
 
-def loaded(fen: str) -> World:
+def open_at(fen: str) -> Simulator:
     """A position in the compiled rules of the game from the usual start."""
-    world = open_world(GAME, True)
-    world.load(Chess(fen=fen).initial_state(0))
-    return world
+    simulator = open_simulator(GAME, True)
+    simulator.load(Chess(fen=fen).initial_state(0))
+    return simulator
 
 
-def perft(world: World, depth: int) -> int:
+def perft(simulator: Simulator, depth: int) -> int:
     """Move sequences of this length."""
-    if not world.to_act:
+    if not simulator.to_act:
         return 0
-    (seat,) = world.to_act
-    legal = world.mask(seat).view(np.bool_)
+    (seat,) = simulator.to_act
+    legal = simulator.mask(seat).view(np.bool_)
     if depth == 1:
         return int(np.count_nonzero(legal))
     total = 0
     for action in legal.nonzero()[0].tolist():
-        following = world.copy()
+        following = simulator.copy()
         following.advance({seat: action})
         total += perft(following, depth - 1)
     return total
@@ -99,8 +99,8 @@ def perft(world: World, depth: int) -> int:
     ],
 )
 def test_move_sequences_match_the_published_counts(fen: str, published: list[int]) -> None:
-    world = loaded(fen)
-    assert [perft(world, depth + 1) for depth in range(len(published))] == published
+    simulator = open_at(fen)
+    assert [perft(simulator, depth + 1) for depth in range(len(published))] == published
 
 
 # Another implementation
@@ -438,7 +438,7 @@ def test_positions_that_cannot_be_played_are_refused(fen: str, message: str) -> 
 
 
 def test_a_limit_of_no_moves_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="max_moves must be at least 1, not 0"):
+    with pytest.raises(InvalidOption, match=r"max_moves must be an integer .*from 1 to .*not 0"):
         Chess(max_moves=0)
 
 
@@ -470,23 +470,23 @@ def test_black_sees_and_numbers_what_white_would_with_colours_changed(fen: str) 
     for _ in range(20):
         if episode.over:
             break
-        (player,) = episode.to_act
-        assert mirror.to_act == (1 - player,)
+        (seat,) = episode.to_act
+        assert mirror.to_act == (1 - seat,)
         assert episode.legal_actions() == mirror.legal_actions()
-        for seat in (0, 1):
-            assert np.array_equal(episode.observation(seat), mirror.observation(1 - seat))
+        for viewer in (0, 1):
+            assert np.array_equal(episode.observation(viewer), mirror.observation(1 - viewer))
         action = rng.choice(episode.legal_actions())
-        episode.act({player: action})
-        mirror.act({1 - player: action})
+        episode.act({seat: action})
+        mirror.act({1 - seat: action})
 
 
-def test_the_array_view_holds_the_position() -> None:
-    view = at("r3k3/8/8/3pP3/8/8/8/4K2R w Kq d6 0 1").observation(0)
-    cells = {(p, r, c) for r, c, p in np.argwhere(view[:, :, [*range(12), 16]]).tolist()}
+def test_the_observation_holds_the_position() -> None:
+    obs = at("r3k3/8/8/3pP3/8/8/8/4K2R w Kq d6 0 1").observation(0)
+    cells = {(p, r, c) for r, c, p in np.argwhere(obs[:, :, [*range(12), 16]]).tolist()}
     own, other = {(5, 0, 4), (3, 0, 7), (0, 4, 4)}, {(11, 7, 4), (9, 7, 0), (6, 4, 3)}
     assert cells == own | other | {(12, 5, 3)}
-    assert view[0, 0, 12:16].tolist() == [1, 0, 0, 1]
-    assert view[5, 5, 17:].tolist() == [0, 0, 1]
+    assert obs[0, 0, 12:16].tolist() == [1, 0, 0, 1]
+    assert obs[5, 5, 17:].tolist() == [0, 0, 1]
     moved = push(at("r3k3/8/8/4P3/8/8/8/4K2R w Kq - 7 9"), "e1e2").observation(0)
     assert moved[2, 2, 12:].tolist() == [0, 0, 0, 1, 0, 8, 0, 0]
 
@@ -501,17 +501,17 @@ def test_the_array_view_holds_the_position() -> None:
         ("dxe6", "d5e6"),
         ("d6", "d5d6"),
         ("Nxd7!", "e5d7"),
-        ("I take the pawn: [gxh3]", "g2h3"),
-        ("I move Qf5.", "f3f5"),
+        ("I take the pawn.\nMove: [gxh3]", "g2h3"),
+        ("Move: Qf5.", "f3f5"),
         ("I move Qa8.", None),
-        ("After some thought, Nb1", "c3b1"),
+        ("After some thought.\nNb1", "c3b1"),
         ("Nd8", None),
     ],
 )
 def test_algebraic_notation_is_read(text: str, move: str | None) -> None:
     episode = at(KIWIPETE)
     if move is None:
-        with pytest.raises(InvalidAction, match="no legal move found"):
+        with pytest.raises(InvalidAction, match="no legal move is stated"):
             episode.parse(0, text)
     else:
         assert GAME.action_text(episode.state, 0, episode.parse(0, text)) == move

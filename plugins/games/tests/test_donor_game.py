@@ -102,16 +102,16 @@ def test_sides_change_every_round_and_everybody_is_paired() -> None:
 
 def test_the_richer_half_lives_on_and_newcomers_read_its_strategies() -> None:
     episode = Episode(DonorGame(num_players=4, rounds=2, generations=2), 0)
-    episode.act({player: Write(f"Strategy of {player}.") for player in range(4)})
+    episode.act({seat: Write(f"Strategy of {seat}.") for seat in range(4)})
     for _ in range(2):
         episode.act({p: Donate(100 if p < 2 else 0) for p in episode.to_act})
     resources = next(e for e in episode.log[-1] if e.kind == "generation").data["resources"]
     rich = sorted(range(4), key=lambda seat: (-resources[seat], seat))[:2]
     assert set(episode.to_act) == set(range(4)) - set(rich)
     assert episode.state.resources == (10.0,) * 4
-    told = episode.describe(episode.to_act[0])
-    assert all(f"Strategy of {seat}." in told for seat in rich)
-    assert not any(f"Strategy of {seat}." in told for seat in episode.to_act)
+    text = episode.describe(episode.to_act[0])
+    assert all(f"Strategy of {seat}." in text for seat in rich)
+    assert not any(f"Strategy of {seat}." in text for seat in episode.to_act)
 
 
 def test_traces_go_back_from_recipient_to_recipient() -> None:
@@ -134,6 +134,7 @@ def test_only_with_punishment_can_anybody_punish() -> None:
     ("options", "said"),
     [
         ({"num_players": 5}, "even number"),
+        ({"num_players": 52}, "num_players must be an integer from 2 to 50"),
         ({"rounds": 0}, "rounds must be"),
         ({"endowment": 0}, "endowment"),
         ({"trace": 11}, "trace"),

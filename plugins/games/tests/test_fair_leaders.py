@@ -46,8 +46,8 @@ def test_cournots_quantities_answer_each_other_and_pay_a_ninth() -> None:
 
 
 def test_leading_is_worth_most_where_the_textbook_says() -> None:
-    assert returns(stages=1, mediator="first") == (2, 1)  # battle of the sexes: his opera
-    assert returns(**CHICKEN, stages=1, mediator="first") == (4, 1)  # he drives straight
+    assert returns(stages=1, mediator="first") == (2, 1)  # battle of the sexes: opera
+    assert returns(**CHICKEN, stages=1, mediator="first") == (4, 1)  # the leader drives straight
     assert returns(**DILEMMA, stages=1, mediator="first") == (1, 1)  # nothing is gained
 
 
@@ -78,10 +78,10 @@ def test_stages_go_on_in_order_and_are_told_to_all() -> None:
     for seat, text in ((2, "player_1"), (1, "football"), (0, "football")):
         episode.act({seat: episode.parse(seat, text)})
     assert tuple(episode.returns) == (1, 2, 1)
-    told = [event.text for event in episode.transcript(0)]
-    assert "player_1 leads stage 1." in told
-    assert "player_1 leads with football." in told
-    assert "player_0 answers football." in told
+    texts = [event.text for event in episode.transcript(0)]
+    assert "player_1 leads stage 1." in texts
+    assert "player_1 leads with football." in texts
+    assert "player_0 answers football." in texts
     assert "Last stage: player_0 football (1), player_1 football (2)." in episode.describe(2)
     assert episode.to_act == (2,)
 
@@ -97,10 +97,10 @@ def test_a_mediators_seat_and_chance_conform_too() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"mediator": "kind"}, ", ".join(RULES)),
-        ({"stages": 0}, "stages must be at least 1"),
+        ({"mediator": "kind"}, " or ".join(map(repr, RULES))),
+        ({"stages": 0}, "stages must be an integer from 1"),
         ({"num_players": 4}, "3 with a mediator's seat"),
-        ({"payoffs_table": (1, 2, 3)}, "8 numbers for 2 moves"),
+        ({"payoffs_table": (1, 2, 3)}, "8 numbers for 2 by 2 moves"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, Any], says: str) -> None:

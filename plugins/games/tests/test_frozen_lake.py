@@ -103,7 +103,7 @@ def test_time_runs_out() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"grid": "5x5"}, "grid must be one of 4x4"),
+        ({"grid": "5x5"}, "grid must be '4x4' or '8x8' or 'random'"),
         ({"side": 1}, "side must be"),
         ({"frozen": 0.0}, "frozen must be"),
         ({"layout": ("SF", "G")}, "of one length"),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_games.puzzles.game_2048 import ACTIONS, Game2048, can_slide, slide
+from palestra_games.puzzles.directions import ACTIONS, LEFT, RIGHT
+from palestra_games.puzzles.game_2048 import Game2048, can_slide, slide
 
-LEFT, RIGHT = ACTIONS.index("left"), ACTIONS.index("right")
 BOARDS = st.lists(st.integers(0, 5), min_size=16, max_size=16)
 
 

@@ -134,9 +134,9 @@ def test_a_taken_point_is_not_legal() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"board_size": 27}, "board_size must be 1 to 26"),
-        ({"board_size": 4}, "line must be 2 to 4"),
-        ({"line": 1}, "line must be 2 to 15"),
+        ({"board_size": 27}, "board_size must be an integer from 1 to 26"),
+        ({"board_size": 4}, "line must be from 2 to 4"),
+        ({"line": 1}, "line must be an integer from 2 to 26"),
     ],
 )
 def test_boards_that_hold_no_line_are_refused(options: dict[str, Any], message: str) -> None:

@@ -12,7 +12,7 @@ from palestra import Episode, InvalidAction, InvalidOption, Outcome, Rng, Turn
 from palestra.engine.batch import Batch
 from palestra_games.card.hanabi.agents import Iggi
 from palestra_games.card.hanabi.game import Hanabi
-from palestra_games.card.hanabi.sight import look
+from palestra_games.card.hanabi.observation import observation_of
 from palestra_games.card.kuhn_poker import KuhnPoker
 
 GAME = Hanabi()
@@ -163,9 +163,9 @@ def test_playing_blindly_builds_the_published_average() -> None:
     """1.25 cards before the third failure, by the figures of other simulators for such a bot."""
     batch = Batch(GAME, 4_000, autoreset="disabled")
     batch.reset(0)
-    while not batch.rows["over"].all():
+    while not batch.lanes["over"].all():
         batch.step(np.full((4_000, 2), GAME.hand_size))
-    built = batch.rows["frame"]["state"]["fireworks"].sum(axis=1)
+    built = batch.lanes["timestep"]["state"]["fireworks"].sum(axis=1)
     assert built.mean() == pytest.approx(1.25, abs=0.08)  # four standard errors
 
 
@@ -226,14 +226,14 @@ def test_a_hint_points_at_a_card_and_names_all_of_them() -> None:
     assert episode.events[-1].text == "player_0 told player_1 that cards 1 and 3 are yellow."
 
 
-@pytest.mark.parametrize(("before", "after", "told"), [(7, 8, " and gave"), (8, 8, "")])
+@pytest.mark.parametrize(("before", "after", "gain"), [(7, 8, " and gave"), (8, 8, "")])
 def test_a_completed_firework_gives_a_token_back_where_one_is_missing(
-    before: int, after: int, told: str
+    before: int, after: int, gain: str
 ) -> None:
     episode = deal(GAME, "r5", fireworks=[4, 0, 0, 0, 0], tokens=before)
     say(episode, "play card 1")
     assert episode.state.tokens == after
-    assert f"red 5, which completed the firework{told}" in episode.describe(1)
+    assert f"red 5, which completed the firework{gain}" in episode.describe(1)
 
 
 @pytest.mark.parametrize("players", [2, 3, 5])
@@ -251,19 +251,19 @@ def test_after_the_last_card_everybody_has_one_more_turn(players: int) -> None:
     assert turns == players
     assert all(len(hand(episode, seat)) == game.hand_size - 1 for seat in range(players))
     assert episode.outcome is not None
-    assert episode.outcome.reason == "everybody has had his last turn"
+    assert episode.outcome.reason == "everybody has had their last turn"
 
 
 def test_what_was_told_moves_with_the_card_and_leaves_with_it() -> None:
     episode = deal(GAME, "r1 y1 b2 b2 b3 y1 r3 y3 g4 w5")
     say(episode, "tell player_1 3", "tell player_0 1", "discard card 1", "play card 1")
-    assert [held.told_rank for held in look(GAME.config, episode.state, 0).hands[0]] == [
+    assert [held.told_rank for held in observation_of(GAME.config, episode.state, 0).hands[0]] == [
         *(True, False, False, False, False)
     ]
-    assert [held.told_rank for held in look(GAME.config, episode.state, 0).hands[1]] == [
+    assert [held.told_rank for held in observation_of(GAME.config, episode.state, 0).hands[1]] == [
         *(True, True, False, False, False)
     ]
-    assert look(GAME.config, episode.state, 0).hands[0][4].ranks == (0, 1, 2, 3, 4)
+    assert observation_of(GAME.config, episode.state, 0).hands[0][4].ranks == (0, 1, 2, 3, 4)
 
 
 def test_the_only_value_left_is_known_by_elimination() -> None:
@@ -280,7 +280,7 @@ def test_the_only_value_left_is_known_by_elimination() -> None:
 def test_the_text_is_made_of_what_the_array_view_holds(game: Hanabi) -> None:
     for state in some_states(game, 11)[::3]:
         for seat in range(game.num_players):
-            assert look(game.config, state, seat) == game.read(game.observe(state, seat))
+            assert observation_of(game.config, state, seat) == game.read(game.observe(state, seat))
 
 
 @pytest.mark.parametrize("game", [GAME, Hanabi(5), MINI])
@@ -299,23 +299,23 @@ def test_redrawing_fits_all_hints_and_all_cards_in_sight(game: Hanabi) -> None:
             assert game.observe(drawn, seat).tolist() == game.observe(state, seat).tolist()
             every = (Counter([*s.hands.ravel().tolist(), *s.deck.tolist()]) for s in (drawn, state))
             assert next(every) == next(every)
-            for slot, held in enumerate(look(game.config, state, seat).hands[0]):
+            for slot, held in enumerate(observation_of(game.config, state, seat).hands[0]):
                 colour, rank = divmod(int(drawn.hands[seat, slot]), game.ranks)
                 assert colour in held.colours
                 assert rank in held.ranks
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_hands_are_redrawn_as_likely_as_counting_says(told: bool) -> None:
+@pytest.mark.parametrize("hinted", [False, True])
+def test_hands_are_redrawn_as_likely_as_counting_says(hinted: bool) -> None:
     game = Hanabi(colours=2, ranks=3, hand=2)
     episode = deal(game, "r1 y2 y1 r3")
-    if told:
+    if hinted:
         say(episode, "tell player_1 1", "tell player_0 red")
     state, others = episode.state, cards(game, "r1 r1 r1 r2 r2 y1 y1 y2 y2 y3")
     ways = Counter(
         pair
         for pair in permutations(others, 2)
-        if not told or (pair[0] < game.ranks <= pair[1])  # one red card, one that is not
+        if not hinted or (pair[0] < game.ranks <= pair[1])  # one red card, one that is not
     )
     total, draws = sum(ways.values()), 2_000
     drawn = Counter(

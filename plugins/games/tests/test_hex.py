@@ -106,7 +106,7 @@ def test_a_swapped_stone_counts_for_its_new_side() -> None:
 
 def test_only_the_game_with_swap_explains_it() -> None:
     assert "swap" not in Hex().rules_for(0)
-    assert "for a\nstone on c1, one on a3" in Hex(swap=True).rules_for(1)
+    assert "for a stone on c1, one on a3" in Hex(swap=True).rules_for(1)
 
 
 def test_a_taken_cell_is_not_legal() -> None:
@@ -124,5 +124,5 @@ def test_the_search_leaves_nothing_behind() -> None:
 
 @pytest.mark.parametrize("size", [0, 20])
 def test_sizes_that_have_no_letters_are_refused(size: int) -> None:
-    with pytest.raises(InvalidOption, match="board_size must be 1 to 19"):
+    with pytest.raises(InvalidOption, match="board_size must be an integer from 1 to 19"):
         palestra.game("games/Hex-v0", board_size=size)

@@ -188,20 +188,20 @@ def compare_a_hand(game: Holdem, other: Any, seed: int) -> float:
         if not acting:
             assert paid == pytest.approx(other.returns())
             return paid[0]
-        player = acting[0]
-        before = put_in_before(state, player)
+        seat = acting[0]
+        before = put_in_before(state, seat)
 
         def translated(action: int, before: int = before) -> int:
             no_limit_raise = action >= RAISE and game.betting == "no-limit"
             return action - 1 + before if no_limit_raise else action
 
-        legal = game.legal_actions(state, player)
+        legal = game.legal_actions(state, seat)
         assert sorted(map(translated, legal)) == sorted(other.legal_actions())
         passive = [action for action in legal if action < RAISE and action != FOLD]
         action = rng.choice(passive if rng.below(3) else legal)
         other.apply_action(translated(action))
-        step = game.step(state, {player: action})
-        paid = [sum(step.rewards.get(seat, {}).values()) for seat in range(game.num_players)]
+        step = game.step(state, {seat: action})
+        paid = [sum(step.rewards.get(owner, {}).values()) for owner in range(game.num_players)]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_strength_is_that_of_own_cards_and_board() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"num_players": 7}, "2 to 6"),
+        ({"num_players": 7}, "from 2 to 6"),
         ({"betting": "pot-limit"}, "'no-limit' or 'limit'"),
         ({"small_blind": 3}, "at most big_blind"),
         ({"stack": 3}, "from 4"),

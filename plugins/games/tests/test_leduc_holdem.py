@@ -80,12 +80,12 @@ def test_every_deal_and_betting_sequence_agrees_with_openspiel() -> None:
             endings += 1
             assert paid == other.returns()
             return
-        player = GAME.to_act(state)[0]
-        assert GAME.legal_actions(state, player) == other.legal_actions()
+        seat = GAME.to_act(state)[0]
+        assert GAME.legal_actions(state, seat) == other.legal_actions()
         for action in other.legal_actions():
             after = GAME.clone(state)
-            step = GAME.step(after, {player: action})
-            earned = [sum(step.rewards.get(seat, {}).values()) for seat in range(2)]
+            step = GAME.step(after, {seat: action})
+            earned = [sum(step.rewards.get(owner, {}).values()) for owner in range(2)]
             compare(after, other.child(action), public, earned)
 
     for first in range(6):

@@ -33,7 +33,7 @@ def say(episode: Episode, move: str) -> None:
 
 
 def lose(episode: Episode, loser: int) -> None:
-    """Let `loser` bid what nobody has rolled, and the next player call him a liar."""
+    """Let `loser` bid what nobody has rolled, and the next player call them a liar."""
     state = episode.state
     turn_to(state, loser)
     state.hands[:, 1:] = 0
@@ -132,11 +132,11 @@ def test_the_last_player_with_dice_is_paid_what_the_others_lose() -> None:
         episode, rng = Episode(LAST, seed, compiled=False), Rng(seed)
         in_play = 6
         while not episode.over:
-            player = episode.to_act[0]
-            assert episode.state.left[player] > 0
-            called = LAST.sample(episode.state, player, rng)
-            episode.act({player: called})
-            in_play -= called == LAST.num_bids
+            mover = episode.to_act[0]
+            assert episode.state.left[mover] > 0
+            action = LAST.sample(episode.state, mover, rng)
+            episode.act({mover: action})
+            in_play -= action == LAST.num_bids
             assert episode.state.left.sum() == in_play
         winner = int(episode.state.left.argmax())
         assert np.count_nonzero(episode.state.left) == 1
@@ -191,12 +191,12 @@ def test_every_deal_and_bidding_sequence_agrees_with_openspiel(number: int, face
             endings += 1
             assert paid == other.returns()
             return
-        player = game.to_act(state)[0]
-        assert game.legal_actions(state, player) == other.legal_actions()
+        seat = game.to_act(state)[0]
+        assert game.legal_actions(state, seat) == other.legal_actions()
         for action in other.legal_actions():
             after = game.clone(state)
-            step = game.step(after, {player: action})
-            earned = [sum(step.rewards.get(seat, {}).values()) for seat in range(2)]
+            step = game.step(after, {seat: action})
+            earned = [sum(step.rewards.get(owner, {}).values()) for owner in range(2)]
             compare(after, other.child(action), earned)
 
     deals = game.deals()
@@ -273,7 +273,7 @@ class BiddingTree:
         self.legal = np.concatenate([higher, made[:, None] > 0], axis=1)[:, None, :]
 
     def reaches(self, strategy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """By player, position and die: the probability of what he must have bid to get there."""
+        """By player, position and die: the probability of what they must have bid to get there."""
         reach = np.ones((2, 4096, 6))
         for bid in range(12):
             size = 1 << bid
@@ -329,7 +329,7 @@ def test_the_value_of_one_die_each_is_the_published_one() -> None:
     tree = BiddingTree(truths())
     strategy = tree.solve(200)
     first, second = (float(tree.worths(strategy, p, best=True)[1][0].sum()) for p in range(2))
-    assert -second <= -7 / 258 <= first  # nobody can be held below what he can guarantee
+    assert -second <= -7 / 258 <= first  # no player can be held below what they can guarantee
     assert first + second < 1e-2
 
 
@@ -374,7 +374,7 @@ def test_a_picture_hides_the_dice_of_the_others() -> None:
         ({"num_players": 7}, "from 2 to 6"),
         ({"dice": 0}, "from 1 to 6"),
         ({"faces": 7, "wild": 0}, "from 2 to 6"),
-        ({"wild": 7}, "from 0 to 6, 0 for no wild face"),
+        ({"wild": 7}, "from 0 to 6, not 7 .*0 for no wild face"),
         ({"faces": 4}, "wild must be from 0 to 4"),
         ({"rounds": "two"}, "'one' or 'last'"),
     ],
@@ -399,7 +399,7 @@ def test_deals_are_weighted_by_the_orders_of_the_dice() -> None:
     assert LiarsDice(dice=5).deals() is None
 
 
-def test_a_deal_gives_every_player_all_his_dice() -> None:
+def test_a_deal_gives_every_player_all_their_dice() -> None:
     with pytest.raises(InvalidOption, match="2 dice for each of 3 players"):
         LAST.deal((1, 2), (3,), (4, 5))
 

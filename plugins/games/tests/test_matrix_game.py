@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
-from palestra import Agent, Episode, InvalidOption, Turn, UnknownName, make_agent
+from palestra import Agent, Episode, InvalidOption, Turn, make_agent
 from palestra.kernel.registry import registry
 from palestra.records.record import record_episode, replay
 from palestra.testing import Subject, run_check
@@ -44,8 +44,8 @@ def series(game: MatrixGame, agents: Sequence[Agent], seed: int = 0, **more: Any
         agent.reseed(1000 * seed + seat)
     episode = Episode(game, seed, **more)
     while not episode.over:
-        turns = {player: Turn(episode, player) for player in episode.to_act}
-        episode.act({p: agents[p].act([turn])[0].action for p, turn in turns.items()})
+        turns = {seat: Turn(episode, seat) for seat in episode.to_act}
+        episode.act({seat: agents[seat].act([turn])[0].action for seat, turn in turns.items()})
     return episode
 
 
@@ -204,7 +204,7 @@ def test_noisy_play_settles_where_the_markov_chain_does(
     if closed_form:
         assert expected == pytest.approx(closed_form)
     game = MatrixGame(rounds=rounds, noise=noise)
-    agents = [Strategy(name=name) for name in names]
+    agents = [make_agent(f"strategy:name={name}") for name in names]
     paid = [[r / rounds for r in series(game, agents, seed).returns] for seed in range(6)]
     for seat in range(2):
         means = [pair[seat] for pair in paid]
@@ -246,7 +246,7 @@ def test_extortioner_keeps_the_linear_relation_in_play(opponent: str, seat: int)
     """
     chi, rounds = 3.0, 2_000
     game = MatrixGame(rounds=rounds)
-    rival = make_agent("random") if opponent == "random" else Strategy(name=opponent)
+    rival = make_agent("random" if opponent == "random" else f"strategy:name={opponent}")
     gaps = []
     for seed in range(5):
         agents = [Strategy(name="zero-determinant", chi=chi), rival]
@@ -277,7 +277,7 @@ def test_nothing_can_be_extorted_from_other_tables() -> None:
 # lose-shift is exploited in every other round: 5 x (0 + 1), and the defector 5 x (5 + 1).
 # The prober opens D C C and then repeats the other's move. Tit-for-tat answers C D C C …, and both
 # are paid 5 + 8 x 3. Grim answers C D D D …: 0, 5, 5, then 7 x 1 for mutual defection, against
-# his 5, 0, 0; in his fourth round he still copies its defection.
+# the prober's 5, 0, 0; in the fourth round the prober still copies grim's defection.
 NAMES = ("always-cooperate", "always-defect", "tit-for-tat", "grim", "win-stay-lose-shift")
 BY_HAND = {
     "always-cooperate": (30, 0, 30, 30, 30),
@@ -301,7 +301,8 @@ def test_round_robin_pays_what_was_computed_by_hand(name: str) -> None:
     [("tit-for-tat", "DCCCCCCCCC", (29, 29)), ("grim", "DCCDDDDDDD", (17, 12))],
 )
 def test_a_prober_is_forgiven_or_not(name: str, moves: str, paid: tuple[int, int]) -> None:
-    episode = series(PD, [Strategy(name=name), script(moves)], compiled=False)
+    agents = [make_agent(f"strategy:name={name}"), script(moves)]
+    episode = series(PD, agents, compiled=False)
     assert tuple(episode.returns) == paid
 
 
@@ -318,7 +319,7 @@ def test_a_prober_is_forgiven_or_not(name: str, moves: str, paid: tuple[int, int
 def test_strategies_answer_a_line_as_defined(
     name: str, moves: str, answers: str, seat: int
 ) -> None:
-    agents = [Strategy(name=name), script(moves)]
+    agents = [make_agent(f"strategy:name={name}"), script(moves)]
     game = MatrixGame(rounds=len(moves))
     episode = series(game, agents if seat == 0 else agents[::-1], compiled=False)
     assert line_of(episode, 1 - seat) == moves
@@ -339,14 +340,14 @@ def test_reciprocators_agree_on_the_first_move_of_every_preset(name: str) -> Non
 
 
 def test_unknown_strategies_and_larger_games_are_refused() -> None:
-    with pytest.raises(UnknownName, match="tit-for-tat"):
+    with pytest.raises(InvalidOption, match="'tit-for-tat' or"):
         make_agent("strategy:name=tit-for-tatt")
     rps = MatrixGame(payoffs_table=(0,) * 18, moves=("rock", "paper", "scissors"))
     with pytest.raises(InvalidOption, match="2x2"):
         series(rps, [Strategy(), Strategy()], compiled=False)
-    for options in ({"chi": 0.5}, {"generosity": 2.0}):
-        with pytest.raises(InvalidOption, match=next(iter(options))):
-            Strategy(**options)
+    for option in ("chi=0.5", "generosity=2.0"):
+        with pytest.raises(InvalidOption, match=option.split("=")[0]):
+            make_agent(f"strategy:{option}")
 
 
 # Noise and horizon
@@ -452,10 +453,10 @@ def test_scores_are_totals_and_nobody_wins() -> None:
     assert episode.outcome.results == ("score", "score")
 
 
-def test_words_around_a_move_are_ignored() -> None:
+def test_words_before_a_move_are_ignored() -> None:
     episode = Episode(PD, 0, compiled=False)
-    assert episode.parse(0, "He defected twice, so I will [defect] now.") == D
-    assert episode.parse(0, "I choose to Cooperate.") == C
+    assert episode.parse(0, "They did not cooperate twice, so I defect now.\n[defect]") == D
+    assert episode.parse(0, "Move: Cooperate.") == C
 
 
 def test_a_nested_table_is_the_same_game_as_a_flat_one() -> None:
@@ -486,7 +487,8 @@ def test_losses_bound_the_payoffs_and_the_view() -> None:
     [
         ({"payoffs_table": (1, 2, 3)}, "8 numbers"),
         ({"payoffs_table": (1, 2, 3, 4, 5, 6, 7, "x")}, "row by row"),
-        ({"payoffs_table": (1, 2, 3, 4, 5, 6, 7, float("nan"))}, "8 numbers"),
+        ({"payoffs_table": (1, 2, 3, 4, 5, 6, 7, float("nan"))}, "each item a number"),
+        ({"payoffs_table": (1, 2, 3, 4, 5, 6, 7, float("inf"))}, "8 numbers"),
         ({"payoffs_table": [[1, 2], [3]]}, "8 numbers"),
         ({"moves": ("left", "Left")}, "differ"),
         ({"moves": "CD"}, "names"),

@@ -110,7 +110,7 @@ def test_what_is_a_crash(cells: tuple[int, int], speeds: tuple[str, str], crash:
         assert episode.rewards[0] == (-51 if crash else -1)
 
 
-def test_who_is_out_is_asked_no_more_and_pays_no_more() -> None:
+def test_a_car_that_is_out_is_asked_no_more_and_pays_no_more() -> None:
     episode = Episode(Merge(merge=1, length=2), 0, compiled=False)
     episode.act({0: 2, 1: 0})
     assert episode.to_act == (1,)

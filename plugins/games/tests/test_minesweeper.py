@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
-from palestra_games.puzzles.minesweeper.game import CLOSED, MINE, Minesweeper
-from palestra_games.puzzles.minesweeper.odds import Seen, odds, place_mines, placements
+from palestra_games.puzzles.minesweeper.game import Minesweeper
+from palestra_games.puzzles.minesweeper.odds import (
+    CLOSED,
+    MINE,
+    VisibleBoard,
+    odds,
+    place_mines,
+    placements,
+)
 from scipy.ndimage import label
 from scipy.signal import convolve2d
 
@@ -91,7 +98,7 @@ def test_a_mine_loses_and_the_last_safe_cell_wins() -> None:
     won.act({0: 0})
     with pytest.raises(InvalidAction):
         won.act({0: 0})
-    won.act({0: won.parse(0, "I open c1.")})
+    won.act({0: won.parse(0, "The rest is safe.\nMove: c1")})
     assert (won.returns[0], won.outcome.results) == (1, ("win",))
 
 
@@ -107,7 +114,7 @@ def view(rows: int, columns: int, mines: set[int], opened: set[int]) -> list[lis
     ]
 
 
-def fitting(seen: Seen) -> list[set[int]]:
+def fitting(seen: VisibleBoard) -> list[set[int]]:
     """Every placement that shows the same."""
     rows, columns = len(seen.rows), len(seen.rows[0])
     closed = [cell for cell, code in enumerate(seen.flat) if code == CLOSED]
@@ -116,7 +123,7 @@ def fitting(seen: Seen) -> list[set[int]]:
     return [mines for mines in placed if view(rows, columns, mines, opened) == seen.rows]
 
 
-def positions() -> list[Seen]:
+def positions() -> list[VisibleBoard]:
     found = []
     for seed in range(30):
         rng = Rng(seed)
@@ -125,12 +132,12 @@ def positions() -> list[Seen]:
         order = list(range(rows * columns))
         rng.shuffle(order)
         opened = set(order[mines : mines + rng.between(1, 4)])
-        found.append(Seen(view(rows, columns, set(order[:mines]), opened), mines))
+        found.append(VisibleBoard(view(rows, columns, set(order[:mines]), opened), mines))
     return found
 
 
 @pytest.mark.parametrize("seen", positions())
-def test_odds_are_those_of_the_enumeration(seen: Seen) -> None:
+def test_odds_are_those_of_the_enumeration(seen: VisibleBoard) -> None:
     every = fitting(seen)
     assert placements(seen) == len(every)
     for cell, chance in odds(seen).items():
@@ -138,7 +145,7 @@ def test_odds_are_those_of_the_enumeration(seen: Seen) -> None:
 
 
 def test_redrawn_mines_are_even_over_all_that_fit() -> None:
-    seen = Seen([[CLOSED, 1, CLOSED, CLOSED], [CLOSED, 2, CLOSED, CLOSED], [CLOSED] * 4], 3)
+    seen = VisibleBoard([[CLOSED, 1, CLOSED, CLOSED], [CLOSED, 2, CLOSED, CLOSED], [CLOSED] * 4], 3)
     every = fitting(seen)
     drawn = [tuple(place_mines(seen, Rng(n))) for n in range(2_000)]
     assert {frozenset(mines) for mines in drawn} == {frozenset(mines) for mines in every}
@@ -161,7 +168,7 @@ def best_chance(rows: int, columns: int, mines: int) -> float:
             if at not in found:
                 found.add(at)
                 if shown[at // columns][at % columns] == 0:
-                    todo += Seen(shown, mines).around(at)
+                    todo += VisibleBoard(shown, mines).around(at)
         return frozenset(found)
 
     @cache

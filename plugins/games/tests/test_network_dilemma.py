@@ -135,7 +135,8 @@ def test_batches_pay_what_single_episodes_pay() -> None:
     ("options", "said"),
     [
         ({"num_players": 1}, "from 2 to 100"),
-        ({"graph": "ring"}, "lattice, small-world"),
+        ({"graph": "ring"}, "'lattice' or 'small-world'"),
+        ({"edges": ((0, 1, 2),)}, "a list of 2 items"),
         ({"edges": ((0, 9),)}, "seats from 0 to 8"),
         ({"edges": ((2, 2),)}, "different seats"),
         ({"payoffs_table": (1, 2, 3)}, "four numbers"),

@@ -10,8 +10,8 @@ from palestra_games.dilemmas.norms import CHOICES, LINES, TOPICS, Do, Norms, Wri
 
 
 def lived(game: Norms, styles: list[str], seed: int, **options: Any) -> Episode:
-    told = "".join(f",{key}={value}" for key, value in options.items())
-    agents = [make_agent(f"norm-villager:style={style}{told}") for style in styles]
+    more = "".join(f",{key}={value}" for key, value in options.items())
+    agents = [make_agent(f"norm-villager:style={style}{more}") for style in styles]
     episode = Episode(game, seed)
     while not episode.over:
         seats = episode.to_act
@@ -60,9 +60,9 @@ def test_a_society_that_inherits_strategies_ends_as_conformists(seed: int) -> No
     game = Norms(9, generations=10, drift="random", temptation=1)
     episode = lived(game, ["conformist", "tempted", "traditional"] * 3, seed)
     assert set(episode.state.strategies) <= {LINES[0].strategy, ""}
-    told = [e.data["alignment"] for step in episode.log for e in step if e.kind == "generation"]
-    assert told[0] < 1
-    assert told[-1] == 1
+    aligned = [e.data["alignment"] for step in episode.log for e in step if e.kind == "generation"]
+    assert aligned[0] < 1
+    assert aligned[-1] == 1
 
 
 def test_where_temptations_pay_more_than_norms_they_win() -> None:
@@ -85,7 +85,7 @@ def test_the_fewest_points_are_replaced_and_read_the_best() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_tempts_one_is_told_to_him_only(seed: int) -> None:
+def test_temptations_are_private(seed: int) -> None:
     episode = Episode(Norms(2), seed)
     episode.act({0: LINES[0], 1: LINES[0]})
     own = [e for e in episode.transcript(0) if e.kind == "temptation"]
@@ -99,10 +99,11 @@ def test_what_tempts_one_is_told_to_him_only(seed: int) -> None:
     [{"num_players": 1}, {"topics": 0}, {"replaced": 0.9}, {"temptation": 11}, {"change": 2}],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidOption, match=f"{next(iter(options))} must be from"):
+    said = f"{next(iter(options))} must be an? (integer|number) from"
+    with pytest.raises(InvalidOption, match=said):
         Norms(**options)
 
 
 def test_unknown_drifts_are_named() -> None:
-    with pytest.raises(InvalidOption, match="majority, random"):
+    with pytest.raises(InvalidOption, match="'majority' or 'random'"):
         Norms(drift="fashion")

@@ -210,5 +210,5 @@ def test_the_second_player_wins_the_small_board() -> None:
 
 @pytest.mark.parametrize("size", [2, 7, 12])
 def test_boards_that_do_not_exist_are_refused(size: int) -> None:
-    with pytest.raises(InvalidOption, match="4, 6, 8 or 10"):
+    with pytest.raises(InvalidOption, match="size must be 4 or 6 or 8 or 10"):
         palestra.game("games/Othello-v0", size=size)

@@ -128,7 +128,7 @@ def test_what_each_of_a_pair_sees() -> None:
     assert "object is" not in episode.describe(1)
     assert "Candidates" in episode.describe(1)
     assert "Candidates" not in episode.describe(0)
-    episode.act({0: episode.parse(0, "I say [bab].")})
+    episode.act({0: episode.parse(0, "It is new.\nMove: bab")})
     assert "The message is: bab." in episode.describe(1)
     assert episode.observation(1).tolist()[7:10] == [1, 0, 1]
     assert episode.observation(1).tolist()[5:7] == [-1, -1]

@@ -170,8 +170,8 @@ def test_simulation_shows_the_answer_and_is_paid_for_once() -> None:
     episode.act({1: episode.parse(1, "defect")})
     assert "unseen by you" in episode.describe(0)
     assert episode.observation(0)[4:6].tolist() == [0, 0]
-    episode.act({0: episode.parse(0, "I would rather [simulate]")})
-    assert "committed himself to: defect" in episode.describe(0)
+    episode.act({0: episode.parse(0, "I would rather know.\n[simulate]")})
+    assert "committed themselves to: defect" in episode.describe(0)
     assert episode.observation(0)[4:6].tolist() == [0, 1]
     with pytest.raises(InvalidAction, match="walk out"):
         episode.parse(0, "simulate")
@@ -220,7 +220,8 @@ def test_unseen_commitments_are_redrawn_as_the_answer_allows() -> None:
         ({"payoffs_table": (1, 2, 3)}, "must be 8 numbers"),
         ({"cost": -1}, "cost must be"),
         ({"grain": 0}, "grain must be"),
-        ({"grain": 5000}, "at most 1000"),
+        ({"grain": 5000}, "from 1 to 999"),
+        ({"grain": 60, "answers": ("a", "b", "c")}, "at most 1000 commitments"),
         ({"moves": ("trust", "simulate")}, "cannot be called"),
     ],
 )

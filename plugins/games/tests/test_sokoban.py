@@ -151,8 +151,8 @@ def test_the_array_view_is_the_drawing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"level": "castle"}, "level must be one of random"),
-        ({"rows": 4}, "rows must be from 5"),
+        ({"level": "castle"}, "level must be 'random' or 'corridor'"),
+        ({"rows": 4}, "rows must be an integer from 5"),
         ({"boxes": 9}, "boxes must be from 1 to 5"),
         ({"layout": ("###", "#@")}, "rows of one length"),
         ({"layout": ("####", "#@$ ", "####")}, "walled in"),

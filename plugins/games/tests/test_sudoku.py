@@ -119,7 +119,7 @@ def test_the_mask_is_what_row_column_and_box_leave() -> None:
 
 def test_digits_are_written_as_told_and_stay() -> None:
     episode = Episode(Sudoku(puzzle=WIKIPEDIA), 0, compiled=False)
-    episode.act({0: episode.parse(0, "I write c1=4")})
+    episode.act({0: episode.parse(0, "Only a 4 fits.\nMove: c1=4")})
     assert episode.state.grid[0, 2] == 4
     assert "1 5 3 4 | . 7 . | . . ." in episode.describe(0)
     for text in ("c1=1", "d1=5", "a1=5"):
@@ -147,7 +147,8 @@ def test_a_cell_without_digits_loses() -> None:
     ("options", "said"),
     [
         ({"side": 6}, "side must be 4 or 9"),
-        ({"givens": 81}, "givens must be from 0 to 80"),
+        ({"givens": 81}, "givens must be an integer.* from 0 to 80"),
+        ({"side": 4, "givens": 16}, "givens must be from 0 to 15"),
         ({"puzzle": "12"}, "16 or 81 digits"),
         ({"puzzle": "0" * 16}, "exactly one solution"),
         ({"puzzle": "11" + "0" * 14}, "exactly one solution"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, UnknownName, make_agent, play
-from palestra_games.dilemmas.trust_and_split import Claim, Say, Splitter, TrustAndSplit, winner
+from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent, play
+from palestra_games.dilemmas.trust_and_split import Claim, Say, TrustAndSplit, winner
 
 GAME = TrustAndSplit()
 PAIRS = [(a, b) for a, b in product(range(3), repeat=2) if a != b]
@@ -115,5 +115,8 @@ def test_there_is_no_talk_without_messages_and_no_claim_during_talk() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match=next(iter(options))):
         TrustAndSplit(**options)
-    with pytest.raises(UnknownName, match="greedy"):
-        Splitter(style="kind")
+
+
+def test_unknown_styles_are_refused() -> None:
+    with pytest.raises(InvalidOption, match="'truthful' or 'greedy'"):
+        make_agent("splitter:style=kind")

@@ -107,8 +107,10 @@ def test_nobody_leaves_the_grid() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"rows": 1}, "rows and columns"),
-        ({"plants": 22}, "plants must be from 0 to 20"),
+        ({"rows": 1}, "rows must be an integer from 2"),
+        ({"rows": 25, "columns": 20}, "at most 400 cells"),
+        ({"plants": 22}, "plants must be an integer from 0 to 20"),
+        ({"rows": 2, "columns": 3, "plants": 3}, "plants must be from 0 to 2 on 6 cells"),
         ({"gore": -1}, "gore"),
         ({"steps": 0}, "steps"),
     ],

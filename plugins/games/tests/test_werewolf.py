@@ -289,7 +289,7 @@ def test_lines_and_own_words_are_told_apart_in_the_array_view() -> None:
         episode.act({episode.to_act[0]: line})
     heard = episode.observation(6)[-7:].tolist()
     assert heard == [0, 2, 2 + 22, 1, 0, 0, 0]
-    assert "player_2: Who else?" in episode.describe(6)
+    assert 'player_2: "Who else?"' in episode.describe(6)
 
 
 def test_seats_have_roles_and_teams_only_where_they_are_not_shuffled() -> None:
@@ -303,7 +303,8 @@ def test_seats_have_roles_and_teams_only_where_they_are_not_shuffled() -> None:
     [
         ({"num_players": 4}, "5 to 12"),
         ({"num_players": 6, "werewolves": 3}, "from 1 to 2"),
-        ({"werewolves": 0}, "from 1 to 3"),
+        ({"werewolves": 0}, "from 1 to 5"),
+        ({"werewolves": 4}, "from 1 to 3"),
         ({"talk_rounds": 6}, "from 0 to 5"),
         ({"message_limit": 10}, "message_limit"),
     ],
@@ -325,20 +326,20 @@ def positions(seed: int, game: Werewolf) -> list[Any]:
     return states
 
 
-def fits(state: Any, player: int, roles: tuple[int, ...]) -> bool:
+def fits(state: Any, seat: int, roles: tuple[int, ...]) -> bool:
     """Whether a deal could have led to what a player has seen, by the rules and nothing else."""
-    true, own = state.roles, state.roles[player]
-    if any(roles[seat] != true[seat] for seat in (player, *state.lynched)):
+    true, own = state.roles, state.roles[seat]
+    if any(roles[other] != true[other] for other in (seat, *state.lynched)):
         return False
-    known = {night.chosen[player] for night in state.nights} if own == SEER else set()
+    known = {night.chosen[seat] for night in state.nights} if own == SEER else set()
     known = set(range(len(roles))) if own == WEREWOLF else known - {NOBODY}
-    if any((roles[seat] == WEREWOLF) != (true[seat] == WEREWOLF) for seat in known):
+    if any((roles[other] == WEREWOLF) != (true[other] == WEREWOLF) for other in known):
         return False
     alive = set(range(len(roles)))
     for number, past in enumerate(state.nights):
-        if past.victim == NOBODY and DOCTOR not in [roles[seat] for seat in alive]:
+        if past.victim == NOBODY and DOCTOR not in [roles[other] for other in alive]:
             return False
-        attacked = past.chosen[player] if own == DOCTOR else NOBODY
+        attacked = past.chosen[seat] if own == DOCTOR else NOBODY
         attacked = attacked if past.victim == NOBODY else past.victim
         if attacked != NOBODY and roles[attacked] == WEREWOLF:
             return False
@@ -427,10 +428,10 @@ def test_a_redrawn_past_played_by_the_rules_tells_the_player_the_same(seed: int)
         episode.act({seat: without_lots(state, seat, rng) for seat in episode.to_act})
         if episode.over:
             break
-        for player in range(8):
-            twin = retold(game, game.determinize(episode.state, player, rng), episode)
-            assert list(twin.transcript(player)) == list(episode.transcript(player))
-            assert twin.describe(player) == episode.describe(player)
+        for seat in range(8):
+            twin = retold(game, game.determinize(episode.state, seat, rng), episode)
+            assert list(twin.transcript(seat)) == list(episode.transcript(seat))
+            assert twin.describe(seat) == episode.describe(seat)
 
 
 # Scripted players
@@ -454,7 +455,7 @@ def test_the_seer_names_the_werewolf_he_saw_and_the_village_follows() -> None:
         turns = [palestra.Turn(episode, seat) for seat in episode.to_act]
         answers = [decision.action for decision in agent.act(turns)]
         episode.act(dict(zip(episode.to_act, answers, strict=True)))
-    assert "player_2: I am the seer: player_1 is a werewolf." in episode.describe(4)
+    assert 'player_2: "I am the seer: player_1 is a werewolf."' in episode.describe(4)
     assert episode.state.lynched == [1]
 
 

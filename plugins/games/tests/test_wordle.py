@@ -21,8 +21,8 @@ from palestra_games.words.wordle.game import (
     Guess,
     Wordle,
     consistent,
-    marked,
     marks,
+    marks_text,
 )
 from palestra_games.words.wordle.solver import information, most_informative
 
@@ -52,7 +52,7 @@ def board(secret: str, **options: Any) -> Episode:
     ],
 )
 def test_marks_follow_published_comparisons(guess: str, secret: str, told: str) -> None:
-    assert marked(marks(guess, secret)) == told
+    assert marks_text(marks(guess, secret)) == told
 
 
 SHORT = st.text("abc", min_size=4, max_size=4)
@@ -185,15 +185,15 @@ def test_redrawn_words_are_those_that_fit() -> None:
 
 
 def test_own_words_may_be_given_as_one_string() -> None:
-    assert Wordle(words="bat cat bat", length=3).words == ("bat", "cat")  # type: ignore[arg-type]
+    assert Wordle(words="bat cat bat", length=3).words == ("bat", "cat")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"length": 9}, "choose length from"),
-        ({"length": 0}, "1 to 20"),
-        ({"guesses": 0}, "1 to 50"),
+        ({"length": 0}, "length must be an integer from 1 to 20"),
+        ({"guesses": 0}, "guesses must be an integer from 1 to 50"),
         ({"words": ("toolong",)}, "length=5"),
         ({"words": ("Crane",)}, "small letters"),
     ],

@@ -3,24 +3,42 @@
 Two players take turns dropping a disc into one of seven columns, where it falls to the lowest
 empty of six rows. Four of one's own discs in a horizontal, vertical or diagonal line win; a full
 board without one is a draw. The first player wins with best play (Allis, "A Knowledge-based
-Approach of Connect-Four", 1988). Positions reachable by move number: 7, 49, 343, 2,401, 16,807,
-117,649, 823,536, 5,673,234 move sequences (published perft).
+Approach of Connect-Four", 1988). Move sequences by length: 7, 49, 343, 2,401, 16,807, 117,649,
+823,536, 5,673,234 (published perft).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene, environment
-from palestra.kernel.errors import InvalidOption
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Grid,
+    InvalidOption,
+    Meta,
+    Scene,
+    Shape,
+    environment,
+)
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
-MARKS = ".XO"
+from palestra_games.board.marks import MARKS, disc_cells, number_labels
+
 LETTERS = bytes.maketrans(b"\0\1\2", MARKS.encode())
 DIGITS = "1234567890" * 10
+LONGEST = 100  # rows, columns or discs in a line
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+class ConnectFourState(ArrayState):
+    """A position of Connect Four."""
+
+    board: Annotated[NDArray[np.int8], Shape("rows", "columns")]  # marks; row 0 is the bottom
+    heights: Annotated[NDArray[np.int8], Shape("columns")]  # discs in each column
 
 
 @environment(
@@ -29,29 +47,36 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
     tags=("perfect-information", "deterministic"),
 )
 @dataclass(frozen=True)
-class ConnectFour(ArrayGame):
-    """You play Connect Four: drop a disc into a column, numbered from 1 at the left.
+class ConnectFour(ArrayGame[ConnectFourState]):
+    """Connect Four: drop discs into columns until four stand in a line.
 
-    A disc falls to the lowest empty cell. Four of your discs in a row, upright or diagonal, win.
+    An action is the number of a column, from 0 at the left. An observation is two planes of 0 and 1
+    of the shape of the board: the player's own discs, then the other's; row 0 is the bottom. The
+    winner is paid 1, the loser -1.
     """
 
-    rows: int = 6
-    columns: int = 7
-    line: int = 4
+    rows: Annotated[int, Meta(ge=1, le=LONGEST, description="rows of the board")] = 6
+    columns: Annotated[int, Meta(ge=1, le=LONGEST, description="columns of the board")] = 7
+    line: Annotated[
+        int, Meta(ge=2, le=LONGEST, description="discs in a line that win; more of them win too")
+    ] = 4
 
+    rules_text = """
+        You play Connect Four: drop a disc into a column, numbered from 1 at the left.
+
+        A disc falls to the lowest empty cell. Four of your discs in a row, upright or diagonal,
+        win.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
 
-    def __post_init__(self) -> None:
-        if (
-            not 1 < self.line <= max(self.rows, self.columns) <= 100
-            or min(self.rows, self.columns) < 1
-        ):
+    def validate(self) -> None:
+        if self.line > max(self.rows, self.columns):
             raise InvalidOption(
                 f"a line of {self.line} does not fit a board of {self.rows} rows and "
-                f"{self.columns} columns (at most 100 each)"
+                f"{self.columns} columns; choose a shorter line or a larger board"
             )
 
     @property
@@ -63,15 +88,12 @@ class ConnectFour(ArrayGame):
         """Two planes, own discs and the other's; row 0 is the bottom."""
         return (2, self.rows, self.columns)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        return [("board", np.int8, (self.rows, self.columns)), ("heights", np.int8, self.columns)]
-
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: ConnectFour, state: ConnectFourState) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: ConnectFour, state: ConnectFourState, actions: Any, out: Any) -> None:
         seat = mover(state)
         column = actions[seat]
         row = state.heights[column]
@@ -85,19 +107,23 @@ class ConnectFour(ArrayGame):
             pass_turn(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: ConnectFour, state: ConnectFourState, seat: int, mask: Any
+    ) -> None:
         for column in range(config.columns):
             mask[column] = state.heights[column] < config.rows
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(
+        config: ConnectFour, state: ConnectFourState, seat: int, obs: Any
+    ) -> None:
         for row in range(config.rows):
             for column in range(config.columns):
-                view[0, row, column] = state.board[row, column] == seat + 1
-                view[1, row, column] = state.board[row, column] == 2 - seat
+                obs[0, row, column] = state.board[row, column] == seat + 1
+                obs[1, row, column] = state.board[row, column] == 2 - seat
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
+    def scripted_action(config: ConnectFour, state: ConnectFourState, seat: int) -> int:
         """Complete an own line, else block the other's, else drop near the middle."""
         block, middle = -1, -1
         for column in range(config.columns):
@@ -113,25 +139,23 @@ class ConnectFour(ArrayGame):
                 middle = column
         return block if block >= 0 else middle
 
-    def describe(self, state: Any, seat: int) -> str:
-        # bytes: five times as quick as joining cell by cell, and language models are told often
-        cells = state["board"][::-1].tobytes().translate(LETTERS).decode()
+    def describe(self, state: ConnectFourState, seat: int) -> str:
+        # bytes: five times as quick as joining cell by cell, and language models read it every turn
+        cells = state.board[::-1].tobytes().translate(LETTERS).decode()
         rows = [cells[i : i + self.columns] for i in range(0, len(cells), self.columns)]
         return "\n".join([f"You are {MARKS[seat + 1]}.", DIGITS[: self.columns], *rows])
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: ConnectFourState, seat: int, action: int) -> str:
         return str(action + 1)
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
-        rows = [
-            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
-            for row in state.board[::-1].tolist()
-        ]
-        labels = tuple(str(column + 1) for column in range(self.columns))
-        return Scene(grid=Grid(tuple(rows), column_labels=labels))
+    def scene(self, state: ConnectFourState, seat: int | None = None) -> Scene:
+        cells = disc_cells(state.board[::-1].tolist())
+        return Scene(grid=Grid(cells, column_labels=number_labels(self.columns)))
 
 
-def completes_line(config: Any, board: Any, row: int, column: int, mark: int) -> bool:
+def completes_line(
+    config: ConnectFour, board: NDArray[np.int8], row: int, column: int, mark: int
+) -> bool:
     """Whether a disc of `mark` at (row, column), there or not yet, is part of a full line."""
     for rise, run in DIRECTIONS:
         length = 1

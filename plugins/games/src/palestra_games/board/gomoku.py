@@ -12,17 +12,30 @@ OpenSpiel's `mnk` and with a plain scan of the board.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene, environment
-from palestra.kernel.errors import InvalidOption
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, InvalidOption, Meta, Scene, Shape, environment
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
-MARKS = ".XO"
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+from palestra_games.board.marks import (
+    LETTERS,
+    MARKS,
+    column_letters,
+    disc_grid,
+    number_labels,
+    text_board,
+)
+
 LARGEST = len(LETTERS)
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+class GomokuState(ArrayState):
+    """A position of Gomoku."""
+
+    board: Annotated[NDArray[np.int8], Shape("board_size", "board_size")]  # marks; row 0: bottom
 
 
 @environment(
@@ -32,28 +45,37 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
     paper="Allis, van den Herik and Huntjens (1996), Go-Moku Solved by New Search Techniques",
 )
 @dataclass(frozen=True)
-class Gomoku(ArrayGame):
-    """You play Gomoku on a square board. Player_0 has the stones X and moves first.
+class Gomoku(ArrayGame[GomokuState]):
+    """Gomoku for two: five stones in a line on a large board.
 
-    On your turn you put a stone on an empty point. Stones never move and are never captured.
-    Columns have letters from the left, rows have numbers from the bottom. Write a move as a point,
-    such as c2.
+    Action board_size * row + column puts a stone on that point; rows are counted from the bottom,
+    columns from the left. An observation is two planes of 0 and 1 of the shape of the board: the
+    player's own stones, then the other's; row 0 is the bottom. The winner is paid 1, the loser -1.
     """
 
-    board_size: int = 15
-    line: int = 5
-    exact: bool = False
+    board_size: Annotated[
+        int, Meta(ge=1, le=LARGEST, description="rows and columns of the board; at least line")
+    ] = 15
+    line: Annotated[int, Meta(ge=2, le=LARGEST, description="stones in a line that win")] = 5
+    exact: Annotated[bool, Meta(description="whether a longer line does not win")] = False
 
+    rules_text = """
+        You play Gomoku on a square board. Player_0 has the stones X and moves first.
+
+        On your turn you put a stone on an empty point. Stones never move and are never captured.
+        Columns have letters from the left, rows have numbers from the bottom. Write a move as a
+        point, such as c2.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.board_size <= LARGEST:
-            raise InvalidOption(f"board_size must be 1 to {LARGEST}, not {self.board_size}")
-        if not 2 <= self.line <= self.board_size:
-            raise InvalidOption(f"line must be 2 to {self.board_size}, not {self.line}")
+    def validate(self) -> None:
+        if self.line > self.board_size:
+            raise InvalidOption(
+                f"line must be from 2 to {self.board_size}, which is board_size, not {self.line}"
+            )
 
     @property
     def num_actions(self) -> int:
@@ -65,15 +87,12 @@ class Gomoku(ArrayGame):
         """Two planes, own stones and the other's; row 0 is the bottom."""
         return (2, self.board_size, self.board_size)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        return [("board", np.int8, (self.board_size, self.board_size))]
-
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Gomoku, state: GomokuState) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Gomoku, state: GomokuState, actions: Any, out: Any) -> None:
         seat = mover(state)
         row, column = actions[seat] // config.board_size, actions[seat] % config.board_size
         state.board[row, column] = seat + 1
@@ -85,24 +104,24 @@ class Gomoku(ArrayGame):
             pass_turn(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Gomoku, state: GomokuState, seat: int, mask: Any) -> None:
         for row in range(config.board_size):
             for column in range(config.board_size):
                 mask[row * config.board_size + column] = state.board[row, column] == 0
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Gomoku, state: GomokuState, seat: int, obs: Any) -> None:
         for row in range(config.board_size):
             for column in range(config.board_size):
-                view[0, row, column] = state.board[row, column] == seat + 1
-                view[1, row, column] = state.board[row, column] == 2 - seat
+                obs[0, row, column] = state.board[row, column] == seat + 1
+                obs[1, row, column] = state.board[row, column] == 2 - seat
 
     # What a player reads
 
     def rules_for(self, seat: int) -> str:
         how = (
             f"exactly {self.line} of your stones in an unbroken row, column or diagonal line; a "
-            "longer\nline does not win"
+            "longer line does not win"
             if self.exact
             else f"{self.line} or more of your stones in an unbroken row, column or diagonal line"
         )
@@ -110,29 +129,22 @@ class Gomoku(ArrayGame):
             f"{super().rules_for(seat)}\n\nYou win with {how}.\nA full board without one is a draw."
         )
 
-    def describe(self, state: Any, seat: int) -> str:
-        width = len(str(self.board_size))
-        rows = [
-            " ".join([str(row + 1).rjust(width), *(MARKS[mark] for mark in state.board[row])])
-            for row in reversed(range(self.board_size))
-        ]
-        footer = " ".join([" " * width, *LETTERS[: self.board_size]])
+    def describe(self, state: GomokuState, seat: int) -> str:
+        labels = number_labels(self.board_size)[::-1]
+        rows = text_board(state.board[::-1].tolist(), labels)
+        footer = column_letters(self.board_size, labels)
         return "\n".join([f"You are {MARKS[seat + 1]}.", *rows, footer])
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: GomokuState, seat: int, action: int) -> str:
         row, column = divmod(action, self.board_size)
         return f"{LETTERS[column]}{row + 1}"
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
-        rows = tuple(
-            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
-            for row in state.board[::-1].tolist()
-        )
-        numbers = tuple(str(row + 1) for row in reversed(range(self.board_size)))
-        return Scene(grid=Grid(rows, numbers, tuple(LETTERS[: self.board_size])))
+    def scene(self, state: GomokuState, seat: int | None = None) -> Scene:
+        labels = number_labels(self.board_size)[::-1]
+        return Scene(grid=disc_grid(state.board[::-1].tolist(), labels))
 
 
-def makes_line(config: Any, state: Any, row: int, column: int) -> bool:
+def makes_line(config: Gomoku, state: GomokuState, row: int, column: int) -> bool:
     """Whether the stone at (row, column) is part of a line that wins."""
     mark = state.board[row, column]
     for rise, run in DIRECTIONS:

@@ -1,29 +1,37 @@
 """Hex: connect your two sides of a rhombus of hexagons.
 
 Two players take turns putting a stone on an empty cell of a rhombus. Each owns two opposite sides;
-whoever joins his two sides by an unbroken chain of his stones wins. Invented by Piet Hein (1942)
-and, again, by John Nash (1948). A full board always has exactly one winner, so there are no draws,
-and by Nash's strategy-stealing argument the first player wins with best play. With the swap rule
-the second player may take over the first stone, mirrored in the long diagonal, instead of placing
-one; then it is he who wins. The tests check both by exhaustive search on small boards, and whole
-games, move by move, against OpenSpiel's `hex`.
+whoever joins their two sides by an unbroken chain of their own stones wins. Invented by Piet Hein
+(1942) and, again, by John Nash (1948). A full board always has exactly one winner, so there are no
+draws, and by Nash's strategy-stealing argument the first player wins with best play. With the swap
+rule the second player may take over the first stone, mirrored in the long diagonal, instead of
+placing one; then the second player wins. The tests check both by exhaustive search on small boards,
+and compare whole games, move by move, with OpenSpiel's `hex`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene, environment
-from palestra.kernel.errors import InvalidOption
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, environment
 from palestra.rules import mover, turn_to, win
 
-MARKS = ".XO"
-LETTERS = "abcdefghijklmnopqrs"
-LARGEST = len(LETTERS)
+from palestra_games.board.marks import LETTERS, MARKS, disc_grid, number_labels
+
+LARGEST = 19
 NEIGHBOURS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 BOTH_SIDES = 3  # bit 1: joined to the first own side, bit 2: to the second
+
+
+class HexState(ArrayState):
+    """A position of Hex; cells are numbered row by row from the top."""
+
+    board: Annotated[NDArray[np.int8], Shape("cells")]  # marks
+    joined: Annotated[NDArray[np.int8], Shape("cells")]  # the own sides each stone is joined to
+    todo: Annotated[NDArray[np.int16], Shape("cells")]  # room for a search; zeros between moves
 
 
 @environment(
@@ -33,32 +41,44 @@ BOTH_SIDES = 3  # bit 1: joined to the first own side, bit 2: to the second
     paper="Gardner (1957), Mathematical Games: the game of Hex",
 )
 @dataclass(frozen=True)
-class Hex(ArrayGame):
-    """You play Hex on a rhombus of hexagonal cells. Player_0 has the stones X and moves first.
+class Hex(ArrayGame[HexState]):
+    """Hex for two: join your two sides of a rhombus of hexagons.
 
-    On your turn you put a stone on an empty cell. Stones never move and are never captured. X owns
-    the top and the bottom side, O the left and the right side; a corner belongs to both. You win
-    as soon as an unbroken chain of your stones joins your two sides. There are no draws.
+    Action board_size * row + column puts a stone on that cell; rows are counted from the top. Where
+    the swap rule is played, one more action, the last, swaps.
 
-    Columns have letters from the left, rows have numbers from the top, and each row is drawn half a
-    cell farther to the right than the row above it. So a cell touches up to six others: left and
-    right in its row, the same column and the next one in the row above, the same column and the one
-    before in the row below: b2 touches a2, c2, b1, c1, a3 and b3.
-
-    Write a move as a cell, such as c2.
+    An observation is three planes of 0 and 1 of the shape of the board: the player's own stones,
+    the other's, and ones everywhere for player_1, who joins left and right. The winner is paid 1,
+    the loser -1.
     """
 
-    board_size: int = 11
-    swap: bool = False
+    board_size: Annotated[
+        int, Meta(ge=1, le=LARGEST, description="rows and columns of the board")
+    ] = 11
+    swap: Annotated[
+        bool,
+        Meta(description="whether player_1 may take over the first stone, mirrored"),
+    ] = False
 
+    rules_text = """
+        You play Hex on a rhombus of hexagonal cells. Player_0 has the stones X and moves first.
+
+        On your turn you put a stone on an empty cell. Stones never move and are never captured. X
+        owns the top and the bottom side, O the left and the right side; a corner belongs to both.
+        You win as soon as an unbroken chain of your stones joins your two sides. There are no
+        draws.
+
+        Columns have letters from the left, rows have numbers from the top, and each row is drawn
+        half a cell farther to the right than the row above it. So a cell touches up to six others:
+        left and right in its row, the same column and the next one in the row above, the same
+        column and the one before in the row below: b2 touches a2, c2, b1, c1, a3 and b3.
+
+        Write a move as a cell, such as c2.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.board_size <= LARGEST:
-            raise InvalidOption(f"board_size must be 1 to {LARGEST}, not {self.board_size}")
 
     @property
     def cells(self) -> int:
@@ -71,20 +91,15 @@ class Hex(ArrayGame):
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        """Three planes: own stones, the other's, and ones if you join left and right."""
+        """Three planes: own stones, the other's, and ones for who joins left and right."""
         return (3, self.board_size, self.board_size)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`board`: stones; `joined`: the own sides each is joined to; `todo`: room for a search."""
-        cells = self.cells
-        return [("board", np.int8, cells), ("joined", np.int8, cells), ("todo", np.int16, cells)]
-
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Hex, state: HexState) -> None:
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Hex, state: HexState, actions: Any, out: Any) -> None:
         seat = mover(state)
         cell = actions[seat]
         if cell == config.board_size * config.board_size:
@@ -96,7 +111,7 @@ class Hex(ArrayGame):
             turn_to(state, 1 - seat)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Hex, state: HexState, seat: int, mask: Any) -> None:
         cells = config.board_size * config.board_size
         for cell in range(cells):
             mask[cell] = state.board[cell] == 0
@@ -104,25 +119,25 @@ class Hex(ArrayGame):
             mask[cells] = state.turn == 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Hex, state: HexState, seat: int, obs: Any) -> None:
         for row in range(config.board_size):
             for column in range(config.board_size):
                 mark = state.board[row * config.board_size + column]
-                view[0, row, column] = mark == seat + 1
-                view[1, row, column] = mark == 2 - seat
-                view[2, row, column] = seat
+                obs[0, row, column] = mark == seat + 1
+                obs[1, row, column] = mark == 2 - seat
+                obs[2, row, column] = seat
 
     # What a player reads
 
     def rules_for(self, seat: int) -> str:
         swap = (
             "\n\nAfter X's first stone, and only then, O may write swap instead of a cell. That "
-            "stone is\ntaken off, and O gets one on its mirror image, with row and column "
-            "exchanged: for a\nstone on c1, one on a3. Then X moves."
+            "stone is taken off, and O gets one on its mirror image, with row and column "
+            "exchanged: for a stone on c1, one on a3. Then X moves."
         )
         return super().rules_for(seat) + (swap if self.swap else "")
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: HexState, seat: int) -> str:
         width = len(str(self.board_size))
         goal = ("the top to the bottom", "the left to the right")[seat]
         lines = [f"You are {MARKS[seat + 1]} and join {goal}."]
@@ -132,23 +147,19 @@ class Hex(ArrayGame):
             lines.append(f"{' ' * row}{str(row + 1).rjust(width)} {cells}")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: HexState, seat: int, action: int) -> str:
         if action == self.cells:
             return "swap"
         row, column = divmod(action, self.board_size)
         return f"{LETTERS[column]}{row + 1}"
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
-        rows = tuple(
-            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
-            for row in state.board.reshape(self.board_size, -1).tolist()
-        )
-        numbers = tuple(str(row + 1) for row in range(self.board_size))
+    def scene(self, state: HexState, seat: int | None = None) -> Scene:
+        rows = state.board.reshape(self.board_size, -1).tolist()
         note = "X joins top and bottom, O left and right; a cell also touches up-right, down-left."
-        return Scene(grid=Grid(rows, numbers, tuple(LETTERS[: self.board_size])), lines=(note,))
+        return Scene(grid=disc_grid(rows, number_labels(self.board_size)), lines=(note,))
 
 
-def remove_only_stone(config: Any, state: Any) -> int:
+def remove_only_stone(config: Hex, state: HexState) -> int:
     """Take the first stone off the board, and return the mirror image of its cell."""
     cell = 0
     while state.board[cell] == 0:
@@ -160,8 +171,8 @@ def remove_only_stone(config: Any, state: Any) -> int:
     return mirrored
 
 
-def place(config: Any, state: Any, cell: int, seat: int) -> None:
-    """Put a stone down, and tell its whole chain which sides it is joined to."""
+def place(config: Hex, state: HexState, cell: int, seat: int) -> None:
+    """Put a stone down, and note for its whole chain which sides it is joined to."""
     last = config.board_size - 1
     row, column = cell // config.board_size, cell % config.board_size
     along = row if seat == 0 else column
@@ -178,7 +189,7 @@ def place(config: Any, state: Any, cell: int, seat: int) -> None:
         spread(config, state, cell)
 
 
-def spread(config: Any, state: Any, cell: int) -> None:
+def spread(config: Hex, state: HexState, cell: int) -> None:
     """Flood the chain of a stone with the sides it is joined to; leaves `todo` at zero again."""
     last = config.board_size - 1
     state.todo[0] = cell

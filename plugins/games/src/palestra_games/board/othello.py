@@ -14,16 +14,30 @@ Move sequences from the start of the 8x8 game: 4, 12, 56, 244, 1,396, 8,200, 55,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Grid, Piece, Scene, environment
-from palestra.kernel.errors import InvalidOption
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, environment
 from palestra.rules import draw, mover, turn_to, win
 
-MARKS = ".XO"
-LETTERS = "abcdefghij"
+from palestra_games.board.marks import (
+    LETTERS,
+    MARKS,
+    column_letters,
+    disc_grid,
+    number_labels,
+    text_board,
+)
+
 DIRECTIONS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
+
+
+class OthelloState(ArrayState):
+    """A position of Othello; a row of cells is one number, with a bit a cell, column a lowest."""
+
+    discs: Annotated[NDArray[np.int16], Shape(2, "size")]  # by seat and row: that seat's discs
+    placements: Annotated[NDArray[np.int16], Shape("size")]  # by row: where the mover may place
 
 
 @environment(
@@ -33,32 +47,35 @@ DIRECTIONS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 
     paper="Takizawa (2023), Othello is Solved",
 )
 @dataclass(frozen=True)
-class Othello(ArrayGame):
-    """You play Othello (Reversi). Player_0 has the discs X and moves first; player_1 has the O.
+class Othello(ArrayGame[OthelloState]):
+    """Othello (Reversi) for two: enclose the other's discs to turn them over; most discs win.
 
-    On your turn place one disc on an empty cell, so that a straight line of one or more discs of
-    your opponent, without a gap, lies between the new disc and another disc of yours: along a row,
-    a column or a diagonal. All discs enclosed in this way, in every direction, become yours. A
-    placement that turns over nothing is not allowed.
-
-    You pass when, and only when, you have no placement and your opponent has one; he then moves
-    again. The game ends when neither of you has a placement, usually with a full board. Whoever
-    has more discs wins; equal numbers are a draw.
-
-    Write a cell as its column letter and row number, rows counted from the top, such as d3; write
-    pass to pass.
+    Action size * row + column places a disc on that cell, rows counted from the top; the last
+    action, size * size, passes. An observation is two planes of 0 and 1 of the shape of the board:
+    the player's own discs, then the other's; row 0 is the top. The winner is paid 1, the loser -1.
     """
 
-    size: int = 8
+    size: Annotated[Literal[4, 6, 8, 10], Meta(description="rows and columns of the board")] = 8
 
+    rules_text = """
+        You play Othello (Reversi). Player_0 has the discs X and moves first; player_1 has the O.
+
+        On your turn place one disc on an empty cell, so that a straight line of one or more discs
+        of your opponent, without a gap, lies between the new disc and another disc of yours: along
+        a row, a column or a diagonal. All discs enclosed in this way, in every direction, become
+        yours. A placement that turns over nothing is not allowed.
+
+        You pass when, and only when, you have no placement and your opponent has one; they then
+        move again. The game ends when neither of you has a placement, usually with a full board.
+        Whoever has more discs wins; equal numbers are a draw.
+
+        Write a cell as its column letter and row number, rows counted from the top, such as d3;
+        write pass to pass.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
-
-    def __post_init__(self) -> None:
-        if self.size not in (4, 6, 8, 10):
-            raise InvalidOption(f"size must be 4, 6, 8 or 10, not {self.size}")
 
     @property
     def num_actions(self) -> int:
@@ -70,12 +87,8 @@ class Othello(ArrayGame):
         """Two planes, own discs and the opponent's; row 0 is the top."""
         return (2, self.size, self.size)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Rows of cells as bits, column a lowest; `placements` are those of who is to move."""
-        return [("discs", np.int16, (2, self.size)), ("placements", np.int16, self.size)]
-
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Othello, state: OthelloState) -> None:
         upper = config.size // 2 - 1
         left, right = 1 << upper, 2 << upper
         state.discs[0, upper], state.discs[1, upper] = right, left
@@ -84,7 +97,7 @@ class Othello(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Othello, state: OthelloState, actions: Any, out: Any) -> None:
         seat = mover(state)
         action = actions[seat]
         if action < config.size * config.size:
@@ -97,7 +110,7 @@ class Othello(ArrayGame):
         turn_to(state, 1 - seat)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Othello, state: OthelloState, seat: int, mask: Any) -> None:
         anywhere = 0
         for row in range(config.size):
             open_cells = state.placements[row]
@@ -107,48 +120,40 @@ class Othello(ArrayGame):
         mask[config.size * config.size] = anywhere == 0
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Othello, state: OthelloState, seat: int, obs: Any) -> None:
         for row in range(config.size):
             for column in range(config.size):
-                view[0, row, column] = state.discs[seat, row] >> column & 1
-                view[1, row, column] = state.discs[1 - seat, row] >> column & 1
+                obs[0, row, column] = state.discs[seat, row] >> column & 1
+                obs[1, row, column] = state.discs[1 - seat, row] >> column & 1
 
-    def describe(self, state: Any, seat: int) -> str:
-        width = len(str(self.size))
-        header = " ".join([" " * width, *LETTERS[: self.size]])
-        rows = [
-            " ".join([str(number).rjust(width), *(MARKS[mark] for mark in row)])
-            for number, row in enumerate(self.board(state), 1)
-        ]
+    def describe(self, state: OthelloState, seat: int) -> str:
+        labels = number_labels(self.size)
+        header, rows = column_letters(self.size, labels), text_board(self.board(state), labels)
         return "\n".join([f"You are {MARKS[seat + 1]}.", header, *rows, self.count(state)])
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: OthelloState, seat: int, action: int) -> str:
         row, column = divmod(action, self.size)
         return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
-        rows = tuple(
-            tuple(Piece(MARKS[mark], mark - 1, "disc") if mark else None for mark in row)
-            for row in self.board(state)
-        )
-        numbers = tuple(str(row + 1) for row in range(self.size))
-        return Scene(self.count(state), Grid(rows, numbers, tuple(LETTERS[: self.size])))
+    def scene(self, state: OthelloState, seat: int | None = None) -> Scene:
+        return Scene(self.count(state), disc_grid(self.board(state), number_labels(self.size)))
 
-    def board(self, state: Any) -> list[list[int]]:
-        """Rows of marks from the top: 0 for an empty cell, else the owner's seat plus one."""
+    def board(self, state: OthelloState) -> list[list[int]]:
+        """Rows of marks from the top."""
         discs = state.discs.tolist()
         return [
             [(black >> column & 1) + 2 * (white >> column & 1) for column in range(self.size)]
             for black, white in zip(*discs, strict=True)
         ]
 
-    def count(self, state: Any) -> str:
+    def count(self, state: OthelloState) -> str:
+        """How many discs each player has, in words."""
         marks = [mark for row in self.board(state) for mark in row]
         return f"Discs: X {marks.count(1)}, O {marks.count(2)}."
 
 
-def find_placements(config: Any, state: Any, seat: int) -> bool:
-    """Write where `seat` may place a disc; whether there is such a cell."""
+def find_placements(config: Othello, state: OthelloState, seat: int) -> bool:
+    """Write where `seat` may place a disc; return whether there is such a cell."""
     for row in range(config.size):
         state.placements[row] = along_row(config, state, seat, row)
     sweep(config, state, seat, 0, 1)
@@ -159,7 +164,7 @@ def find_placements(config: Any, state: Any, seat: int) -> bool:
     return anywhere != 0
 
 
-def along_row(config: Any, state: Any, seat: int, row: int) -> int:
+def along_row(config: Othello, state: OthelloState, seat: int, row: int) -> int:
     """Empty cells that enclose discs of their own row, as bits."""
     own, other = int(state.discs[seat, row]), int(state.discs[1 - seat, row])
     rising, falling = other & (own << 1), other & (own >> 1)
@@ -169,7 +174,7 @@ def along_row(config: Any, state: Any, seat: int, row: int) -> int:
     return vacant(config, own, other) & (rising << 1 | falling >> 1)
 
 
-def sweep(config: Any, state: Any, seat: int, first: int, step: int) -> None:
+def sweep(config: Othello, state: OthelloState, seat: int, first: int, step: int) -> None:
     """Add the cells that enclose discs in columns and diagonals, going once over the rows.
 
     `straight`, `left` and `right` are the opponent's discs of the last row that end an unbroken
@@ -188,13 +193,13 @@ def sweep(config: Any, state: Any, seat: int, first: int, step: int) -> None:
         row += step
 
 
-def vacant(config: Any, own: int, other: int) -> int:
+def vacant(config: Othello, own: int, other: int) -> int:
     """The empty cells of a row, as bits."""
     cells: int = (1 << config.size) - 1
     return cells & ~(own | other)
 
 
-def place(config: Any, state: Any, seat: int, row: int, column: int) -> None:
+def place(config: Othello, state: OthelloState, seat: int, row: int, column: int) -> None:
     """Put a disc down and turn over what it encloses."""
     state.discs[seat, row] |= 1 << column
     for south, east in DIRECTIONS:
@@ -210,7 +215,7 @@ def place(config: Any, state: Any, seat: int, row: int, column: int) -> None:
             r, c = r - south, c - east
 
 
-def is_disc(config: Any, state: Any, seat: int, row: int, column: int) -> bool:
+def is_disc(config: Othello, state: OthelloState, seat: int, row: int, column: int) -> bool:
     """Whether a cell is on the board and holds a disc of `seat`."""
     if row < 0 or column < 0 or row >= config.size or column >= config.size:
         return False
@@ -218,7 +223,7 @@ def is_disc(config: Any, state: Any, seat: int, row: int, column: int) -> bool:
     return held
 
 
-def settle(config: Any, state: Any, out: Any) -> None:
+def settle(config: Othello, state: OthelloState, out: Any) -> None:
     """End the game: whoever has more discs wins."""
     lead = 0
     for row in range(config.size):

@@ -69,10 +69,10 @@ class TicTacToe(ArrayGame[TicTacToeState]):
             mask[cell] = state.board[cell] == 0
 
     @staticmethod
-    def write_observation(config: TicTacToe, state: TicTacToeState, seat: int, view: Any) -> None:
+    def write_observation(config: TicTacToe, state: TicTacToeState, seat: int, obs: Any) -> None:
         for cell in range(9):
-            view[0, cell // 3, cell % 3] = state.board[cell] == seat + 1
-            view[1, cell // 3, cell % 3] = state.board[cell] == 2 - seat
+            obs[0, cell // 3, cell % 3] = state.board[cell] == seat + 1
+            obs[1, cell // 3, cell % 3] = state.board[cell] == 2 - seat
 
     @staticmethod
     def scripted_action(config: TicTacToe, state: TicTacToeState, seat: int) -> int:

@@ -2,7 +2,7 @@
 
 Player and dealer get two cards each; one of the dealer's is face up. Number cards count their
 number, pictures 10, an ace 11 where that does not pass 21 and else 1. The player hits (draws) or
-sticks; above 21 he is bust and loses at once. Then the dealer draws up to 17 or more. The higher
+sticks; above 21 they are bust and lose at once. Then the dealer draws up to 17 or more. The higher
 count wins, equal counts are a draw. Cards are drawn with replacement (an infinite deck), as in
 Sutton and Barto, "Reinforcement Learning: An Introduction", 2nd edition 2018, Example 5.1, or from
 a number of decks. `natural` and `sab` are the options of Gymnasium's Blackjack-v1, whose rules
@@ -15,23 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
-    Agent,
     ArrayGame,
-    Decision,
+    ArrayState,
     Event,
     InvalidOption,
+    Meta,
     Piece,
     Rng,
     Scene,
+    ScriptedAgent,
+    Shape,
     Turn,
     agent,
     environment,
 )
 from palestra.rules import DRAW, LOSS, WIN, finish, randint, turn_to
+
+from palestra_games.card.display import FACE_DOWN, word_list
 
 STICK, HIT = 0, 1
 RANKS = 13
@@ -44,6 +49,15 @@ TARGET, DEALER_STANDS = 21, 17
 SUITS, MOST_DECKS = 4, 8
 
 
+class BlackjackState(ArrayState):
+    """A hand of blackjack; a card is its rank, 0 for an ace to 12 for a king."""
+
+    left: Annotated[NDArray[np.int16], Shape(RANKS)]  # cards not drawn yet; infinite deck: ones
+    hands: Annotated[NDArray[np.int8], Shape(2, LONGEST_HAND)]  # the player's and the dealer's
+    held: Annotated[NDArray[np.int8], Shape(2)]  # how many cards each has
+    paid: Annotated[int, np.int8]  # twice what the player is paid
+
+
 @environment(
     "games/Blackjack-v0",
     family="card",
@@ -51,22 +65,45 @@ SUITS, MOST_DECKS = 4, 8
     paper="Sutton and Barto (2018), Reinforcement Learning: An Introduction, Example 5.1",
 )
 @dataclass(frozen=True)
-class Blackjack(ArrayGame):
-    """You play one hand of blackjack against a dealer.
+class Blackjack(ArrayGame[BlackjackState]):
+    """Blackjack against the dealer: draw cards towards 21, and not beyond.
 
-    You and the dealer have two cards each; you see yours and the first of the dealer's. Cards 2 to
-    10 count their number, a jack, queen or king 10, an ace 11 as long as your total stays within
-    21 and otherwise 1.
-    - "hit": take another card. Above 21 you are bust and lose at once.
-    - "stick": take no more. The dealer shows his second card and draws until he has 17 or more.
-    If the dealer is bust or has less than you, you win and are paid 1; if he has more, you lose 1;
-    the same is a draw and pays nothing.
+    Actions are 0 (stick) and 1 (hit). An observation is as in Gymnasium: the own total, the
+    dealer's open card from 1 (ace) to 10, and 1 if an own ace counts 11. A win pays 1, a loss -1.
     """
 
-    natural: bool = False
-    sab: bool = False
-    decks: int = 0
+    natural: Annotated[
+        bool, Meta(description="whether a win with an ace and a ten as first cards pays 1.5")
+    ] = False
+    sab: Annotated[
+        bool,
+        Meta(
+            description="whether, as in Sutton and Barto, an ace and a ten as first cards win "
+            "unless the dealer has them too; excludes natural"
+        ),
+    ] = False
+    decks: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MOST_DECKS,
+            description="decks of 52 cards, drawn without replacement; 0 for an infinite deck",
+        ),
+    ] = 0
 
+    rules_text = """
+        You play one hand of blackjack against a dealer.
+
+        You and the dealer have two cards each; you see yours and the first of the dealer's. Cards 2
+        to 10 count their number, a jack, queen or king 10, an ace 11 as long as your total stays
+        within 21 and otherwise 1.
+        - "hit": take another card. Above 21 you are bust and lose at once.
+        - "stick": take no more. The dealer shows their second card and draws until they have 17 or
+        more.
+
+        If the dealer is bust or has less than you, you win and are paid 1; if they have more, you
+        lose 1; the same is a draw and pays nothing.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -75,11 +112,7 @@ class Blackjack(ArrayGame):
     observation_shape = (3,)
     observation_bounds = (0, 31)
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.decks <= MOST_DECKS:
-            raise InvalidOption(
-                f"decks must be from 1 to {MOST_DECKS}, or 0 for an infinite deck, not {self.decks}"
-            )
+    def validate(self) -> None:
         if self.natural and self.sab:
             raise InvalidOption("natural and sab exclude each other; choose one of them")
 
@@ -87,23 +120,10 @@ class Blackjack(ArrayGame):
     def payoff_bounds(self) -> tuple[float, float]:
         return (-1.0, 1.5 if self.natural else 1.0)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`left`: cards not drawn yet by rank, ace first; one of each in an infinite deck.
-
-        `hands` holds the ranks, 0 for an ace, of the player's and the dealer's cards, of which
-        there are `held`; `paid` is twice what the player is paid.
-        """
-        return [
-            ("left", np.int16, RANKS),
-            ("hands", np.int8, (2, LONGEST_HAND)),
-            ("held", np.int8, 2),
-            ("paid", np.int8),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Blackjack, state: BlackjackState) -> None:
         for rank in range(RANKS):
             state.left[rank] = max(1, config.decks * SUITS)
         for _ in range(2):
@@ -112,7 +132,7 @@ class Blackjack(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Blackjack, state: BlackjackState, actions: Any, out: Any) -> None:
         if actions[0] == HIT:
             draw_card(config, state, PLAYER)
             if hard_total(state, PLAYER) > TARGET:
@@ -123,24 +143,24 @@ class Blackjack(ArrayGame):
         pay(state, winnings(config, state), out)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Blackjack, state: BlackjackState, seat: int, mask: Any) -> None:
         mask[STICK] = 1
         mask[HIT] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Blackjack, state: BlackjackState, seat: int, obs: Any) -> None:
         """As in Gymnasium: own total, the dealer's card from 1 to 10, whether an ace counts 11."""
-        view[0] = total(state, PLAYER)
-        view[1] = points(state.hands[DEALER, 0])
-        view[2] = has_usable_ace(state, PLAYER)
+        obs[0] = total(state, PLAYER)
+        obs[1] = points(state.hands[DEALER, 0])
+        obs[2] = has_usable_ace(state, PLAYER)
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
+    def scripted_action(config: Blackjack, state: BlackjackState, seat: int) -> int:
         """Basic strategy where one can only hit or stick."""
         dealer = points(state.hands[DEALER, 0])
         return basic_move(total(state, PLAYER), dealer, has_usable_ace(state, PLAYER))
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: BlackjackState) -> tuple[float, ...]:
         return (float(state.paid) / 2,)
 
     # What a player reads
@@ -160,45 +180,47 @@ class Blackjack(ArrayGame):
         )
         return "\n".join(lines)
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: BlackjackState | None, actions: Mapping[int, int], after: BlackjackState
+    ) -> list[Event]:
         dealt = after.hands.tolist()
         if before is None:
-            own = dealt[PLAYER][:2]
-            text = f"You are dealt {named(own)}. The dealer shows {named(dealt[DEALER][:1])}."
+            own, shown = dealt[PLAYER][:2], dealt[DEALER][:1]
+            text = f"You are dealt {card_names(own)}. The dealer shows {card_names(shown)}."
             return [Event("deal", text, {"cards": own, "dealer": dealt[DEALER][0]})]
         if actions[0] == HIT:
             card = dealt[PLAYER][after.held[PLAYER] - 1]
             bust = " You are bust." if after.over else ""
-            text = f"You hit and get {named([card])}.{bust}"
+            text = f"You hit and get {card_names([card])}.{bust}"
             return [Event("reveal", text, {"card": card})]
         cards = dealt[DEALER][: after.held[DEALER]]
         count = total(after, DEALER)
-        counted = "is bust" if count > TARGET else f"has {count}"
-        text = f"You stick. The dealer's cards are {named(cards)}: he {counted}."
+        verdict = "is bust" if count > TARGET else f"has {count}"
+        text = f"You stick. The dealer's cards are {card_names(cards)}: the dealer {verdict}."
         return [Event("reveal", text, {"dealer": cards})]
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: BlackjackState, seat: int) -> str:
         ace = ", with an ace counted as 11" if has_usable_ace(state, PLAYER) else ""
         shown = ("an ace", *map(str, range(2, 11)))[points(state.hands[DEALER, 0]) - 1]
         return f"You have {total(state, PLAYER)}{ace}.\nThe dealer shows {shown}."
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: BlackjackState, seat: int, action: int) -> str:
         return MOVES[action]
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: BlackjackState, seat: int | None = None) -> Scene:
         """Both hands; the dealer's second card face down while the player is to move."""
         hands = []
         for owner, name in ((PLAYER, "player_0"), (DEALER, "dealer")):
             cards = state.hands[owner, : state.held[owner]].tolist()
             pieces = [Piece(GLYPHS[card], owner, "card", NAMES[card]) for card in cards]
             if owner == DEALER and seat is not None and not is_shown(state):
-                pieces[1] = Piece("?", -1, "card", "a card face down")
+                pieces[1] = FACE_DOWN
             hands.append((name, tuple(pieces)))
         return Scene(hands=tuple(hands), lines=tuple(self.describe(state, 0).splitlines()))
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: BlackjackState, seat: int, rng: Rng) -> BlackjackState:
         """Draw the dealer's second card anew from the cards the player has not seen."""
-        copy = self.clone(state)
+        copy: BlackjackState = self.clone(state)
         if is_shown(state):
             return copy
         hole = int(state.hands[DEALER, 1])
@@ -212,21 +234,13 @@ class Blackjack(ArrayGame):
         return copy
 
 
-@agent(
-    "basic-strategy",
-    plays=("games/Blackjack-v0",),
-    needs=("array",),
-    summary="Hits and sticks in blackjack by the table that is best with an infinite deck.",
-)
-class BasicStrategy(Agent):
-    """Hits and sticks by the table that is best with an infinite deck."""
+@agent("basic-strategy", needs=("array",))
+class BasicStrategy(ScriptedAgent):
+    """Hits and sticks in blackjack by the table that is best with an infinite deck."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Blackjack,)
 
-    def _choose(self, turn: Turn) -> int:
-        if not isinstance(turn.game, Blackjack):
-            raise InvalidOption(f"basic-strategy plays games/Blackjack-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
         own, dealer, ace = np.asarray(turn.observation).tolist()
         return basic_move(own, dealer, ace)
 
@@ -242,7 +256,7 @@ def basic_move(own: int, dealer: int, ace: int) -> int:
     return STICK if own >= least else HIT
 
 
-def draw_card(config: Any, state: Any, owner: int) -> None:
+def draw_card(config: Blackjack, state: BlackjackState, owner: int) -> None:
     """Give `owner` a card, every one that is left being equally likely."""
     cards = 0
     for rank in range(RANKS):
@@ -262,7 +276,7 @@ def points(rank: int) -> int:
     return min(int(rank) + 1, 10)
 
 
-def hard_total(state: Any, owner: int) -> int:
+def hard_total(state: BlackjackState, owner: int) -> int:
     """The points of a hand with every ace counted as 1."""
     count = 0
     for place in range(state.held[owner]):
@@ -270,7 +284,7 @@ def hard_total(state: Any, owner: int) -> int:
     return count
 
 
-def has_usable_ace(state: Any, owner: int) -> int:
+def has_usable_ace(state: BlackjackState, owner: int) -> int:
     """1 if an ace of the hand counts 11."""
     aces = 0
     for place in range(state.held[owner]):
@@ -278,16 +292,17 @@ def has_usable_ace(state: Any, owner: int) -> int:
     return 1 if aces > 0 and hard_total(state, owner) + 10 <= TARGET else 0
 
 
-def total(state: Any, owner: int) -> int:
+def total(state: BlackjackState, owner: int) -> int:
+    """The points of a hand, an ace counted as 11 where that does not pass 21."""
     return hard_total(state, owner) + 10 * has_usable_ace(state, owner)
 
 
-def is_natural(state: Any, owner: int) -> bool:
+def is_natural(state: BlackjackState, owner: int) -> bool:
     """Whether a hand is an ace and a ten."""
     return bool(state.held[owner] == 2 and total(state, owner) == TARGET)
 
 
-def winnings(config: Any, state: Any) -> int:
+def winnings(config: Blackjack, state: BlackjackState) -> int:
     """Twice what a player who sticks is paid, once the dealer has drawn."""
     own, dealer = total(state, PLAYER), total(state, DEALER)
     if config.sab and is_natural(state, PLAYER) and not is_natural(state, DEALER):
@@ -297,7 +312,7 @@ def winnings(config: Any, state: Any) -> int:
     return 0 if own == dealer else -2
 
 
-def pay(state: Any, paid: int, out: Any) -> None:
+def pay(state: BlackjackState, paid: int, out: Any) -> None:
     """Pay half of `paid` and end the hand."""
     state.paid = paid
     out.rewards[0, 0] = paid / 2.0
@@ -305,12 +320,11 @@ def pay(state: Any, paid: int, out: Any) -> None:
     finish(state)
 
 
-def is_shown(state: Any) -> bool:
-    """Whether the dealer has shown his cards; he need not when the player is bust."""
+def is_shown(state: BlackjackState) -> bool:
+    """Whether the dealer has shown both cards; they do not when the player is bust."""
     return bool(state.over) and hard_total(state, PLAYER) <= TARGET
 
 
-def named(cards: Sequence[int]) -> str:
+def card_names(cards: Sequence[int]) -> str:
     """`an ace and a king`."""
-    words = [f"an {NAMES[c]}" if NAMES[c][0] in "a8" else f"a {NAMES[c]}" for c in cards]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return word_list(f"an {NAMES[c]}" if NAMES[c][0] in "a8" else f"a {NAMES[c]}" for c in cards)

@@ -16,11 +16,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Event, InvalidOption, Piece, Rng, Scene, environment, only
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Event,
+    InvalidOption,
+    Meta,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    constant,
+    environment,
+    only,
+)
 from palestra.rules import DRAW, LOSS, WIN, finish, mover, randint, turn_to
+
+from palestra_games.card.display import FACE_DOWN
 
 FOLD, CALL, RAISE = 0, 1, 2  # in no-limit play 1 + n bets, or raises to, n chips
 RANKS, SUITS = "23456789TJQKA", "cdhs"
@@ -30,6 +46,7 @@ SHOWN_CARDS = (0, 3, 4, 5)  # board cards by round
 LAST_ROUND = 3
 MAX_BETS = 4  # a round, in limit play; the big blind is the first
 MAX_SEATS = 6
+MAX_STACK = 10_000
 HIGH_CARD, PAIR, TWO_PAIR, TRIPS, STRAIGHT, FLUSH, FULL_HOUSE, QUADS, STRAIGHT_FLUSH = range(9)
 HANDS = (
     "high card",
@@ -46,6 +63,20 @@ BASE = 13  # ranks; a hand's strength has six digits, its kind and five ranks
 WHEEL = 0b1000000001111  # ace to five
 
 
+class HoldemState(ArrayState):
+    """A hand of hold'em; a card is 4 * rank + suit."""
+
+    deck: Annotated[NDArray[np.int8], Shape(DECK)]  # two cards a seat, the board, the rest
+    bets: Annotated[NDArray[np.int16], Shape(4, "num_players")]  # chips by round and seat
+    folded: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 for seats that have folded
+    acted: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if since the last raise
+    paid: Annotated[NDArray[np.float64], Shape("num_players")]  # chips won or lost at the end
+    step: Annotated[int, np.int16]  # the least raise, in chips
+    raised: Annotated[int, np.int8]  # bets and raises in this round
+    stage: Annotated[int, np.int8]  # the round, from 0
+    shown: Annotated[int, np.uint8]  # 1 once the cards have been shown
+
+
 @environment(
     "games/Holdem-v0",
     family="card",
@@ -54,61 +85,95 @@ WHEEL = 0b1000000001111  # ace to five
         "Zhang et al. (2024), Agent-Pro: Learning to Evolve via Policy-Level Reflection and "
         "Optimization"
     ),
-    players=(2, 6),
 )
 @dataclass(frozen=True)
-class Holdem(ArrayGame):
-    """You play one hand of Texas hold'em poker.
+class Holdem(ArrayGame[HoldemState]):
+    """A hand of Texas hold'em: two hole cards, five board cards, four rounds of betting.
 
-    Everybody has the same number of chips and two hole cards that only he sees. player_0 has posted
-    the small blind and player_1 the big blind. There are four rounds of betting: before the flop,
-    after the flop (three board cards), after the turn (a fourth) and after the river (a fifth).
-    Cards are written as rank and suit, Ts is the ten of spades; board cards belong to everybody.
-    - "fold": give up your cards and what you have put in. You can fold only to a bet.
-    - "check": bet nothing, where nobody has bet more than you in this round.
-    - "call": put in as much as the highest bet of this round.
-    A round is over when everybody who has not folded has put in the same and has acted since the
-    last bet or raise. If all others fold, the last player takes the pot. Otherwise cards are shown
-    after the last round, and the best hand of five, out of two hole cards and five board cards,
-    takes the pot; equal hands split it. You are paid what you win from others, or lose what you
-    have put in.
+    Actions are 0 (fold) and 1 (call or check); in limit play 2 raises, in no-limit play action
+    1 + n brings the own bet of the round to n chips. An observation is int16 flags of the own hole
+    cards (52), the board (52), the round (4), then, an entry a seat, flags of the own seat, the
+    seat to move and those that have folded, and the chips put in by round (4). Payoffs are the
+    chips won or lost.
     """
 
-    num_players: int = 2
-    betting: Literal["no-limit", "limit"] = "no-limit"
-    stack: int = 100
-    small_blind: int = 1
-    big_blind: int = 2
+    num_players: Annotated[int, Meta(ge=2, le=MAX_SEATS, description="how many play")] = 2
+    betting: Annotated[
+        Literal["no-limit", "limit"],
+        Meta(
+            description="whether a raise may be of any size, or is one big blind in the first two "
+            "rounds and two in the last two, with at most four bets a round"
+        ),
+    ] = "no-limit"
+    stack: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=MAX_STACK,
+            description="chips of each player at the start; at least 2 big blinds, 24 in limit "
+            "play",
+        ),
+    ] = 100
+    small_blind: Annotated[
+        int, Meta(ge=1, le=MAX_STACK // 2, description="chips that player_0 posts")
+    ] = 1
+    big_blind: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_STACK // 2,
+            description="chips that player_1 posts; at least small_blind",
+        ),
+    ] = 2
 
+    rules_text = """
+        You play one hand of Texas hold'em poker.
+
+        Everybody has the same number of chips and two hole cards that only they see. player_0 has
+        posted the small blind and player_1 the big blind. There are four rounds of betting: before
+        the flop, after the flop (three board cards), after the turn (a fourth) and after the river
+        (a fifth). Cards are written as rank and suit, Ts is the ten of spades; board cards belong
+        to everybody.
+        - "fold": give up your cards and what you have put in. You can fold only to a bet.
+        - "check": bet nothing, where nobody has bet more than you in this round.
+        - "call": put in as much as the highest bet of this round.
+
+        A round is over when everybody who has not folded has put in the same and has acted since
+        the last bet or raise. If all others fold, the last player takes the pot. Otherwise cards
+        are shown after the last round, and the best hand of five, out of two hole cards and five
+        board cards, takes the pot; equal hands split it. You are paid what you win from others, or
+        lose what you have put in.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
     perfect_information = False
     observation_dtype = np.int16
 
-    def __post_init__(self) -> None:
-        if not 2 <= self.num_players <= MAX_SEATS:
-            raise InvalidOption(f"num_players must be 2 to {MAX_SEATS}, not {self.num_players}")
-        if self.betting not in ("no-limit", "limit"):
-            raise InvalidOption(f"betting must be 'no-limit' or 'limit', not {self.betting!r}")
-        if not 1 <= self.small_blind <= self.big_blind:
+    def validate(self) -> None:
+        if self.small_blind > self.big_blind:
             raise InvalidOption(
-                "small_blind must be at least 1 and at most big_blind, "
-                f"not {self.small_blind} and {self.big_blind}"
+                f"small_blind must be at most big_blind, not {self.small_blind} with a big_blind "
+                f"of {self.big_blind}"
             )
-        least = self.big_blind * (6 * MAX_BETS if self.betting == "limit" else 2)
-        if not least <= self.stack <= 10_000:
+        least = self.big_blind * (6 * MAX_BETS if self.limit else 2)
+        if self.stack < least:
             raise InvalidOption(
-                f"stack must be from {least} to 10000 with a big blind of {self.big_blind} in "
-                f"{self.betting} play, not {self.stack}"
+                f"stack must be from {least} to {MAX_STACK} with a big blind of {self.big_blind} "
+                f"in {self.betting} play, not {self.stack}"
             )
 
     # What follows from the options
 
+    @constant
+    def limit(self) -> bool:
+        """Whether the sizes of bets are fixed."""
+        return self.betting == "limit"
+
     @property
     def num_actions(self) -> int:
         """Fold, call or check, and raise: one action in limit play, else one for every amount."""
-        return 3 if self.betting == "limit" else 2 + self.stack
+        return 3 if self.limit else 2 + self.stack
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -122,31 +187,10 @@ class Holdem(ArrayGame):
     def payoff_bounds(self) -> tuple[float, float]:
         return (-float(self.stack), float(self.stack * (self.num_players - 1)))
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "limit": self.betting == "limit"}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`deck`: two hole cards a seat, the board, then what stays hidden; card = 4 rank + suit.
-
-        `bets[r, p]` are the chips of seat p in round r, and `stage` is the round. `acted` says who
-        has acted since the last raise. `step` is the least raise and `raised` counts bets.
-        """
-        return [
-            ("deck", np.int8, DECK),
-            ("bets", np.int16, (4, self.num_players)),
-            ("folded", np.uint8, self.num_players),
-            ("acted", np.uint8, self.num_players),
-            ("paid", np.float64, self.num_players),
-            ("step", np.int16),
-            ("raised", np.int8),
-            ("stage", np.int8),
-            ("shown", np.uint8),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Holdem, state: HoldemState) -> None:
         for card in range(DECK):
             state.deck[card] = card
         for place in range(HOLE * config.num_players + BOARD):
@@ -160,26 +204,26 @@ class Holdem(ArrayGame):
         turn_to(state, 2 % config.num_players)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        action = actions[player]
+    def apply_actions(config: Holdem, state: HoldemState, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        action = actions[seat]
         high = highest(config, state)
-        state.acted[player] = 1
+        state.acted[seat] = 1
         if action == FOLD:
-            state.folded[player] = 1
+            state.folded[seat] = 1
         elif action == CALL:
-            state.bets[state.stage, player] = high
+            state.bets[state.stage, seat] = high
         else:
             to = high + bet_size(config, state) if config.limit else action - 1
             state.step = to - high
             state.raised += 1
-            state.bets[state.stage, player] = to
-            for seat in range(config.num_players):
-                state.acted[seat] = seat == player
-        go_on(config, state, player, out)
+            state.bets[state.stage, seat] = to
+            for other in range(config.num_players):
+                state.acted[other] = other == seat
+        go_on(config, state, seat, out)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Holdem, state: HoldemState, seat: int, mask: Any) -> None:
         high = highest(config, state)
         mask[FOLD] = state.bets[state.stage, seat] < high
         mask[CALL] = 1
@@ -192,24 +236,23 @@ class Holdem(ArrayGame):
                 mask[1 + to] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
-        """Own hole cards and the board (52 each), round (4), then for each seat: own seat, whose
-        turn, folded (one value each) and chips put in by round (4)."""
+    def write_observation(config: Holdem, state: HoldemState, seat: int, obs: Any) -> None:
+        """Own hole cards, board, round, then by seat: own seat, to move, folded, chips by round."""
         seats = config.num_players
         for place in range(HOLE):
-            view[state.deck[HOLE * player + place]] = 1
+            obs[state.deck[HOLE * seat + place]] = 1
         for place in range(SHOWN_CARDS[state.stage]):
-            view[DECK + state.deck[HOLE * seats + place]] = 1
-        view[2 * DECK + state.stage] = 1
+            obs[DECK + state.deck[HOLE * seats + place]] = 1
+        obs[2 * DECK + state.stage] = 1
         start = 2 * DECK + 4
-        view[start + player] = 1
-        for seat in range(seats):
-            view[start + seats + seat] = state.acting[seat]
-            view[start + 2 * seats + seat] = state.folded[seat]
+        obs[start + seat] = 1
+        for other in range(seats):
+            obs[start + seats + other] = state.acting[other]
+            obs[start + 2 * seats + other] = state.folded[other]
             for stage in range(4):
-                view[start + (3 + stage) * seats + seat] = state.bets[stage, seat]
+                obs[start + (3 + stage) * seats + other] = state.bets[stage, other]
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: HoldemState) -> tuple[float, ...]:
         return tuple(state.paid.tolist())
 
     # What a player reads
@@ -218,7 +261,7 @@ class Holdem(ArrayGame):
         small, big = self.small_blind, self.big_blind
         lines = [super().rules_for(seat)]
         lines.append(f"Everybody starts with {self.stack} chips; the blinds are {small} and {big}.")
-        if self.betting == "limit":
+        if self.limit:
             lines.append(
                 f'- "raise": bet {big} more than the highest bet, {2 * big} more from the turn '
                 f"on. There are at most {MAX_BETS} bets in a round; the big blind is one."
@@ -234,50 +277,52 @@ class Holdem(ArrayGame):
             lines.append("player_2 acts first before the flop, player_0 in the later rounds.")
         return "\n".join(lines)
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: HoldemState | None, actions: Mapping[int, int], after: HoldemState
+    ) -> list[Event]:
         if before is None:
-            return [self._dealt(after, seat) for seat in range(self.num_players)]
+            return [self._deal_event(after, seat) for seat in range(self.num_players)]
         events = []
         for seat, action in actions.items():
             text = f"{self.players[seat]}: {self.action_text(before, seat, action)}."
             events.append(Event("move", text, {"player": seat, "action": int(action)}))
         for stage in range(before.stage + 1, after.stage + 1):
             board = self.board(after)[: SHOWN_CARDS[stage]]
-            text = f"The {ROUNDS[stage]}: the board is {written(board)}."
+            text = f"The {ROUNDS[stage]}: the board is {cards_text(board)}."
             events.append(Event("reveal", text, {"board": board}))
         if after.over:
-            events += self._ending(after)
+            events += self._end_events(after)
         return events
 
-    def _dealt(self, state: Any, seat: int) -> Event:
+    def _deal_event(self, state: HoldemState, seat: int) -> Event:
         cards = sorted(self.hole(state, seat))
-        return Event("deal", f"You are dealt {written(cards)}.", {"cards": cards}, only(seat))
+        return Event("deal", f"You are dealt {cards_text(cards)}.", {"cards": cards}, only(seat))
 
-    def _ending(self, state: Any) -> list[Event]:
+    def _end_events(self, state: HoldemState) -> list[Event]:
         events = []
         if state.shown:
             for seat in self.in_hand(state):
                 cards = self.hole(state, seat)
                 best = HANDS[strength(self.config, state, seat) // BASE**5]
-                text = f"{self.players[seat]} shows {written(cards)}: {best}."
+                text = f"{self.players[seat]} shows {cards_text(cards)}: {best}."
                 events.append(Event("reveal", text, {"player": seat, "cards": cards}))
         paid = state.paid.tolist()
-        told = ", ".join(
+        amounts = ", ".join(
             f"{name} {amount:+g}" for name, amount in zip(self.players, paid, strict=True)
         )
-        return [*events, Event("payment", f"Paid: {told}.", {"paid": paid})]
+        return [*events, Event("payment", f"Paid: {amounts}.", {"paid": paid})]
 
-    def describe(self, state: Any, player: int) -> str:
-        board = written(self.board(state)[: SHOWN_CARDS[state.stage]]) or "none"
+    def describe(self, state: HoldemState, seat: int) -> str:
+        board = cards_text(self.board(state)[: SHOWN_CARDS[state.stage]]) or "none"
         lines = [
-            f"You are {self.players[player]} and hold {written(sorted(self.hole(state, player)))}.",
+            f"You are {self.players[seat]} and hold {cards_text(sorted(self.hole(state, seat)))}.",
             f"Round: {ROUNDS[state.stage]}. Board: {board}.",
             *self._chips(state),
         ]
-        lines += [f"{self.players[seat]} is to act." for seat in self.to_act(state)]
+        lines += [f"{self.players[other]} is to act." for other in self.to_act(state)]
         return "\n".join(lines)
 
-    def _chips(self, state: Any) -> list[str]:
+    def _chips(self, state: HoldemState) -> list[str]:
         """What each seat has put in, by round, and has left."""
         lines = []
         for seat, name in enumerate(self.players):
@@ -287,28 +332,28 @@ class Holdem(ArrayGame):
             lines.append(f"{name} has put in {by_round}, has {self.stack - sum(put_in)}{folded}.")
         return lines
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: HoldemState, seat: int, action: int) -> str:
         if action == FOLD:
             return "fold"
         if action == CALL:
             facing = state.bets[state.stage, seat] < highest(self.config, state)
             return "call" if facing else "check"
-        return "raise" if self.betting == "limit" else f"raise to {action - 1}"
+        return "raise" if self.limit else f"raise to {action - 1}"
 
-    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: HoldemState, seat: int, moves: Mapping[str, int]) -> str:
         raises = sorted(action - 1 for action in moves.values() if action >= RAISE)
-        if self.betting == "limit" or len(raises) < 3:
+        if self.limit or len(raises) < 3:
             return ", ".join(moves)
-        named = [name for name, action in moves.items() if action < RAISE]
-        return ", ".join([*named, f"raise to {raises[0]} … raise to {raises[-1]}"])
+        others = [name for name, action in moves.items() if action < RAISE]
+        return ", ".join([*others, f"raise to {raises[0]} … raise to {raises[-1]}"])
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """All hands and the board, face down where `player` may not see them."""
+    def scene(self, state: HoldemState, seat: int | None = None) -> Scene:
+        """All hands and the board, face down where `seat` may not see them."""
         hands = []
-        for seat, name in enumerate(self.players):
-            seen = player in (None, seat) or bool(state.shown and not state.folded[seat])
-            cards = [card_piece(card, seen) for card in self.hole(state, seat)]
-            hands.append((f"{name} (folded)" if state.folded[seat] else name, tuple(cards)))
+        for owner, name in enumerate(self.players):
+            seen = seat in (None, owner) or bool(state.shown and not state.folded[owner])
+            cards = [card_piece(card, seen) for card in self.hole(state, owner)]
+            hands.append((f"{name} (folded)" if state.folded[owner] else name, tuple(cards)))
         count = SHOWN_CARDS[state.stage]
         board = [card_piece(card, i < count) for i, card in enumerate(self.board(state))]
         hands.append(("board", tuple(board)))
@@ -318,35 +363,36 @@ class Holdem(ArrayGame):
 
     # States
 
-    def hole(self, state: Any, seat: int) -> list[int]:
+    def hole(self, state: HoldemState, seat: int) -> list[int]:
+        """The two cards of a seat."""
         cards: list[int] = state.deck[HOLE * seat : HOLE * (seat + 1)].tolist()
         return cards
 
-    def board(self, state: Any) -> list[int]:
+    def board(self, state: HoldemState) -> list[int]:
         """All five board cards, also those not shown yet."""
         start = HOLE * self.num_players
         cards: list[int] = state.deck[start : start + BOARD].tolist()
         return cards
 
-    def in_hand(self, state: Any) -> list[int]:
+    def in_hand(self, state: HoldemState) -> list[int]:
         """Seats that have not folded."""
         return [seat for seat in range(self.num_players) if not state.folded[seat]]
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: HoldemState, seat: int, rng: Rng) -> HoldemState:
         """Shuffle the cards that this player has not seen."""
         start = HOLE * self.num_players
-        seen = {HOLE * player, HOLE * player + 1}
+        seen = {HOLE * seat, HOLE * seat + 1}
         seen |= set(range(start, start + SHOWN_CARDS[state.stage]))
         if state.shown:
-            seen |= {HOLE * seat + place for seat in self.in_hand(state) for place in range(HOLE)}
+            seen |= {HOLE * owner + n for owner in self.in_hand(state) for n in range(HOLE)}
         hidden = [place for place in range(DECK) if place not in seen]
         cards = state.deck[hidden].tolist()
         rng.shuffle(cards)
-        copy = self.clone(state)
+        copy: HoldemState = self.clone(state)
         copy.deck[hidden] = cards
         return copy
 
-    def deal(self, cards: str) -> Any:
+    def deal(self, cards: str) -> HoldemState:
         """The start with these cards, such as "AsKd 7c7h 2c3c4c5d6d": holes by seat, board."""
         dealt = [read_card(pair) for pair in zip(*[iter(cards.replace(" ", ""))] * 2, strict=True)]
         if len(dealt) != HOLE * self.num_players + BOARD or len(set(dealt)) != len(dealt):
@@ -354,12 +400,12 @@ class Holdem(ArrayGame):
                 f"a deal needs {HOLE} cards a seat and {BOARD} for the board, all different, "
                 f"not {cards!r}"
             )
-        state = self.initial_state(0)
+        state: HoldemState = self.initial_state(0)
         state.deck[:] = [*dealt, *(card for card in range(DECK) if card not in dealt)]
         return state
 
 
-def highest(config: Any, state: Any) -> int:
+def highest(config: Holdem, state: HoldemState) -> int:
     """The highest bet of the round."""
     high = 0
     for seat in range(config.num_players):
@@ -367,36 +413,34 @@ def highest(config: Any, state: Any) -> int:
     return high
 
 
-def bet_size(config: Any, state: Any) -> int:
+def bet_size(config: Holdem, state: HoldemState) -> int:
     """What a bet or raise adds in limit play."""
-    size: int = config.big_blind if state.stage < 2 else 2 * config.big_blind
-    return size
+    return config.big_blind if state.stage < 2 else 2 * config.big_blind
 
 
-def most_bet(config: Any, state: Any, seat: int) -> int:
+def most_bet(config: Holdem, state: HoldemState, seat: int) -> int:
     """What a seat can bet in this round with all its chips."""
     chips = config.stack
     for stage in range(state.stage):
         chips -= int(state.bets[stage, seat])
-    most: int = chips
-    return most
+    return chips
 
 
-def go_on(config: Any, state: Any, player: int, out: Any) -> None:
+def go_on(config: Holdem, state: HoldemState, seat: int, out: Any) -> None:
     """After a move: ask the next seat, deal the next board cards, or end the hand."""
     seats = config.num_players
     remaining = 0
-    for seat in range(seats):
-        remaining += 1 - int(state.folded[seat])
+    for other in range(seats):
+        remaining += 1 - int(state.folded[other])
     if remaining == 1:
         settle(config, state, out)
         return
     for offset in range(1, seats):
-        other = (player + offset) % seats
+        other = (seat + offset) % seats
         if not state.folded[other] and not state.acted[other]:
             turn_to(state, other)
             return
-    if highest(config, state) == most_bet(config, state, player):
+    if highest(config, state) == most_bet(config, state, seat):
         state.stage = LAST_ROUND  # everybody is all in
     if state.stage == LAST_ROUND:
         state.shown = 1
@@ -405,7 +449,7 @@ def go_on(config: Any, state: Any, player: int, out: Any) -> None:
         start_round(config, state)
 
 
-def start_round(config: Any, state: Any) -> None:
+def start_round(config: Holdem, state: HoldemState) -> None:
     """Show the next board cards; the first seat after the button that has not folded acts first."""
     state.stage += 1
     state.step, state.raised = config.big_blind, 0
@@ -417,7 +461,7 @@ def start_round(config: Any, state: Any) -> None:
     turn_to(state, first)
 
 
-def settle(config: Any, state: Any, out: Any) -> None:
+def settle(config: Holdem, state: HoldemState, out: Any) -> None:
     """Split the pot among the best hands that have not folded, and end the hand."""
     best, winners, pot = -1, 0, 0
     for seat in range(config.num_players):
@@ -438,7 +482,7 @@ def settle(config: Any, state: Any, out: Any) -> None:
     finish(state)
 
 
-def put_in(state: Any, seat: int) -> int:
+def put_in(state: HoldemState, seat: int) -> int:
     """The chips of a seat in the pot."""
     chips = 0
     for stage in range(4):
@@ -449,7 +493,7 @@ def put_in(state: Any, seat: int) -> int:
 # Hands
 
 
-def strength(config: Any, state: Any, seat: int) -> int:
+def strength(config: Holdem, state: HoldemState, seat: int) -> int:
     """The worth of a seat's best five of seven cards; see `worth`."""
     counts, suits = 0, 0
     for place in range(HOLE + BOARD):
@@ -542,14 +586,16 @@ def bits(ranks: int) -> int:
 
 
 def card_text(card: int) -> str:
+    """A card as rank and suit: 'Ts'."""
     return RANKS[card // 4] + SUITS[card % 4]
 
 
-def written(cards: list[int]) -> str:
+def cards_text(cards: list[int]) -> str:
     return " ".join(map(card_text, cards))
 
 
 def read_card(text: tuple[str, ...]) -> int:
+    """A card from its rank and suit; raises `InvalidOption` for others."""
     rank, suit = text
     if rank not in RANKS or suit not in SUITS:
         raise InvalidOption(f"a card is a rank of {RANKS} and a suit of {SUITS}, not {rank + suit}")
@@ -559,5 +605,5 @@ def read_card(text: tuple[str, ...]) -> int:
 def card_piece(card: int, seen: bool) -> Piece:
     """A card, red suits in another colour, face down unless it is seen."""
     if not seen:
-        return Piece("?", -1, "card", "a card face down")
+        return FACE_DOWN
     return Piece(card_text(card), 1 if SUITS[card % 4] in "dh" else 0, "card", card_text(card))

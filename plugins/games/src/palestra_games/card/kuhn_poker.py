@@ -87,13 +87,13 @@ class KuhnPoker(ArrayGame[KuhnState]):
         mask[BET] = 1
 
     @staticmethod
-    def write_observation(config: KuhnPoker, state: KuhnState, seat: int, view: Any) -> None:
+    def write_observation(config: KuhnPoker, state: KuhnState, seat: int, obs: Any) -> None:
         """Seat (2), own card (3), then one pair a move so far."""
-        view[seat] = 1
-        view[2 + state.deck[seat]] = 1
+        obs[seat] = 1
+        obs[2 + state.deck[seat]] = 1
         for move in range(3):
             if state.line[move] >= 0:
-                view[5 + 2 * move + state.line[move]] = 1
+                obs[5 + 2 * move + state.line[move]] = 1
 
     def narrate(
         self, before: KuhnState | None, actions: Mapping[int, int], after: KuhnState
@@ -131,14 +131,14 @@ class KuhnPoker(ArrayGame[KuhnState]):
         stake = 2.0 if (state.line == BET).sum() == 2 else 1.0
         return tuple(stake if result == WIN else -stake for result in state.result.tolist())
 
-    def determinize(self, state: KuhnState, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: KuhnState, seat: int, rng: Rng) -> KuhnState:
         """Swap the two cards this player does not hold with probability one half."""
-        copy = self.clone(state)
+        copy: KuhnState = self.clone(state)
         if rng.below(2):
             copy.deck[1 - seat], copy.deck[2] = state.deck[2], state.deck[1 - seat]
         return copy
 
-    def deals(self) -> list[tuple[float, Any]]:
+    def deals(self) -> list[tuple[float, KuhnState]]:
         """The six deals, equally likely."""
         dealt = []
         for deck in permutations(range(3)):
@@ -147,13 +147,13 @@ class KuhnPoker(ArrayGame[KuhnState]):
             dealt.append((1 / 6, state))
         return dealt
 
-    def scene(self, state: KuhnState, player: int | None = None) -> Scene:
+    def scene(self, state: KuhnState, seat: int | None = None) -> Scene:
         hands = []
-        for seat in range(2):
-            hidden = player not in (None, seat)
-            card = CARDS[state.deck[seat]]
-            piece = Piece("?" if hidden else card[0].upper(), -1 if hidden else seat, "card")
-            hands.append((f"player_{seat}", (piece,)))
+        for owner in range(2):
+            hidden = seat not in (None, owner)
+            card = CARDS[state.deck[owner]]
+            piece = Piece("?" if hidden else card[0].upper(), -1 if hidden else owner, "card")
+            hands.append((f"player_{owner}", (piece,)))
         moves = [self.action_text(state, i % 2, m) for i, m in enumerate(state.line) if m >= 0]
         return Scene(hands=tuple(hands), lines=(f"Moves: {', '.join(moves) or 'none'}",))
 

@@ -16,11 +16,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Piece, Rng, Scene, environment, only
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, Event, Piece, Rng, Scene, Shape, environment, only
 from palestra.rules import LOSS, WIN, draw, finish, mover, shuffle, turn_to
+
+from palestra_games.card.display import FACE_DOWN
 
 FOLD, CALL, RAISE = 0, 1, 2
 CARDS = ("jack", "queen", "king")
@@ -34,6 +37,17 @@ CHECK = "check"
 WORDS = ("fold", "call", "raise")
 
 
+class LeducState(ArrayState):
+    """A hand of Leduc hold'em."""
+
+    deck: Annotated[NDArray[np.int8], Shape(6)]  # a card a seat, the public card, three hidden ones
+    line: Annotated[NDArray[np.int8], Shape(ROUNDS, LONGEST_ROUND)]  # moves by round; -1 for none
+    paid: Annotated[NDArray[np.int8], Shape(2)]  # by seat: chips put in
+    stage: Annotated[int, np.int8]  # the round, from 0
+    moves: Annotated[int, np.int8]  # moves made in this round
+    raises: Annotated[int, np.int8]  # raises made in this round
+
+
 @environment(
     "games/LeducHoldem-v0",
     family="card",
@@ -41,21 +55,32 @@ WORDS = ("fold", "call", "raise")
     paper="Southey et al. (2005), Bayes' Bluff: Opponent Modelling in Poker",
 )
 @dataclass(frozen=True)
-class LeducHoldem(ArrayGame):
-    """You play Leduc hold'em with six cards: two jacks, two queens and two kings, king highest.
+class LeducHoldem(ArrayGame[LeducState]):
+    """Leduc hold'em for two: six cards, two rounds of betting and a public card.
 
-    Each player has put 1 in the pot and holds one card that only he sees. There are two rounds of
-    betting, and player_0 acts first in both. After the first round a public card is turned over.
-    - "check": bet nothing. You can check as long as nobody has raised in this round.
-    - "raise": put in what the other player has put in and 2 more, in the second round 4 more. The
-      two players together can raise at most twice in a round.
-    - "call": put in what the other player has put in.
-    - "fold": give up. The other player takes the pot.
-    A round is over when a raise is called or both check. After the second round the cards are
-    shown: a card that pairs the public card wins the pot, otherwise the higher card does; equal
-    cards split it. You are paid what you win from the other player, or lose what you have put in.
+    Actions are 0 (fold), 1 (call or check) and 2 (raise). An observation is 34 numbers: flags of
+    the own seat (2), the own card (3), the public card (3) and, three a move, the moves of both
+    rounds (24: fold, call, raise), then the chips each seat has put in (2). Payoffs are the chips
+    won or lost.
     """
 
+    rules_text = """
+        You play Leduc hold'em with six cards: two jacks, two queens and two kings, king highest.
+
+        Each player has put 1 in the pot and holds one card that only they see. There are two rounds
+        of betting, and player_0 acts first in both. After the first round a public card is turned
+        over.
+        - "check": bet nothing. You can check as long as nobody has raised in this round.
+        - "raise": put in what the other player has put in and 2 more, in the second round 4 more.
+        The two players together can raise at most twice in a round.
+        - "call": put in what the other player has put in.
+        - "fold": give up. The other player takes the pot.
+
+        A round is over when a raise is called or both check. After the second round the cards are
+        shown: a card that pairs the public card wins the pot, otherwise the higher card does; equal
+        cards split it. You are paid what you win from the other player, or lose what you have put
+        in.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
@@ -66,25 +91,10 @@ class LeducHoldem(ArrayGame):
     observation_bounds = (0, 13)
     payoff_bounds = (-13.0, 13.0)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`deck`: the players' cards, the public card and three that stay hidden; `paid`: chips.
-
-        `line` holds the moves of both rounds, -1 for none; `stage` is the round, from 0, in which
-        `moves` moves and `raises` raises have been made.
-        """
-        return [
-            ("deck", np.int8, 6),
-            ("line", np.int8, (ROUNDS, LONGEST_ROUND)),
-            ("paid", np.int8, 2),
-            ("stage", np.int8),
-            ("moves", np.int8),
-            ("raises", np.int8),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: LeducHoldem, state: LeducState) -> None:
         for place in range(6):
             state.deck[place] = DECK[place]
         shuffle(state, state.deck)
@@ -96,7 +106,7 @@ class LeducHoldem(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: LeducHoldem, state: LeducState, actions: Any, out: Any) -> None:
         seat = mover(state)
         action = actions[seat]
         state.line[state.stage, state.moves] = action
@@ -114,35 +124,37 @@ class LeducHoldem(ArrayGame):
             end_round(state, out)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: LeducHoldem, state: LeducState, seat: int, mask: Any) -> None:
         mask[FOLD] = state.raises > 0
         mask[CALL] = 1
         mask[RAISE] = state.raises < MAX_RAISES
 
     @staticmethod
-    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: LeducHoldem, state: LeducState, seat: int, obs: Any) -> None:
         """Seat (2), own card (3), public card (3), three a move (24), chips put in by seat (2)."""
-        view[player] = 1
-        view[2 + state.deck[player]] = 1
+        obs[seat] = 1
+        obs[2 + state.deck[seat]] = 1
         if state.stage == 1:
-            view[5 + state.deck[PUBLIC]] = 1
+            obs[5 + state.deck[PUBLIC]] = 1
         for stage in range(ROUNDS):
             for move in range(LONGEST_ROUND):
                 if state.line[stage, move] >= 0:
-                    view[8 + 3 * (LONGEST_ROUND * stage + move) + state.line[stage, move]] = 1
-        for seat in range(2):
-            view[32 + seat] = state.paid[seat]
+                    obs[8 + 3 * (LONGEST_ROUND * stage + move) + state.line[stage, move]] = 1
+        for owner in range(2):
+            obs[32 + owner] = state.paid[owner]
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: LeducState) -> tuple[float, ...]:
         stake = float(state.paid.min())
         paid = {WIN: stake, LOSS: -stake}
         return tuple(paid.get(result, 0.0) for result in state.result.tolist())
 
     # What a player reads
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: LeducState | None, actions: Mapping[int, int], after: LeducState
+    ) -> list[Event]:
         if before is None:
-            return [self._dealt(after, seat) for seat in range(2)]
+            return [self._deal_event(after, seat) for seat in range(2)]
         events = []
         for seat, action in actions.items():
             text = f"{self.players[seat]} {self.action_text(before, seat, action)}s."
@@ -157,36 +169,38 @@ class LeducHoldem(ArrayGame):
         return events
 
     @staticmethod
-    def _dealt(state: Any, seat: int) -> Event:
+    def _deal_event(state: LeducState, seat: int) -> Event:
         card = int(state.deck[seat])
         return Event("deal", f"You are dealt the {CARDS[card]}.", {"card": card}, only(seat))
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: LeducState, seat: int) -> str:
         own, public = CARDS[state.deck[seat]], CARDS[state.deck[PUBLIC]]
         lines = [
             f"You are player_{seat} and hold the {own}.",
             f"The public card is {f'the {public}' if state.stage else 'not yet turned over'}.",
         ]
-        lines += told(state)
+        lines += round_lines(state)
         lines.append(f"In the pot: {state.paid[0]} from player_0, {state.paid[1]} from player_1.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
-        return word(action, int(state.raises))
+    def action_text(self, state: LeducState, seat: int, action: int) -> str:
+        return move_text(action, int(state.raises))
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """Both hands and the public card, face down where `player` may not see them."""
+    def scene(self, state: LeducState, seat: int | None = None) -> Scene:
+        """Both hands and the public card, face down where `seat` may not see them."""
         hands = []
-        for seat in range(2):
-            seen = player in (None, seat) or is_shown(state)
-            hands.append((f"player_{seat}", (card_piece(state.deck[seat], seat, seen),)))
-        seen = player is None or state.stage == 1
+        for owner in range(2):
+            seen = seat in (None, owner) or is_shown(state)
+            hands.append((f"player_{owner}", (card_piece(state.deck[owner], owner, seen),)))
+        seen = seat is None or state.stage == 1
         hands.append(("public card", (card_piece(state.deck[PUBLIC], -1, seen),)))
-        return Scene(f"Pot: {state.paid.sum()}", hands=tuple(hands), lines=tuple(told(state)))
+        return Scene(
+            f"Pot: {state.paid.sum()}", hands=tuple(hands), lines=tuple(round_lines(state))
+        )
 
     # States
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: LeducState, seat: int, rng: Rng) -> LeducState:
         """Shuffle the cards that this player has not seen."""
         hidden = [3, 4, 5]
         if not is_shown(state):
@@ -195,25 +209,25 @@ class LeducHoldem(ArrayGame):
             hidden.append(PUBLIC)
         cards = state.deck[hidden].tolist()
         rng.shuffle(cards)
-        copy = self.clone(state)
+        copy: LeducState = self.clone(state)
         copy.deck[hidden] = cards
         return copy
 
-    def deals(self) -> list[tuple[float, Any]]:
+    def deals(self) -> list[tuple[float, LeducState]]:
         """The 24 deals of own, other and public card by rank, with their probabilities."""
         ways = Counter(permutations(DECK, 3))
         return [(count / ways.total(), self.deal(*cards)) for cards, count in ways.items()]
 
-    def deal(self, first: int, second: int, public: int) -> Any:
+    def deal(self, first: int, second: int, public: int) -> LeducState:
         """The start with these cards, 0 for a jack to 2 for a king."""
-        state = self.initial_state(0)
+        state: LeducState = self.initial_state(0)
         dealt = (first, second, public)
         rest = Counter(DECK) - Counter(dealt)
         state.deck[:] = [*dealt, *rest.elements()]
         return state
 
 
-def end_round(state: Any, out: Any) -> None:
+def end_round(state: LeducState, out: Any) -> None:
     """Turn over the public card after the first round, show the cards after the second."""
     if state.stage == 0:
         state.stage, state.moves, state.raises = 1, 0, 0
@@ -226,13 +240,13 @@ def end_round(state: Any, out: Any) -> None:
         settle(state, 0 if first > second else 1, out)
 
 
-def strength(state: Any, seat: int) -> int:
+def strength(state: LeducState, seat: int) -> int:
     """What a player's card is worth at a showdown."""
-    card = state.deck[seat]
+    card: int = state.deck[seat]
     return PAIR if card == state.deck[PUBLIC] else card
 
 
-def settle(state: Any, winner: int, out: Any) -> None:
+def settle(state: LeducState, winner: int, out: Any) -> None:
     """Pay the winner what the other has put in, and end the hand."""
     stake = float(state.paid[1 - winner])
     for seat in range(2):
@@ -241,31 +255,31 @@ def settle(state: Any, winner: int, out: Any) -> None:
     finish(state)
 
 
-def is_shown(state: Any) -> bool:
+def is_shown(state: LeducState) -> bool:
     """Whether the hand ended with the cards shown."""
     return bool(state.over) and FOLD not in state.line
 
 
-def word(action: int, raises: int) -> str:
+def move_text(action: int, raises: int) -> str:
     """A move as it is written: a call of nothing is a check."""
     return CHECK if action == CALL and raises == 0 else WORDS[action]
 
 
-def told(state: Any) -> list[str]:
+def round_lines(state: LeducState) -> list[str]:
     """A line for each round so far, with the moves and who made them."""
     lines = []
     for stage in range(state.stage + 1):
         moves = [move for move in state.line[stage].tolist() if move >= 0]
-        named = [
-            f"player_{number % 2} {word(move, moves[:number].count(RAISE))}s"
+        texts = [
+            f"player_{number % 2} {move_text(move, moves[:number].count(RAISE))}s"
             for number, move in enumerate(moves)
         ]
-        lines.append(f"Round {stage + 1}: {', '.join(named) or 'no moves yet'}.")
+        lines.append(f"Round {stage + 1}: {', '.join(texts) or 'no moves yet'}.")
     return lines
 
 
 def card_piece(card: int, seat: int, seen: bool) -> Piece:
     """A card in a seat's colour, face down unless it is seen."""
     if not seen:
-        return Piece("?", -1, "card", "a card face down")
+        return FACE_DOWN
     return Piece(CARDS[card][0].upper(), seat, "card", CARDS[card])

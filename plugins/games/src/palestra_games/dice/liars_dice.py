@@ -1,6 +1,6 @@
 """Liar's dice: bids on dice that everybody rolls in secret, until somebody says "liar".
 
-Every player rolls his dice and sees only his own. In turn they bid a quantity and a face; a bid
+Every player rolls dice and sees only their own. In turn they bid a quantity and a face; a bid
 must be higher than the last, that is, of a larger quantity, or of the same quantity and a higher
 face. Instead of bidding a player may call the last bidder a liar; then all dice are shown. The
 caller loses if at least as many dice as were bid show the face or the wild face, else the bidder.
@@ -11,8 +11,8 @@ is Bluff(1,1), or 1-die Dudo (Neller and Lanctot, "An Introduction to Counterfac
 Minimization", 2013). Its value to the first player is -7/258, the -0.0271317829457364 that
 Lanctot's solver for Bluff has as the known answer. The tests check both.
 
-In the game to the last player the loser loses a die, all dice are rolled again, and he bids first,
-or the next player if that was his last die; nobody may bid more dice than are in play.
+In the game to the last player the loser loses a die, all dice are rolled again, and the loser bids
+first, or the next player if that was their last die; nobody may bid more dice than are in play.
 """
 
 from __future__ import annotations
@@ -22,16 +22,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from math import comb, factorial, prod
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Event, InvalidOption, Piece, Rng, Scene, environment, only
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Event,
+    InvalidOption,
+    Meta,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    constant,
+    environment,
+    only,
+)
 from palestra.rules import LOSS, WIN, finish, leave, mover, pass_turn, randint, turn_to
 
 MAX_SEATS, MAX_DICE, MAX_FACES = 6, 6, 6
-MAX_DEALS = 10_000  # first rolls that are still listed
+MAX_DEALS = 10_000  # first rolls that `deals` lists at most
 NOTHING = -1  # standing when there is no bid yet
-ROUNDS = ("one", "last")
+
+
+class LiarsDiceState(ArrayState):
+    """A game of liar's dice; bids are numbered by quantity, then by face."""
+
+    left: Annotated[NDArray[np.int32], Shape("num_players")]  # by seat: dice left
+    hands: Annotated[NDArray[np.int32], Shape("num_players", "faces")]  # dice by seat and face
+    bids: Annotated[NDArray[np.int32], Shape("num_bids")]  # 1 + the bidder of each in this round
+    standing: Annotated[int, np.int32]  # the last bid of this round; NOTHING if there is none
 
 
 @environment(
@@ -39,43 +61,57 @@ ROUNDS = ("one", "last")
     family="dice",
     tags=("hidden-information", "chance"),
     paper="Neller, Lanctot (2013), An Introduction to Counterfactual Regret Minimization",
-    players=(2, 6),
 )
 @dataclass(frozen=True)
-class LiarsDice(ArrayGame):
-    """You play liar's dice. Everybody rolls dice, and sees only his own.
+class LiarsDice(ArrayGame[LiarsDiceState]):
+    """Liar's dice: bids on dice that everybody rolls in secret, until somebody says "liar".
 
-    In turn, player_0 first, players bid on the dice of all players together. "3x5" bids that at
-    least three of them show a 5. Each bid must be higher than the last: a larger number of dice
-    with any face, or the same number of dice with a higher face.
-    Instead of bidding you can say "liar" to the last bid. Then all dice are shown. If there are at
-    least as many as were bid, the player who said "liar" loses the call; otherwise the bidder does.
+    Action faces * (quantity - 1) + face - 1 bids; the last action says "liar". An observation is,
+    an entry a seat, flags of the own seat and of the seat to move, and the dice left; the own dice
+    by face; then for every seat a flag for each bid it has made in this round. In one round the
+    loser is paid -1; in the game to the last player the winner is paid 1; the others share it.
     """
 
-    num_players: int = 2
-    dice: int = 1
-    faces: int = 6
-    wild: int = 6
-    rounds: Literal["one", "last"] = "one"
+    num_players: Annotated[int, Meta(ge=2, le=MAX_SEATS, description="how many play")] = 2
+    dice: Annotated[
+        int, Meta(ge=1, le=MAX_DICE, description="dice of each player at the start")
+    ] = 1
+    faces: Annotated[int, Meta(ge=2, le=MAX_FACES, description="faces of a die")] = 6
+    wild: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_FACES,
+            description="the face that counts as every other face too; 0 for no wild face",
+        ),
+    ] = 6
+    rounds: Annotated[
+        Literal["one", "last"],
+        Meta(
+            description="whether the first call ends the game, or players lose dice until one "
+            "player is left"
+        ),
+    ] = "one"
 
+    rules_text = """
+        You play liar's dice. Everybody rolls dice, and sees only their own.
+
+        In turn, player_0 first, players bid on the dice of all players together. "3x5" bids that at
+        least three of them show a 5. Each bid must be higher than the last: a larger number of dice
+        with any face, or the same number of dice with a higher face. Instead of bidding you can say
+        "liar" to the last bid. Then all dice are shown. If there are at least as many as were bid,
+        the player who said "liar" loses the call; otherwise the bidder does.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     perfect_information = False
 
-    def __post_init__(self) -> None:
-        limits = (
-            ("num_players", 2, MAX_SEATS),
-            ("dice", 1, MAX_DICE),
-            ("faces", 2, MAX_FACES),
-            ("wild", 0, self.faces),
-        )
-        for name, low, high in limits:
-            value = getattr(self, name)
-            if not low <= value <= high:
-                none = ", 0 for no wild face" if name == "wild" else ""
-                raise InvalidOption(f"{name} must be from {low} to {high}{none}, not {value}")
-        if self.rounds not in ROUNDS:
-            raise InvalidOption(f"rounds must be 'one' or 'last', not {self.rounds!r}")
+    def validate(self) -> None:
+        if self.wild > self.faces:
+            raise InvalidOption(
+                f"wild must be from 0 to {self.faces}, which is faces, or 0 for no wild face, not "
+                f"{self.wild}"
+            )
 
     # What follows from the options
 
@@ -84,9 +120,15 @@ class LiarsDice(ArrayGame):
         """Whether the dice are rolled only once."""
         return self.rounds == "one"
 
-    @property
+    @constant
     def num_bids(self) -> int:
+        """How many bids there are: quantities of all dice together, times faces."""
         return self.num_players * self.dice * self.faces
+
+    @constant
+    def to_last_player(self) -> bool:
+        """Whether it is played until one player has dice."""
+        return self.rounds == "last"
 
     @property
     def num_actions(self) -> int:
@@ -106,31 +148,16 @@ class LiarsDice(ArrayGame):
         share = 1 / (self.num_players - 1)
         return (-1.0, share) if self.rounds == "one" else (-share, 1.0)
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "num_bids": self.num_bids, "last": self.rounds == "last"}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`left`: dice by seat; `hands[p, f]`: how many of them show face f + 1.
-
-        `bids` holds 1 + the bidder for every bid of this round, `standing` is the last of them.
-        """
-        return [
-            ("left", np.int32, self.num_players),
-            ("hands", np.int32, (self.num_players, self.faces)),
-            ("bids", np.int32, self.num_bids),
-            ("standing", np.int32),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: LiarsDice, state: LiarsDiceState) -> None:
         for seat in range(config.num_players):
             state.left[seat] = config.dice
         start_round(config, state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: LiarsDice, state: LiarsDiceState, actions: Any, out: Any) -> None:
         seat = mover(state)
         action = actions[seat]
         if action < config.num_bids:
@@ -140,36 +167,36 @@ class LiarsDice(ArrayGame):
             return
         bidder = state.bids[state.standing] - 1
         loser = seat if is_true(config, state) else bidder
-        if config.last:
+        if config.to_last_player:
             lose_die(config, state, loser, out)
         else:
             pay_others(config, state, loser, out)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, player: int, mask: Any) -> None:
+    def write_legal_mask(config: LiarsDice, state: LiarsDiceState, seat: int, mask: Any) -> None:
         in_play = 0
-        for seat in range(config.num_players):
-            in_play += state.left[seat]
+        for owner in range(config.num_players):
+            in_play += state.left[owner]
         for bid in range(state.standing + 1, in_play * config.faces):
             mask[bid] = 1
         mask[config.num_bids] = state.standing != NOTHING
 
     @staticmethod
-    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: LiarsDice, state: LiarsDiceState, seat: int, obs: Any) -> None:
         """Own seat, whose turn it is and dice left, by seat; own dice by face; bids by bidder."""
         seats = config.num_players
-        view[player] = 1
-        for seat in range(seats):
-            view[seats + seat] = state.acting[seat]
-            view[2 * seats + seat] = state.left[seat]
+        obs[seat] = 1
+        for other in range(seats):
+            obs[seats + other] = state.acting[other]
+            obs[2 * seats + other] = state.left[other]
         for face in range(config.faces):
-            view[3 * seats + face] = state.hands[player, face]
+            obs[3 * seats + face] = state.hands[seat, face]
         start = 3 * seats + config.faces
         for bid in range(config.num_bids):
             if state.bids[bid] > 0:
-                view[start + (state.bids[bid] - 1) * config.num_bids + bid] = 1
+                obs[start + (state.bids[bid] - 1) * config.num_bids + bid] = 1
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: LiarsDiceState) -> tuple[float, ...]:
         low, high = self.payoff_bounds
         paid = {WIN: high, LOSS: low}
         return tuple(paid.get(result, 0.0) for result in state.result.tolist())
@@ -182,10 +209,10 @@ class LiarsDice(ArrayGame):
         lines.append(f"{self.num_players} players roll {dice} each, with faces 1 to {self.faces}.")
         if self.wild:
             lines.append(f"A {self.wild} is wild: it counts as every other face too.")
-        lines.append(self._ending())
+        lines.append(self._ending_text())
         return "\n".join(lines)
 
-    def _ending(self) -> str:
+    def _ending_text(self) -> str:
         share = 1 / (self.num_players - 1)
         if self.rounds == "one":
             return (
@@ -193,35 +220,39 @@ class LiarsDice(ArrayGame):
                 f"{share:.3g}."
             )
         return (
-            "The loser of a call loses a die. Then all dice are rolled again and he bids first, or "
-            "the next player if that was his last die. A bid cannot be of more dice than are in "
-            f"play. Whoever has no dice left is out and is paid {-share:.3g}; the last player with "
-            "dice is paid 1."
+            "The loser of a call loses a die. Then all dice are rolled again and they bid first, "
+            "or the next player if that was their last die. A bid cannot be of more dice than are "
+            f"in play. Whoever has no dice left is out and is paid {-share:.3g}; the last player "
+            "with dice is paid 1."
         )
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: LiarsDiceState | None, actions: Mapping[int, int], after: LiarsDiceState
+    ) -> list[Event]:
         if before is None:
-            return list(self._rolls(after))
+            return list(self._roll_events(after))
         events = []
         for seat, action in actions.items():
             text = self.action_text(before, seat, action)
-            said = f'calls "{text}"' if action == self.num_bids else f"bids {text}"
+            deed = f'calls "{text}"' if action == self.num_bids else f"bids {text}"
             data = {"player": seat, "action": int(action)}
-            events.append(Event("move", f"{self.players[seat]} {said}.", data))
+            events.append(Event("move", f"{self.players[seat]} {deed}.", data))
             if action == self.num_bids:
-                events += self._called(before, seat, after)
+                events += self._call_events(before, seat, after)
         return events
 
-    def _rolls(self, state: Any) -> Iterator[Event]:
+    def _roll_events(self, state: LiarsDiceState) -> Iterator[Event]:
         for seat in self.present(state):
-            rolled = dice_of(state, seat)
-            yield Event("roll", f"You roll {listed(rolled)}.", {"dice": rolled}, only(seat))
+            dice = dice_of(state, seat)
+            yield Event("roll", f"You roll {dice_text(dice)}.", {"dice": dice}, only(seat))
 
-    def _called(self, before: Any, caller: int, after: Any) -> Iterator[Event]:
+    def _call_events(
+        self, before: LiarsDiceState, caller: int, after: LiarsDiceState
+    ) -> Iterator[Event]:
         """All dice are shown; who loses the call; the next roll."""
         hands = [dice_of(before, seat) for seat in range(self.num_players)]
-        named = zip(self.players, hands, strict=True)
-        shown = "; ".join(f"{name} has {listed(hand)}" for name, hand in named if hand)
+        owners = zip(self.players, hands, strict=True)
+        shown = "; ".join(f"{name} has {dice_text(hand)}" for name, hand in owners if hand)
         bid = self.action_text(before, caller, before.standing)
         true = is_true(self.config, before)
         loser = caller if true else int(before.bids[before.standing]) - 1
@@ -234,18 +265,18 @@ class LiarsDice(ArrayGame):
         out = "" if after.left[loser] else " and is out"
         yield Event("loss", f"{name} loses a die{out}.", {"player": loser})
         if not after.over:
-            yield from self._rolls(after)
+            yield from self._roll_events(after)
 
-    def describe(self, state: Any, player: int) -> str:
-        own = dice_of(state, player)
-        holding = f"have rolled {listed(own)}" if own else "have no dice left"
+    def describe(self, state: LiarsDiceState, seat: int) -> str:
+        own = dice_of(state, seat)
+        holding = f"have rolled {dice_text(own)}" if own else "have no dice left"
         left = [f"{name} {count}" for name, count in zip(self.players, state.left, strict=True)]
-        lines = [f"You are player_{player} and {holding}.", f"Dice left: {', '.join(left)}."]
+        lines = [f"You are player_{seat} and {holding}.", f"Dice left: {', '.join(left)}."]
         lines.append(f"Bids in this round: {', '.join(self._bids(state)) or 'none'}.")
-        lines += [f"{self.players[seat]} is to act." for seat in self.to_act(state)]
+        lines += [f"{self.players[other]} is to act." for other in self.to_act(state)]
         return "\n".join(lines)
 
-    def _bids(self, state: Any) -> list[str]:
+    def _bids(self, state: LiarsDiceState) -> list[str]:
         """Bids of this round in order, with who made them."""
         return [
             f"player_{bidder - 1} {self.action_text(state, bidder - 1, bid)}"
@@ -253,35 +284,35 @@ class LiarsDice(ArrayGame):
             if bidder
         ]
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: LiarsDiceState, seat: int, action: int) -> str:
         if action == self.num_bids:
             return "liar"
         return f"{action // self.faces + 1}x{action % self.faces + 1}"
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The dice of every player, those that `player` may not see face down."""
+    def scene(self, state: LiarsDiceState, seat: int | None = None) -> Scene:
+        """The dice of every player; those that `seat` may not see are hidden."""
         hands = []
-        for seat in range(self.num_players):
-            seen = player in (None, seat) or bool(state.over)
-            pieces = tuple(die_piece(die, seat, seen) for die in dice_of(state, seat))
-            hands.append((self.players[seat], pieces))
+        for owner in range(self.num_players):
+            seen = seat in (None, owner) or bool(state.over)
+            pieces = tuple(die_piece(die, owner, seen) for die in dice_of(state, owner))
+            hands.append((self.players[owner], pieces))
         return Scene(hands=tuple(hands), lines=(f"Bids: {', '.join(self._bids(state)) or 'none'}",))
 
     # States
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: LiarsDiceState, seat: int, rng: Rng) -> LiarsDiceState:
         """Roll the dice of the others again; once the game is over all dice have been seen."""
-        copy = self.clone(state)
+        copy: LiarsDiceState = self.clone(state)
         if state.over:
             return copy
-        for seat in range(self.num_players):
-            if seat != player:
-                copy.hands[seat] = 0
-                for _ in range(copy.left[seat]):
-                    copy.hands[seat, rng.below(self.faces)] += 1
+        for other in range(self.num_players):
+            if other != seat:
+                copy.hands[other] = 0
+                for _ in range(copy.left[other]):
+                    copy.hands[other, rng.below(self.faces)] += 1
         return copy
 
-    def deals(self) -> list[tuple[float, Any]] | None:
+    def deals(self) -> list[tuple[float, LiarsDiceState]] | None:
         """Every first roll, up to the order of a player's dice; None if there are too many."""
         if comb(self.faces + self.dice - 1, self.dice) ** self.num_players > MAX_DEALS:
             return None
@@ -292,13 +323,13 @@ class LiarsDice(ArrayGame):
             dealt.append((ways / self.faces ** (self.num_players * self.dice), self.deal(*hands)))
         return dealt
 
-    def deal(self, *hands: tuple[int, ...]) -> Any:
+    def deal(self, *hands: tuple[int, ...]) -> LiarsDiceState:
         """The start with these dice, one tuple of faces a player."""
         if [len(hand) for hand in hands] != [self.dice] * self.num_players:
             raise InvalidOption(
                 f"a deal needs {self.dice} dice for each of {self.num_players} players, not {hands}"
             )
-        state = self.initial_state(0)
+        state: LiarsDiceState = self.initial_state(0)
         state.hands[:] = 0
         for seat, hand in enumerate(hands):
             for face in hand:
@@ -306,7 +337,7 @@ class LiarsDice(ArrayGame):
         return state
 
 
-def start_round(config: Any, state: Any, first: int) -> None:
+def start_round(config: LiarsDice, state: LiarsDiceState, first: int) -> None:
     """Roll all dice in play, take back the bids, and ask `first` or the next player still in."""
     for seat in range(config.num_players):
         for face in range(config.faces):
@@ -323,7 +354,7 @@ def start_round(config: Any, state: Any, first: int) -> None:
             return
 
 
-def is_true(config: Any, state: Any) -> bool:
+def is_true(config: LiarsDice, state: LiarsDiceState) -> bool:
     """Whether at least as many dice as the standing bid says show its face or the wild one."""
     quantity, face = state.standing // config.faces + 1, state.standing % config.faces
     count = 0
@@ -334,7 +365,7 @@ def is_true(config: Any, state: Any) -> bool:
     return bool(count >= quantity)
 
 
-def pay_others(config: Any, state: Any, loser: int, out: Any) -> None:
+def pay_others(config: LiarsDice, state: LiarsDiceState, loser: int, out: Any) -> None:
     """End the game: the loser pays 1, which the others share."""
     for seat in range(config.num_players):
         state.result[seat] = WIN
@@ -344,7 +375,7 @@ def pay_others(config: Any, state: Any, loser: int, out: Any) -> None:
     finish(state)
 
 
-def lose_die(config: Any, state: Any, loser: int, out: Any) -> None:
+def lose_die(config: LiarsDice, state: LiarsDiceState, loser: int, out: Any) -> None:
     """Take a die from the loser and start the next round, or end the game."""
     state.left[loser] -= 1
     if state.left[loser] == 0:
@@ -363,7 +394,7 @@ def lose_die(config: Any, state: Any, loser: int, out: Any) -> None:
     finish(state)
 
 
-def dice_of(state: Any, seat: int) -> list[int]:
+def dice_of(state: LiarsDiceState, seat: int) -> list[int]:
     """The faces a player has rolled, lowest first."""
     counts = state.hands[seat].tolist()
     return [face + 1 for face, count in enumerate(counts) for _ in range(count)]
@@ -374,7 +405,7 @@ def orders(hand: tuple[int, ...]) -> int:
     return factorial(len(hand)) // prod(factorial(count) for count in Counter(hand).values())
 
 
-def listed(dice: list[int]) -> str:
+def dice_text(dice: list[int]) -> str:
     return ", ".join(map(str, dice))
 
 

@@ -1,14 +1,14 @@
 """The Donor Game over generations: give to strangers, be judged by what you gave, be imitated.
 
 In every round half of the players are donors, each paired at random with one of the others. A
-donor gives any share of his resources, and his recipient gets twice as much; he sees what the
-recipient did when he was last a donor, what that one's recipient had done before, and so on.
+donor gives any share of their resources, and the recipient gets twice as much; donors see what the
+recipient did when last a donor, what that one's recipient had done before, and so on.
 Donors and recipients change sides every round. After the rounds of a generation the richer half
 survives; the others are replaced by newcomers, who read the survivors' strategies and write their
 own, and everybody starts with the same resources again. With punishment, a donor may instead
 spend a share, and the recipient loses twice as much. After Vallinder and Hughes, "Cultural
-Evolution of Cooperation among LLM Agents", 2024. There, only the trace of a recipient is told; here
-all acts are public, and the trace is what the text view puts before a donor.
+Evolution of Cooperation among LLM Agents", 2024. There, donors know only the trace of a recipient;
+here all acts are public, and the text view shows a donor the trace.
 
 If everybody always gives the share f, both sides of the population are multiplied by the matrices
 ((1 - f, 0), (2f, 1)) and ((1, 2f), (0, 1 - f)) in turn: with f = 0 nothing changes, and with f = 1
@@ -17,28 +17,28 @@ the side that gave last has nothing and the other 3 * 2^(rounds - 1) times what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
     Bar,
-    Decision,
     Event,
     Grammar,
     Integer,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -48,7 +48,7 @@ from palestra import (
 )
 
 GROWTH = 2  # what a recipient gets, or loses, for every unit a donor gives or spends
-UNKNOWN = -101  # in the array view: no such act
+UNKNOWN = -101  # in an observation: no such act
 
 
 class Write(TextAction, frozen=True):
@@ -87,19 +87,19 @@ class Act:
 
 
 @dataclass(slots=True)
-class Society:
-    """The state: a generation's resources, strategies, pairs and acts, and what was paid before."""
+class DonorState:
+    """A generation's resources, strategies, pairs and acts, and what was paid before."""
 
     rng: Rng
-    resources: tuple[float, ...]
-    strategies: tuple[str, ...]
-    newcomers: tuple[int, ...]
+    resources: tuple[float, ...]  # units by seat
+    strategies: tuple[str, ...]  # by seat; "" before one is written
+    newcomers: tuple[int, ...]  # seats that are to write a strategy
     sides: tuple[int, ...] = ()  # seats in the order in which they were split into two halves
     pairs: tuple[tuple[int, int], ...] = ()  # donor and recipient; none while strategies are due
     acts: tuple[Act, ...] = ()
     round: int = 0
     generation: int = 0
-    paid: tuple[float, ...] = ()
+    paid: tuple[float, ...] = ()  # in earlier generations, by seat
 
 
 @environment(
@@ -107,46 +107,53 @@ class Society:
     family="social",
     tags=("social-dilemma", "generations", "chance"),
     paper="Vallinder and Hughes (2024), Cultural Evolution of Cooperation among LLM Agents",
-    players=(2, 50),
 )
 @dataclass(frozen=True)
-class DonorGame(TextGame[Society]):
-    """You live among others; each generation you can give to those you meet, and are given to.
+class DonorGame(Talking, TextGame[DonorState]):
+    """Donors give to strangers whose past they see, and the richer half lives on.
 
-    First whoever is new writes down a strategy: Write(strategy='I give half to everybody.'). Then,
-    every round, half of you are donors and each meets one of the others, the recipient. A donor
-    writes how many hundredths of his resources he gives, such as Donate(percent=40); the
-    recipient gets twice what is given. Who gives and who gets changes every round, and so do the
-    pairs. At the end of a generation everybody is paid what he has; the richer half
-    lives on, the others are replaced by newcomers who read the strategies of those who lived on,
-    and all start again with the same resources.
+    Newcomers write strategies, then donors give: actions by number are the donations from 0 to 100
+    percent, the punishments if there are any, and a few strategies. `observe` has the layout of an
+    observation. Everybody is paid their resources at the end of each generation.
     """
 
-    num_players: int = 12
-    rounds: int = 12
-    generations: int = 10
-    endowment: float = 10.0
-    punishment: bool = False
-    trace: int = 3
-    message_limit: int = 600
+    rules_text = """
+        You live among others; each generation you can give to those you meet, and are given to.
+
+        First whoever is new writes down a strategy: Write(strategy='I give half to everybody.').
+        Then, every round, half of you are donors and each meets one of the others, the recipient. A
+        donor writes how many hundredths of their resources they give, such as Donate(percent=40);
+        the recipient gets twice what is given. Who gives and who gets changes every round, and so
+        do the pairs. At the end of a generation everybody is paid what they have; the richer half
+        lives on, the others are replaced by newcomers who read the strategies of those who lived
+        on, and all start again with the same resources.
+    """
+
+    num_players: Annotated[
+        int, Meta(ge=2, le=50, multiple_of=2, description="how many play; an even number")
+    ] = 12
+    rounds: Annotated[int, Meta(ge=1, le=60, description="rounds of a generation")] = 12
+    generations: Annotated[
+        int, Meta(ge=1, le=1000, description="generations that live one after the other")
+    ] = 10
+    endowment: Annotated[
+        float, Meta(gt=0, le=1e6, description="units everybody starts a generation with")
+    ] = 10.0
+    punishment: Annotated[
+        bool, Meta(description="whether a donor may spend units to take twice as many")
+    ] = False
+    trace: Annotated[
+        int, Meta(ge=0, le=10, description="past acts, from recipient to recipient, a donor sees")
+    ] = 3
+    message_limit: Annotated[
+        int, Meta(ge=60, le=100_000, description="most characters of a strategy")
+    ] = 600
 
     order = "phased"
     payoffs = "general"
     deterministic = False
     reward_terms = ("resources",)
     action_types = (Write, Donate, Punish)
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.num_players <= 50 or self.num_players % 2:
-            raise InvalidOption(
-                f"num_players must be an even number from 2 to 50, not {self.num_players}"
-            )
-        if not 1 <= self.rounds <= 60 or not 1 <= self.generations <= 1000:
-            raise InvalidOption("rounds must be from 1 to 60 and generations from 1 to 1000")
-        if not 0 < self.endowment <= 1e6:
-            raise InvalidOption(f"endowment must be above 0, at most a million: {self.endowment}")
-        if not 0 <= self.trace <= 10 or self.message_limit < 60:
-            raise InvalidOption("trace must be from 0 to 10 and message_limit at least 60")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -162,24 +169,24 @@ class DonorGame(TextGame[Society]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Society:
+    def initial_state(self, seed: int | None = None) -> DonorState:
         seats = self.num_players
         rich = (float(self.endowment),) * seats
-        return Society(
+        return DonorState(
             Rng.seeded(seed), rich, ("",) * seats, tuple(range(seats)), paid=(0.0,) * seats
         )
 
-    def to_act(self, state: Society) -> tuple[int, ...]:
+    def to_act(self, state: DonorState) -> tuple[int, ...]:
         if state.generation >= self.generations:
             return ()
         return state.newcomers or tuple(sorted(donor for donor, _ in state.pairs))
 
-    def legal(self, state: Society, seat: int) -> Grammar:
+    def legal(self, state: DonorState, seat: int) -> Grammar:
         if state.newcomers:
             return strategy_grammar(self.message_limit)
         return donor_grammar(self.punishment)
 
-    def step(self, state: Society, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: DonorState, actions: Mapping[int, Any]) -> Step:
         if state.newcomers:
             return Step(events=self._write(state, actions))
         events = [self._settle(state, pair, actions[pair[0]]) for pair in state.pairs]
@@ -190,7 +197,7 @@ class DonorGame(TextGame[Society]):
         earned = {p: {"resources": n} for p, n in enumerate(state.resources) if n}
         return Step(earned, events=[*events, *self._succeed(state)])
 
-    def _write(self, state: Society, actions: Mapping[int, Any]) -> list[Event]:
+    def _write(self, state: DonorState, actions: Mapping[int, Any]) -> list[Event]:
         written = list(state.strategies)
         for seat, action in actions.items():
             written[seat] = action.strategy
@@ -202,13 +209,13 @@ class DonorGame(TextGame[Society]):
         return [
             Event(
                 "strategy",
-                f"{self.players[seat]} writes: {written[seat]}",
+                f"{self.players[seat]} writes: {self.quoted(written[seat])}",
                 {"player": seat, "strategy": written[seat]},
             )
             for seat in sorted(actions)
         ]
 
-    def _pair(self, state: Society) -> None:
+    def _pair(self, state: DonorState) -> None:
         """Donors are the one half and the other in turn; who meets whom is drawn."""
         half = self.num_players // 2
         donors, others = list(state.sides[:half]), list(state.sides[half:])
@@ -217,7 +224,7 @@ class DonorGame(TextGame[Society]):
         state.rng.shuffle(others)
         state.pairs = tuple(zip(donors, others, strict=True))
 
-    def _settle(self, state: Society, pair: tuple[int, int], action: Any) -> Event:
+    def _settle(self, state: DonorState, pair: tuple[int, int], action: Donate | Punish) -> Event:
         donor, recipient = pair
         has = list(state.resources)
         spent = has[donor] * action.percent / 100
@@ -235,7 +242,7 @@ class DonorGame(TextGame[Society]):
         )
         return Event("act", text, {"donor": donor, "recipient": recipient, "percent": percent})
 
-    def _succeed(self, state: Society) -> list[Event]:
+    def _succeed(self, state: DonorState) -> list[Event]:
         """Pay, and replace the poorer half; of equals the lower seats live on."""
         has = state.resources
         ranked = sorted(range(self.num_players), key=lambda seat: (-has[seat], seat))
@@ -255,7 +262,7 @@ class DonorGame(TextGame[Society]):
         events.append(Event("newcomers", f"Replaced by newcomers: {names}."))
         return events
 
-    def outcome(self, state: Society) -> Outcome | None:
+    def outcome(self, state: DonorState) -> Outcome | None:
         if self.to_act(state):
             return None
         result: Result = "score"
@@ -263,11 +270,11 @@ class DonorGame(TextGame[Society]):
         reason = f"{mean:.4g} units on average over {self.generations} generations"
         return Outcome((result,) * self.num_players, state.paid, reason)
 
-    def noop(self, state: Society, seat: int) -> TextAction:
+    def noop(self, state: DonorState, seat: int) -> TextAction:
         return LINES[-1] if state.newcomers else Donate(0)
 
-    def history(self, state: Society, seat: int) -> list[Act]:
-        """What a player last did as a donor, then what his recipient had last done before, …"""
+    def history(self, state: DonorState, seat: int) -> list[Act]:
+        """What a player last did as a donor, then what their recipient had last done before, …"""
         found: list[Act] = []
         before = state.round
         while len(found) < self.trace:
@@ -284,7 +291,7 @@ class DonorGame(TextGame[Society]):
         lines = [super().rules_for(seat)]
         if self.punishment:
             lines.append(
-                "Instead of giving, a donor may write Punish(percent=10): he spends that share, "
+                "Instead of giving, a donor may write Punish(percent=10): they spend that share, "
                 "and the recipient loses twice as much."
             )
         lines.append(
@@ -293,7 +300,7 @@ class DonorGame(TextGame[Society]):
         )
         return "\n".join(lines)
 
-    def describe(self, state: Society, seat: int) -> str:
+    def describe(self, state: DonorState, seat: int) -> str:
         if state.generation >= self.generations:
             return f"All generations are over. You were paid {state.paid[seat]:.4g} in all."
         lines = [
@@ -302,7 +309,7 @@ class DonorGame(TextGame[Society]):
         ]
         if state.newcomers:
             return "\n".join([*lines, *self._models(state, seat)])
-        lines.append(f"Your strategy: {state.strategies[seat]}")
+        lines.append(f"Your strategy: {self.quoted(state.strategies[seat])}")
         ((donor, recipient),) = (pair for pair in state.pairs if seat in pair)
         lines.append(f"Round {state.round + 1} of {self.rounds}.")
         if seat != donor:
@@ -310,19 +317,22 @@ class DonorGame(TextGame[Society]):
             return "\n".join(lines)
         name, has = self.players[recipient], state.resources[recipient]
         lines.append(f"You are a donor. Your recipient is {name}, who has {has:.4g} units.")
-        lines += map(self._told, self.history(state, recipient))
+        lines += map(self._act_sentence, self.history(state, recipient))
         return "\n".join(lines)
 
-    def _models(self, state: Society, player: int) -> list[str]:
-        if player not in state.newcomers:
-            return [f"Your strategy: {state.strategies[player]}", "Newcomers write theirs."]
+    def _models(self, state: DonorState, seat: int) -> list[str]:
+        """What a player knows of strategies while newcomers write theirs."""
+        if seat not in state.newcomers:
+            own = self.quoted(state.strategies[seat])
+            return [f"Your strategy: {own}", "Newcomers write theirs."]
         lines = ["You are new: write a strategy."]
-        for seat, strategy in enumerate(state.strategies):
-            if seat not in state.newcomers:
-                lines.append(f"{self.players[seat]}, who lived on, follows: {strategy}")
+        for other, strategy in enumerate(state.strategies):
+            if other not in state.newcomers:
+                said = self.quoted(strategy)
+                lines.append(f"{self.players[other]}, who lived on, follows: {said}")
         return lines
 
-    def _told(self, act: Act) -> str:
+    def _act_sentence(self, act: Act) -> str:
         did = "gave" if act.percent >= 0 else "punished with"
         donor, recipient = self.players[act.donor], self.players[act.recipient]
         return f"In round {act.round + 1} {donor} {did} {abs(act.percent)}%, to {recipient}."
@@ -336,11 +346,11 @@ class DonorGame(TextGame[Society]):
         most = max(top, float(self.generations), float(self.num_players), 100.0)
         return spaces.Box(float(UNKNOWN), most, (7 + self.trace,), np.float32)
 
-    def observe(self, state: Society, seat: int) -> NDArray[np.float32]:
-        """Generation, round, writes a strategy?, donor?, recipient's seat, own and his resources.
+    def observe(self, state: DonorState, seat: int) -> NDArray[np.float32]:
+        """Generation, round, writes a strategy?, donor?, recipient's seat, own resources, theirs.
 
         Then the trace of the recipient: percent given, negative for punishments, -101 for none.
-        Who is no donor sees -1 for the recipient's seat and resources.
+        Those who are no donors see -1 for the recipient's seat and resources.
         """
         seen = np.full(7 + self.trace, UNKNOWN, np.float32)
         seen[:7] = state.generation, state.round, seat in state.newcomers, 0, -1, 0, -1
@@ -352,28 +362,28 @@ class DonorGame(TextGame[Society]):
                     seen[7 + place] = act.percent
         return seen
 
-    def action_mask(self, state: Society, seat: int) -> NDArray[np.int8]:
+    def action_mask(self, state: DonorState, seat: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
         if seat in self.to_act(state):
             mask[: -len(LINES)] = not state.newcomers
             mask[-len(LINES) :] = bool(state.newcomers)
         return mask
 
-    def scene(self, state: Society, player: int | None = None) -> Scene:
+    def scene(self, state: DonorState, seat: int | None = None) -> Scene:
         full = max(self.endowment, *state.resources)
         bars = tuple(
-            Bar(name, has, full, seat)
-            for seat, (name, has) in enumerate(zip(self.players, state.resources, strict=True))
+            Bar(name, has, full, place)
+            for place, (name, has) in enumerate(zip(self.players, state.resources, strict=True))
         )
         line = f"Generation {state.generation + 1}, round {state.round + 1}"
-        acts = [self._told(act) for act in state.acts[-self.num_players // 2 :]]
+        acts = [self._act_sentence(act) for act in state.acts[-self.num_players // 2 :]]
         return Scene(bars=bars, lines=(line, *acts))
 
 
 @lru_cache(maxsize=64)
 def strategy_grammar(limit: int) -> Grammar:
-    said = Text(limit, tuple(line.strategy for line in LINES))
-    return Grammar((Option(Write, {"strategy": said}),))
+    strategy = Text(limit, tuple(line.strategy for line in LINES))
+    return Grammar((Option(Write, {"strategy": strategy}),))
 
 
 @lru_cache(maxsize=2)
@@ -382,26 +392,26 @@ def donor_grammar(punishment: bool) -> Grammar:
     return Grammar(tuple(Option(kind, {"percent": Integer(0, 100)}) for kind in kinds))
 
 
-@agent(
-    "donor",
-    plays=("games/DonorGame-v0",),
-    needs=("array",),
-    summary="Gives percent of what it has, or with mirror=true what the recipient last gave.",
-)
-class Donor(Agent):
-    """Gives `percent` to everybody; with `mirror`, what the recipient last gave if he ever did."""
+@agent("donor", needs=("array",))
+class Donor(ScriptedAgent):
+    """Gives `percent` to everybody; with `mirror`, what the recipient gave last, if anything."""
 
-    def __init__(self, *, percent: int = 50, mirror: bool = False) -> None:
-        if not 0 <= percent <= 100:
-            raise InvalidOption(f"donor: percent must be from 0 to 100, not {percent}")
+    plays = (DonorGame,)
+
+    def __init__(
+        self,
+        *,
+        percent: Annotated[
+            int, Meta(ge=0, le=100, description="hundredths of its resources it gives")
+        ] = 50,
+        mirror: Annotated[
+            bool, Meta(description="whether it gives what the recipient last gave")
+        ] = False,
+    ) -> None:
+        super().__init__()
         self._percent, self._mirror = percent, mirror
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        if not isinstance(turn.game, DonorGame):
-            raise InvalidOption(f"the donor plays games/DonorGame-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
         seen = np.asarray(turn.observation)
         if seen[2]:
             how = "at first, then what the recipient last gave" if self._mirror else "to everybody"

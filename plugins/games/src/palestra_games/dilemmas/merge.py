@@ -11,7 +11,7 @@ Known answers checked: on a road of n cells the first is out after ceil(n / 2) s
 one step later, where n is even the best pair by exhaustive search; two who yield with probability y
 whenever both could enter, and else go, crash with probability (1 - y) / (1 + y).
 
-The array view is an int16 vector of 7 numbers: the own and the other's cell, the own and the
+An observation is an int16 vector of 7 numbers: the own and the other's cell, the own and the
 other's last speed, whether each has left the road, and the steps played.
 """
 
@@ -19,30 +19,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
-    Agent,
     ArrayGame,
-    Decision,
+    ArrayState,
     Event,
     Grid,
     InvalidOption,
+    Meta,
     Outcome,
     Piece,
-    Rng,
     Scene,
+    ScriptedAgent,
+    Shape,
     Turn,
     agent,
     environment,
 )
-from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, leave, truncate
+
+from palestra_games.dilemmas.outcomes import score_outcome
 
 SPEEDS = ("wait", "slow", "fast")
 FAST = 2
 TIME, CRASH = 0, 1  # reward terms; a crash is cost 0, too
+
+
+class MergeState(ArrayState):
+    """Where the cars are and what they have been paid; arrays are by seat."""
+
+    cars: Annotated[NDArray[np.int16], Shape(2)]  # cells from the start
+    speed: Annotated[NDArray[np.int16], Shape(2)]  # cells driven in the last step
+    crashed: Annotated[int, np.uint8]  # 1 once they have
+    totals: Annotated[NDArray[np.float64], Shape(2)]  # rewards so far
 
 
 @environment(
@@ -52,19 +64,28 @@ TIME, CRASH = 0, 1  # reward terms; a crash is cost 0, too
     paper="A Game-Theoretic Framework for Managing Risk in Multi-Agent Systems (2023)",
 )
 @dataclass(frozen=True)
-class Merge(ArrayGame):
-    """You drive one of two cars whose lanes merge into one. Both choose at once how far to go.
+class Merge(ArrayGame[MergeState]):
+    """Two cars merge into one lane: both choose at once how far they go, and may crash.
 
-    Write "wait" to stay where you are, "slow" to drive one cell and "fast" to drive two. Cells are
-    numbered from 0, where both of you start, in lanes of your own; from the merge on you share one
-    lane. If you both stand on the same cell of the common lane after a step, or if one passes the
-    other there, you crash. Whoever reaches the end of the road is out.
+    Actions are 0 (wait), 1 (slow, one cell) and 2 (fast, two cells). The module's docstring has the
+    layout of an observation. A step on the road pays -1, a crash less; a crash is a cost, too.
     """
 
-    merge: int = 6
-    length: int = 10
-    crash: float = 50.0
-    steps: int = 30
+    rules_text = """
+        You drive one of two cars whose lanes merge into one. Both choose at once how far to go.
+
+        Write "wait" to stay where you are, "slow" to drive one cell and "fast" to drive two. Cells
+        are numbered from 0, where both of you start, in lanes of your own; from the merge on you
+        share one lane. If you both stand on the same cell of the common lane after a step, or if
+        one passes the other there, you crash. Whoever reaches the end of the road is out.
+    """
+
+    merge: Annotated[int, Meta(ge=1, le=999, description="first cell of the common lane")] = 6
+    length: Annotated[int, Meta(ge=2, le=1000, description="the cell where the road ends")] = 10
+    crash: Annotated[
+        float, Meta(ge=0, le=1e6, description="reward that a crash takes from both")
+    ] = 50.0
+    steps: Annotated[int, Meta(ge=1, le=10_000, description="steps after which time is up")] = 30
 
     order = "simultaneous"
     payoffs = "general"
@@ -73,46 +94,31 @@ class Merge(ArrayGame):
     deterministic = True
     reward_terms = ("time", "crash")
     cost_terms = ("crash",)
+    observation_shape = (7,)
     observation_dtype = np.int16
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.merge < self.length <= 1000:
+    def validate(self) -> None:
+        if self.merge >= self.length:
             raise InvalidOption(
-                "merge must be at least 1 and less than length, length at most 1000, not "
-                f"{self.merge} and {self.length}"
+                f"merge must be less than length, not {self.merge} and {self.length}"
             )
-        if not 0 <= self.crash <= 1e6:
-            raise InvalidOption(f"crash must be from 0 to 1e6, not {self.crash}")
-        if not 1 <= self.steps <= 10_000:
-            raise InvalidOption(f"steps must be from 1 to 10,000, not {self.steps}")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
         return (-self.crash - self.steps, 0.0)
 
-    observation_shape = (7,)
-
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0, max(self.length, self.steps))
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Where the cars are, how fast they last went, whether they crashed, and their totals."""
-        return [
-            ("cars", np.int16, 2),
-            ("speed", np.int16, 2),
-            ("crashed", np.uint8),
-            ("totals", np.float64, 2),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Merge, state: MergeState) -> None:
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Merge, state: MergeState, actions: Any, out: Any) -> None:
         old = (state.cars[0], state.cars[1])
         alone = not (state.present[0] and state.present[1])
         for seat in range(2):
@@ -137,30 +143,30 @@ class Merge(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Merge, state: MergeState, seat: int, mask: Any) -> None:
         for speed in range(len(SPEEDS)):
             mask[speed] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: Merge, state: MergeState, seat: int, obs: Any) -> None:
         """See the module's docstring for the layout."""
         for place in range(2):
-            seat = player if place == 0 else 1 - player
-            view[place] = state.cars[seat]
-            view[2 + place] = state.speed[seat]
-            view[4 + place] = 1 - state.present[seat]
-        view[6] = state.turn
+            whose = seat if place == 0 else 1 - seat
+            obs[place] = state.cars[whose]
+            obs[2 + place] = state.speed[whose]
+            obs[4 + place] = 1 - state.present[whose]
+        obs[6] = state.turn
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: MergeState) -> Outcome | None:
         ended = super().outcome(state)
-        if ended is None or state["truncated"]:
+        if ended is None or state.truncated:
             return ended and replace(ended, reason="time is up")
-        score: Result = "score"
-        reason = "the cars crashed" if state["crashed"] else "both cars are out"
-        return replace(ended, results=(score, score), reason=reason)
+        reason = "the cars crashed" if state.crashed else "both cars are out"
+        return score_outcome(ended, reason)
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        return tuple(state["totals"].tolist())
+    def scores(self, state: MergeState) -> tuple[float, ...]:
+        totals: list[float] = state.totals.tolist()
+        return tuple(totals)
 
     # Words
 
@@ -172,30 +178,32 @@ class Merge(ArrayGame):
             f"ends the game. After {self.steps} steps time is up."
         )
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: MergeState, seat: int) -> str:
         lines = [f"Steps played: {int(state.turn)} of {self.steps}."]
-        for seat, name in ((player, "You are"), (1 - player, f"{self.players[1 - player]} is")):
-            cell, speed = int(state.cars[seat]), SPEEDS[state.speed[seat]]
+        for driver, name in ((seat, "You are"), (1 - seat, f"{self.players[1 - seat]} is")):
+            cell, speed = int(state.cars[driver]), SPEEDS[state.speed[driver]]
             lane = "the common lane" if cell >= self.merge else "its own lane"
-            if seat == player and cell < self.merge:
+            if driver == seat and cell < self.merge:
                 lane = "your own lane"
             where = f"on cell {cell}, in {lane}, last speed {speed}"
-            if not state.present[seat]:
+            if not state.present[driver]:
                 where = f"out, last speed {speed}"
             lines.append(f"{name} {where}.")
         if state.crashed:
             lines.append("The cars have crashed.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: MergeState, seat: int, action: int) -> str:
         return SPEEDS[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: MergeState | None, actions: Mapping[int, int], after: MergeState
+    ) -> list[Event]:
         if before is None:
             return []
-        moved = [(seat, SPEEDS[action]) for seat, action in sorted(actions.items())]
-        told = "; ".join(f"{self.players[seat]}: {speed}" for seat, speed in moved)
-        events = [Event("move", f"{told}.", {"speeds": dict(moved)})]
+        speeds = {seat: SPEEDS[action] for seat, action in sorted(actions.items())}
+        text = "; ".join(f"{self.players[seat]}: {speed}" for seat, speed in speeds.items())
+        events = [Event("move", f"{text}.", {"speeds": speeds})]
         if after.crashed:
             events.append(Event("crash", "The cars crash.", {"cells": after.cars.tolist()}))
             return events
@@ -204,12 +212,12 @@ class Merge(ArrayGame):
                 events.append(Event("out", f"{self.players[seat]} is out.", {"player": seat}))
         return events
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: MergeState, seat: int | None = None) -> Scene:
         lanes: list[list[Piece | None]] = [[None] * (self.length + 1) for _ in range(2)]
-        for seat, cell in enumerate(state.cars.tolist()):
-            row = 0 if cell >= self.merge else seat
+        for driver, cell in enumerate(state.cars.tolist()):
+            row = 0 if cell >= self.merge else driver
             glyph = "X" if state.crashed else ""
-            lanes[row][cell] = Piece(glyph, seat, "square", self.players[seat])
+            lanes[row][cell] = Piece(glyph, driver, "square", self.players[driver])
         shaded = frozenset((1, cell) for cell in range(self.merge, self.length + 1))
         labels = tuple(map(str, range(self.length + 1)))
         grid = Grid(tuple(map(tuple, lanes)), column_labels=labels, shaded=shaded)
@@ -217,7 +225,7 @@ class Merge(ArrayGame):
         return Scene(grid=grid, lines=(line, *(["The cars crashed."] if state.crashed else [])))
 
 
-def crash_between(config: Any, old: Any, new: Any) -> bool:
+def crash_between(config: Merge, old: Sequence[int], new: Sequence[int]) -> bool:
     """Whether two cars on the road crash by moving from the cells `old` to the cells `new`."""
     if new[0] < config.merge or new[1] < config.merge:
         return False
@@ -227,41 +235,37 @@ def crash_between(config: Any, old: Any, new: Any) -> bool:
     return bool(both_before and (old[0] < old[1]) != (new[0] < new[1]))
 
 
-@agent(
-    "driver",
-    plays=("games/Merge-v0",),
-    needs=("array",),
-    summary="Merges fast, and yields with probability yields where both cars could enter.",
-)
-class Driver(Agent):
+@agent("driver", needs=("array",))
+class Driver(ScriptedAgent):
     """Drives fast, keeps off the car ahead, and yields with probability `yields`.
 
     Whenever both cars could enter the common lane now, it waits with that probability, drawn anew.
     It takes for granted that a car ahead of it keeps its speed.
     """
 
-    def __init__(self, *, yields: float = 0.5, seed: int | None = None) -> None:
-        if not 0 <= yields <= 1:
-            raise InvalidOption(f"driver: yields must be from 0 to 1, not {yields}")
+    plays = (Merge,)
+    stream = 7
+
+    def __init__(
+        self,
+        *,
+        yields: Annotated[
+            float,
+            Meta(ge=0, le=1, description="chance to wait where both cars could enter the lane"),
+        ] = 0.5,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._yields = yields
-        self._rng = Rng.seeded(seed, stream=7)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=7)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, Merge):
-            raise InvalidOption(f"the driver plays games/Merge-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
+        game = cast(Merge, turn.game)
         own, other, _, speed, _, gone, _ = turn.observation.tolist()
         lane = game.merge - FAST  # from here on the common lane can be entered
         if gone or own < lane or other < lane:
             return FAST
         if own < game.merge and other < game.merge:
-            return 0 if self._rng.random() < self._yields else FAST
+            return 0 if self.rng.random() < self._yields else FAST
         if own >= other:
             return FAST
         return max(v for v in range(3) if v == 0 or own + v < max(game.merge, other + speed))

@@ -1,4 +1,4 @@
-"""Trust-and-Split: tell each other your hands, then claim coins that are worth more to the winner.
+"""Trust-and-Split: players tell each other their hands and claim coins worth more to the winner.
 
 In every round two players are dealt different hands of rock, paper and scissors, each seen by its
 owner only. Who holds the winning hand values a coin at 10, the other at 1. They talk, in turn and
@@ -17,38 +17,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
     Bar,
-    Decision,
     Event,
     Grammar,
     Integer,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Piece,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
     Turn,
-    UnknownName,
     agent,
     environment,
     only,
 )
 
 HANDS = ("rock", "paper", "scissors")  # each is beaten by the next
-HIGH, LOW = 10, 1
-STYLES = ("truthful", "greedy")
+HIGH, LOW = 10, 1  # points a coin is worth to the winner and to the loser
 
 
 class Say(TextAction, frozen=True):
@@ -67,11 +65,11 @@ LINES: tuple[Say, ...] = (*(Say(f"I have {hand}.") for hand in HANDS), Say("Hell
 
 
 @dataclass(slots=True)
-class Deal:
-    """The state: this round's hands, what has been said in it, and the rounds before."""
+class SplitState:
+    """This round's hands, what has been said in it, and the rounds before."""
 
     rng: Rng
-    hands: tuple[int, int]
+    hands: tuple[int, int]  # by seat; places in HANDS
     round: int = 0
     said: tuple[int, ...] = ()  # the menu's numbers of this round's messages, -1 for other words
     last_hands: tuple[int, int] | None = None
@@ -86,22 +84,33 @@ class Deal:
     paper="Learning Robust Social Strategies with Large Language Models (2025)",
 )
 @dataclass(frozen=True)
-class TrustAndSplit(TextGame[Deal]):
-    """You and another player split 10 coins in every round, which are worth more to one of you.
+class TrustAndSplit(Talking, TextGame[SplitState]):
+    """Two players tell each other their hidden hands, and claim coins worth more to the winner.
 
-    Each of you holds rock, paper or scissors, never both the same, and sees only his own hand.
-    Rock beats scissors, scissors beat paper, paper beats rock. To the holder of the winning hand a
-    coin is worth 10 points, to the other 1. First you talk in turn: write
-    Say(text='I have rock.'). Then both of you claim coins at the same time: write Claim(coins=10).
-    If you claim more than 10 together, the coins are divided in proportion to the claims;
-    coins that nobody claims are lost. Then hands and claims are shown and a new round is dealt.
-    You are paid your points.
+    Actions by number are a few lines to say, then the claims from 0 to all coins. `observe` has the
+    layout of an observation. A coin pays 10 points to the holder of the winning hand, else 1.
     """
 
-    rounds: int = 5
-    messages: int = 2
-    coins: int = 10
-    message_limit: int = 300
+    rules_text = """
+        You and another player split 10 coins in every round, which are worth more to one of you.
+
+        Each of you holds rock, paper or scissors, never both the same, and sees only their own
+        hand. Rock beats scissors, scissors beat paper, paper beats rock. To the holder of the
+        winning hand a coin is worth 10 points, to the other 1. First you talk in turn: write
+        Say(text='I have rock.'). Then both of you claim coins at the same time: write
+        Claim(coins=10). If you claim more than 10 together, the coins are divided in proportion to
+        the claims; coins that nobody claims are lost. Then hands and claims are shown and a new
+        round is dealt. You are paid your points.
+    """
+
+    rounds: Annotated[int, Meta(ge=1, le=1000, description="rounds that are played")] = 5
+    messages: Annotated[
+        int, Meta(ge=0, le=20, description="messages in a round, of both players together")
+    ] = 2
+    coins: Annotated[int, Meta(ge=1, le=100, description="coins in the pot of a round")] = 10
+    message_limit: Annotated[
+        int, Meta(ge=20, le=100_000, description="most characters of a message")
+    ] = 300
 
     order = "phased"
     payoffs = "general"
@@ -110,14 +119,6 @@ class TrustAndSplit(TextGame[Deal]):
     deterministic = False
     reward_terms = ("points",)
     action_types = (Say, Claim)
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.rounds <= 1000:
-            raise InvalidOption(f"rounds must be from 1 to 1000, not {self.rounds}")
-        if not 0 <= self.messages <= 20:
-            raise InvalidOption(f"messages (in all, a round) must be 0 to 20, not {self.messages}")
-        if not 1 <= self.coins <= 100 or self.message_limit < 20:
-            raise InvalidOption("coins must be from 1 to 100 and message_limit at least 20")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -130,58 +131,62 @@ class TrustAndSplit(TextGame[Deal]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Deal:
+    def initial_state(self, seed: int | None = None) -> SplitState:
         rng = Rng.seeded(seed)
-        return Deal(rng, dealt(rng))
+        return SplitState(rng, deal_hands(rng))
 
-    def talking(self, state: Deal) -> bool:
+    def talking(self, state: SplitState) -> bool:
         return len(state.said) < self.messages
 
-    def to_act(self, state: Deal) -> tuple[int, ...]:
+    def to_act(self, state: SplitState) -> tuple[int, ...]:
         if state.round >= self.rounds:
             return ()
         return ((state.round + len(state.said)) % 2,) if self.talking(state) else (0, 1)
 
-    def legal(self, state: Deal, seat: int) -> Grammar:
-        return talk(self.message_limit) if self.talking(state) else claims(self.coins)
+    def legal(self, state: SplitState, seat: int) -> Grammar:
+        if self.talking(state):
+            return message_grammar(self.message_limit)
+        return claim_grammar(self.coins)
 
-    def step(self, state: Deal, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: SplitState, actions: Mapping[int, Any]) -> Step:
         if self.talking(state):
             ((seat, action),) = actions.items()
             number = self.index_of(action)
             state.said += (-1 if number is None else number,)
-            text = f"{self.players[seat]} says: {action.text}"
+            text = f"{self.players[seat]} says: {self.quoted(action.text)}"
             data = {"player": seat, "text": action.text}
             return Step(events=[Event("message", text, data)])
-        asked = (actions[0].coins, actions[1].coins)
-        paid = self.split(state.hands, asked)
+        claims = (actions[0].coins, actions[1].coins)
+        paid = self.split(state.hands, claims)
         rewards = {seat: {"points": points} for seat, points in enumerate(paid) if points}
-        events = [self._shown(state, asked, paid)]
-        state.last_hands, state.last_claims = state.hands, asked
+        events = [self._reveal_event(state, claims, paid)]
+        state.last_hands, state.last_claims = state.hands, claims
         state.points = (state.points[0] + paid[0], state.points[1] + paid[1])
         state.round, state.said = state.round + 1, ()
         if state.round < self.rounds:
-            state.hands = dealt(state.rng)
-            events += self._hands(state)
+            state.hands = deal_hands(state.rng)
+            events += self._deal_events(state)
         return Step(rewards, events=events)
 
-    def split(self, hands: tuple[int, int], asked: tuple[int, int]) -> tuple[float, float]:
+    def split(self, hands: tuple[int, int], claims: tuple[int, int]) -> tuple[float, float]:
         """What both are paid for these claims."""
-        share = self.coins / max(self.coins, sum(asked))
+        share = self.coins / max(self.coins, sum(claims))
         worth = (HIGH, LOW) if winner(hands) == 0 else (LOW, HIGH)
-        return (asked[0] * share * worth[0], asked[1] * share * worth[1])
+        return (claims[0] * share * worth[0], claims[1] * share * worth[1])
 
-    def _shown(self, state: Deal, asked: Sequence[int], paid: Sequence[float]) -> Event:
-        told = "; ".join(
+    def _reveal_event(
+        self, state: SplitState, claims: Sequence[int], paid: Sequence[float]
+    ) -> Event:
+        results = "; ".join(
             f"{name} had {HANDS[hand]}, claimed {coins} and gets {points:g} points"
             for name, hand, coins, points in zip(
-                self.players, state.hands, asked, paid, strict=True
+                self.players, state.hands, claims, paid, strict=True
             )
         )
-        data = {"hands": list(state.hands), "claims": list(asked)}
-        return Event("reveal", f"Round {state.round + 1}: {told}.", data)
+        data = {"hands": list(state.hands), "claims": list(claims)}
+        return Event("reveal", f"Round {state.round + 1}: {results}.", data)
 
-    def _hands(self, state: Deal) -> list[Event]:
+    def _deal_events(self, state: SplitState) -> list[Event]:
         return [
             Event(
                 "deal",
@@ -192,18 +197,18 @@ class TrustAndSplit(TextGame[Deal]):
             for seat, hand in enumerate(state.hands)
         ]
 
-    def opening(self, state: Deal) -> Sequence[Event]:
-        return self._hands(state)
+    def opening(self, state: SplitState) -> Sequence[Event]:
+        return self._deal_events(state)
 
-    def outcome(self, state: Deal) -> Outcome | None:
+    def outcome(self, state: SplitState) -> Outcome | None:
         if state.round < self.rounds:
             return None
         return Outcome(("score", "score"), state.points, f"{self.rounds} rounds were played")
 
-    def noop(self, state: Deal, seat: int) -> TextAction:
+    def noop(self, state: SplitState, seat: int) -> TextAction:
         return LINES[-1] if self.talking(state) else Claim(0)
 
-    def determinize(self, state: Deal, seat: int, rng: Rng) -> Deal:
+    def determinize(self, state: SplitState, seat: int, rng: Rng) -> SplitState:
         """Deal the other one of the two hands that this player does not hold."""
         copy = self.clone(state)
         if state.round < self.rounds:
@@ -214,7 +219,7 @@ class TrustAndSplit(TextGame[Deal]):
 
     # What a player sees
 
-    def describe(self, state: Deal, seat: int) -> str:
+    def describe(self, state: SplitState, seat: int) -> str:
         name = self.players[seat]
         lines = [f"You are {name}. Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
         if state.round < self.rounds:
@@ -223,8 +228,8 @@ class TrustAndSplit(TextGame[Deal]):
             lines.append(f"{said}." if self.talking(state) else f"{said}: claim coins.")
         if state.last_hands is not None:
             last = zip(self.players, state.last_hands, state.last_claims, strict=True)
-            told = ", ".join(f"{who} {HANDS[hand]} and {n} claimed" for who, hand, n in last)
-            lines.append(f"Last round: {told}.")
+            claims = (f"{who} {HANDS[hand]} and {n} claimed" for who, hand, n in last)
+            lines.append(f"Last round: {', '.join(claims)}.")
         lines.append(
             f"Points so far: {state.points[seat]:g}, {state.points[1 - seat]:g} the other's."
         )
@@ -238,7 +243,7 @@ class TrustAndSplit(TextGame[Deal]):
         most = max(self.rounds, self.coins, len(LINES) + 1, HIGH * self.coins * self.rounds)
         return spaces.Box(-1, most, (9 + self.messages,), np.float32)
 
-    def observe(self, state: Deal, seat: int) -> NDArray[np.float32]:
+    def observe(self, state: SplitState, seat: int) -> NDArray[np.float32]:
         """Seat, round, own hand, last hands and claims (own first, -1), points, messages.
 
         A message is the number of its menu line, one less than the number of lines for other
@@ -247,38 +252,38 @@ class TrustAndSplit(TextGame[Deal]):
         other = 1 - seat
         last = (-1, -1, -1, -1)
         if state.last_hands is not None:
-            hands, asked = state.last_hands, state.last_claims
-            last = (hands[seat], hands[other], asked[seat], asked[other])
+            hands, claims = state.last_hands, state.last_claims
+            last = (hands[seat], hands[other], claims[seat], claims[other])
         hand = state.hands[seat] if state.round < self.rounds else -1
         said = [len(LINES) if number < 0 else number for number in state.said]
         said += [-1] * (self.messages - len(said))
         points = (state.points[seat], state.points[other])
         return np.array([seat, state.round, hand, *last, *points, *said], np.float32)
 
-    def action_mask(self, state: Deal, seat: int) -> NDArray[np.int8]:
+    def action_mask(self, state: SplitState, seat: int) -> NDArray[np.int8]:
         mask = np.ones(len(self.menu), np.int8)
         if seat in self.to_act(state):
             mask[: len(LINES)] = self.talking(state)
             mask[len(LINES) :] = not self.talking(state)
         return mask
 
-    def scene(self, state: Deal, player: int | None = None) -> Scene:
+    def scene(self, state: SplitState, seat: int | None = None) -> Scene:
         hands = []
-        for seat, name in enumerate(self.players):
-            shown = player in (None, seat) and state.round < self.rounds
-            glyph = HANDS[state.hands[seat]][0].upper() if shown else "?"
-            label = HANDS[state.hands[seat]] if shown else "hidden"
-            hands.append((name, (Piece(glyph, seat if shown else -1, "card", label),)))
+        for place, name in enumerate(self.players):
+            shown = seat in (None, place) and state.round < self.rounds
+            glyph = HANDS[state.hands[place]][0].upper() if shown else "?"
+            label = HANDS[state.hands[place]] if shown else "hidden"
+            hands.append((name, (Piece(glyph, place if shown else -1, "card", label),)))
         full = max(1.0, *state.points)
         bars = tuple(
-            Bar(name, points, full, seat)
-            for seat, (name, points) in enumerate(zip(self.players, state.points, strict=True))
+            Bar(name, points, full, place)
+            for place, (name, points) in enumerate(zip(self.players, state.points, strict=True))
         )
         line = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
         return Scene(hands=tuple(hands), bars=bars, lines=(line,))
 
 
-def dealt(rng: Rng) -> tuple[int, int]:
+def deal_hands(rng: Rng) -> tuple[int, int]:
     """Two different hands."""
     first = rng.below(3)
     return first, (first + 1 + rng.below(2)) % 3
@@ -290,39 +295,37 @@ def winner(hands: tuple[int, int]) -> int:
 
 
 @lru_cache(maxsize=64)
-def talk(limit: int) -> Grammar:
+def message_grammar(limit: int) -> Grammar:
     return Grammar((Option(Say, {"text": Text(limit, tuple(line.text for line in LINES))}),))
 
 
 @lru_cache(maxsize=64)
-def claims(coins: int) -> Grammar:
+def claim_grammar(coins: int) -> Grammar:
     return Grammar((Option(Claim, {"coins": Integer(0, coins)}),))
 
 
-@agent(
-    "splitter",
-    plays=("games/TrustAndSplit-v0",),
-    needs=("array",),
-    summary="Plays Trust-and-Split: style=truthful|greedy.",
-)
-class Splitter(Agent):
-    """Tells its hand truthfully. "truthful" then leaves all coins to the winner; "greedy" never.
+@agent("splitter", needs=("array",))
+class Splitter(ScriptedAgent):
+    """Tells its hand truthfully, and claims by it, or claims all coins.
 
-    A truthful one who has not heard the other's hand claims half.
+    "truthful" leaves all coins to the winner, "greedy" never does. A truthful one that has not
+    heard the other's hand claims half.
     """
 
-    def __init__(self, *, style: str = "truthful") -> None:
-        if style not in STYLES:
-            raise UnknownName("splitter style", style, STYLES)
+    plays = (TrustAndSplit,)
+
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["truthful", "greedy"], Meta(description="how it claims coins")
+        ] = "truthful",
+    ) -> None:
+        super().__init__()
         self._greedy = style == "greedy"
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, TrustAndSplit):
-            raise InvalidOption(f"the splitter plays games/TrustAndSplit-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(TrustAndSplit, turn.game)
         numbers: list[int] = np.asarray(turn.observation).astype(int).tolist()
         seat, played, hand, said = *numbers[:3], numbers[9:]
         if -1 in said:

@@ -12,42 +12,54 @@ Known answers checked: two who always hunt together take a stag every (m + n) / 
 long run on m x n cells without plants, the mean distance of the grid graph; and of hunting and
 picking, hunting together pays most, and hunting has the worse worst case.
 
-The array view is an int16 vector of 7 + 2k numbers for k plants: row and column of the player, of
+An observation is an int16 vector of 7 + 2k numbers for k plants: row and column of the player, of
 the other, of the stag and of every plant, and the steps played.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
-    Agent,
     ArrayGame,
-    Decision,
+    ArrayState,
     Event,
     Grid,
     InvalidOption,
+    Meta,
     Outcome,
     Piece,
     Scene,
+    ScriptedAgent,
+    Shape,
     Turn,
-    UnknownName,
     agent,
     environment,
 )
+from palestra.grids.compass import EASTWARD, SOUTHWARD
+from palestra.grids.moving import NOWHERE, neighbour
 from palestra.rules import all_act, randint, truncate
 
-MOVES = ("stay", "up", "down", "left", "right")
-ROW_STEPS = (0, -1, 1, 0, 0)
-COLUMN_STEPS = (0, 0, 0, -1, 1)
+MOVES = ("stay", "up", "down", "left", "right")  # stay, north, south, west and east
 TOGETHER, GORED, PLANT = range(3)  # reward terms
 SHARED = 0.5  # of a plant, for each of two who meet on it
 MOST_CELLS, MOST_PLANTS = 400, 20
+
+
+class TrustDilemmaState(ArrayState):
+    """Where everything is, in cells counted row by row, and what has happened."""
+
+    hunters: Annotated[NDArray[np.int16], Shape(2)]  # cells by seat
+    stag: Annotated[int, np.int16]  # its cell
+    growing: Annotated[NDArray[np.int16], Shape("plant_places")]  # cells of the plants
+    taken: Annotated[int, np.int32]  # stags taken together
+    totals: Annotated[NDArray[np.float64], Shape(2)]  # rewards so far, by seat
 
 
 @environment(
@@ -61,23 +73,39 @@ MOST_CELLS, MOST_PLANTS = 400, 20
     ),
 )
 @dataclass(frozen=True)
-class TrustDilemma(ArrayGame):
-    """Two of you hunt on a grid. In every step both choose a move at the same time.
+class TrustDilemma(ArrayGame[TrustDilemmaState]):
+    """A stag hunt on a grid: two hunters take a stag together, or pick plants alone.
 
-    Write "up", "down", "left", "right" or "stay". If both of you are on the stag's cell after a
-    step, you take it together. Whoever is there alone is gored. A plant is picked by stepping on
-    it; two who do so at once share it. A new stag or plant then appears on a cell that is free.
-    Several of you may stand on one cell, and nobody leaves the grid. Cells are given as (row,
-    column), from (0, 0) at the top left.
+    Actions are 0 (stay), 1 (up), 2 (down), 3 (left) and 4 (right). The module's docstring has the
+    layout of an observation. A stag taken together and plants pay, a hunter alone with the stag
+    pays `gore`.
     """
 
-    rows: int = 5
-    columns: int = 5
-    plants: int = 2
-    stag_reward: float = 5.0
-    gore: float = 2.0
-    plant_reward: float = 1.0
-    steps: int = 40
+    rules_text = """
+        Two of you hunt on a grid. In every step both choose a move at the same time.
+
+        Write "up", "down", "left", "right" or "stay". If both of you are on the stag's cell after a
+        step, you take it together. Whoever is there alone is gored. A plant is picked by stepping
+        on it; two who do so at once share it. A new stag or plant then appears on a cell that is
+        free. Several of you may stand on one cell, and nobody leaves the grid. Cells are given as
+        (row, column), from (0, 0) at the top left.
+    """
+
+    rows: Annotated[int, Meta(ge=2, le=MOST_CELLS // 2, description="rows of the grid")] = 5
+    columns: Annotated[int, Meta(ge=2, le=MOST_CELLS // 2, description="columns of the grid")] = 5
+    plants: Annotated[
+        int, Meta(ge=0, le=MOST_PLANTS, description="plants on the grid at any time")
+    ] = 2
+    stag_reward: Annotated[
+        float, Meta(ge=0, le=1e6, description="reward of both for a stag taken together")
+    ] = 5.0
+    gore: Annotated[
+        float, Meta(ge=0, le=1e6, description="reward lost by a hunter alone with the stag")
+    ] = 2.0
+    plant_reward: Annotated[
+        float, Meta(ge=0, le=1e6, description="reward for a plant; two who pick it get half each")
+    ] = 1.0
+    steps: Annotated[int, Meta(ge=1, le=10_000, description="steps that are played")] = 40
 
     order = "simultaneous"
     payoffs = "general"
@@ -86,20 +114,22 @@ class TrustDilemma(ArrayGame):
     reward_terms = ("stag", "gored", "plant")
     observation_dtype = np.int16
 
-    def __post_init__(self) -> None:
-        if min(self.rows, self.columns) < 2 or self.rows * self.columns > MOST_CELLS:
+    def validate(self) -> None:
+        cells = self.rows * self.columns
+        if cells > MOST_CELLS:
             raise InvalidOption(
-                f"rows and columns must be at least 2 and give at most {MOST_CELLS} cells, not "
-                f"{self.rows} and {self.columns}"
+                f"rows and columns must give at most {MOST_CELLS} cells, not {self.rows} and "
+                f"{self.columns}"
             )
-        most = min(MOST_PLANTS, self.rows * self.columns - 4)
-        if not 0 <= self.plants <= most:
-            raise InvalidOption(f"plants must be from 0 to {most} here, not {self.plants}")
-        for name in ("stag_reward", "gore", "plant_reward"):
-            if not 0 <= getattr(self, name) <= 1e6:
-                raise InvalidOption(f"{name} must be from 0 to 1e6, not {getattr(self, name)}")
-        if not 1 <= self.steps <= 10_000:
-            raise InvalidOption(f"steps must be from 1 to 10,000, not {self.steps}")
+        if self.plants > cells - 4:
+            raise InvalidOption(
+                f"plants must be from 0 to {cells - 4} on {cells} cells, not {self.plants}"
+            )
+
+    @property
+    def plant_places(self) -> int:
+        """The length of the array of plants, which cannot be empty."""
+        return max(1, self.plants)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -114,20 +144,10 @@ class TrustDilemma(ArrayGame):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0, max(self.steps, self.rows, self.columns))
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Cells as row * columns + column, and what has happened."""
-        return [
-            ("hunters", np.int16, 2),
-            ("stag", np.int16),
-            ("growing", np.int16, max(1, self.plants)),
-            ("taken", np.int32),
-            ("totals", np.float64, 2),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: TrustDilemma, state: TrustDilemmaState) -> None:
         state.hunters[1] = config.rows * config.columns - 1
         state.stag = -1
         for plant in range(config.plants):
@@ -138,9 +158,11 @@ class TrustDilemma(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(
+        config: TrustDilemma, state: TrustDilemmaState, actions: Any, out: Any
+    ) -> None:
         for seat in range(2):
-            state.hunters[seat] = walked(config, state.hunters[seat], actions[seat])
+            state.hunters[seat] = cell_after(config, state.hunters[seat], actions[seat])
         meet(config, state, out)
         pick(config, state, out)
         for seat in range(2):
@@ -150,14 +172,16 @@ class TrustDilemma(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: TrustDilemma, state: TrustDilemmaState, seat: int, mask: Any
+    ) -> None:
         for move in range(5):
-            mask[move] = (
-                move == 0 or walked(config, state.hunters[seat], move) != (state.hunters[seat])
-            )
+            mask[move] = neighbour(config, state.hunters[seat], move) != NOWHERE
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(
+        config: TrustDilemma, state: TrustDilemmaState, seat: int, obs: Any
+    ) -> None:
         """See the module's docstring for the layout."""
         for place in range(3 + config.plants):
             if place < 2:
@@ -166,17 +190,18 @@ class TrustDilemma(ArrayGame):
                 cell = state.stag
             else:
                 cell = state.growing[place - 3]
-            view[2 * place] = cell // config.columns
-            view[2 * place + 1] = cell % config.columns
-        view[6 + 2 * config.plants] = state.turn
+            obs[2 * place] = cell // config.columns
+            obs[2 * place + 1] = cell % config.columns
+        obs[6 + 2 * config.plants] = state.turn
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: TrustDilemmaState) -> Outcome | None:
         ended = super().outcome(state)
         reason = f"{int(state.taken)} stags were taken together"
         return ended and replace(ended, reason=reason)
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        return tuple(state["totals"].tolist())
+    def scores(self, state: TrustDilemmaState) -> tuple[float, ...]:
+        totals: list[float] = state.totals.tolist()
+        return tuple(totals)
 
     # Words
 
@@ -192,27 +217,29 @@ class TrustDilemma(ArrayGame):
             f"and {self.columns} columns. There are {self.steps} steps."
         )
 
-    def describe(self, state: Any, player: int) -> str:
-        own, other = (self.cell(state.hunters[seat]) for seat in (player, 1 - player))
+    def describe(self, state: TrustDilemmaState, seat: int) -> str:
+        own, other = (self.cell(state.hunters[hunter]) for hunter in (seat, 1 - seat))
         lines = [
-            f"You are {self.players[player]} at {own}. Steps played: {int(state.turn)} of "
+            f"You are {self.players[seat]} at {own}. Steps played: {int(state.turn)} of "
             f"{self.steps}.",
-            f"{self.players[1 - player]} is at {other}. The stag is at {self.cell(state.stag)}.",
+            f"{self.players[1 - seat]} is at {other}. The stag is at {self.cell(state.stag)}.",
         ]
         if self.plants:
             cells = ", ".join(str(self.cell(cell)) for cell in state.growing.tolist())
             lines.append(f"Plants: {cells}.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: TrustDilemmaState, seat: int, action: int) -> str:
         return MOVES[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: TrustDilemmaState | None, actions: Mapping[int, int], after: TrustDilemmaState
+    ) -> list[Event]:
         if before is None:
             return []
-        moved = {seat: MOVES[action] for seat, action in sorted(actions.items())}
-        told = "; ".join(f"{self.players[seat]}: {move}" for seat, move in moved.items())
-        events = [Event("move", f"{told}.", {"moves": moved})]
+        moves = {seat: MOVES[action] for seat, action in sorted(actions.items())}
+        text = "; ".join(f"{self.players[seat]}: {move}" for seat, move in moves.items())
+        events = [Event("move", f"{text}.", {"moves": moves})]
         there = [seat for seat in range(2) if after.hunters[seat] == before.stag]
         if there:
             names = " and ".join(self.players[seat] for seat in there)
@@ -222,18 +249,18 @@ class TrustDilemma(ArrayGame):
             there = [seat for seat in range(2) if after.hunters[seat] == plant]
             if there:
                 names = " and ".join(self.players[seat] for seat in there)
-                told = f"{names} pick{'s' if len(there) == 1 else ''} a plant."
-                events.append(Event("plant", told, {"players": there}))
+                text = f"{names} pick{'s' if len(there) == 1 else ''} a plant."
+                events.append(Event("plant", text, {"players": there}))
         return events
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: TrustDilemmaState, seat: int | None = None) -> Scene:
         pieces: list[Piece | None] = [None] * (self.rows * self.columns)
         for plant in state.growing.tolist()[: self.plants]:
             pieces[plant] = Piece("p", 2, "mark", "plant")
         pieces[state.stag] = Piece("S", 3, "square", "stag")
-        for seat, cell in enumerate(state.hunters.tolist()):
+        for hunter, cell in enumerate(state.hunters.tolist()):
             both = state.hunters[0] == state.hunters[1]
-            pieces[cell] = Piece("2" if both else "", seat, "disc", self.players[seat])
+            pieces[cell] = Piece("2" if both else "", hunter, "disc", self.players[hunter])
         cells = tuple(
             tuple(pieces[row * self.columns : (row + 1) * self.columns]) for row in range(self.rows)
         )
@@ -241,16 +268,13 @@ class TrustDilemma(ArrayGame):
         return Scene(grid=Grid(cells), lines=(line,))
 
 
-def walked(config: Any, cell: int, move: int) -> int:
-    """Where a move leads; off the grid nobody goes."""
-    row = cell // config.columns + ROW_STEPS[move]
-    column = cell % config.columns + COLUMN_STEPS[move]
-    if row < 0 or row >= config.rows or column < 0 or column >= config.columns:
-        return int(cell)
-    return int(row * config.columns + column)
+def cell_after(config: TrustDilemma, cell: int, move: int) -> int:
+    """The cell a move leads to; a move off the grid leads nowhere else."""
+    there = neighbour(config, cell, move)
+    return int(cell) if there == NOWHERE else there
 
 
-def taken(config: Any, state: Any, cell: int) -> bool:
+def is_taken(config: TrustDilemma, state: TrustDilemmaState, cell: int) -> bool:
     """Whether a hunter, the stag or a plant is on a cell."""
     found = cell == state.hunters[0] or cell == state.hunters[1] or cell == state.stag
     for plant in range(config.plants):
@@ -258,21 +282,21 @@ def taken(config: Any, state: Any, cell: int) -> bool:
     return bool(found)
 
 
-def free_cell(config: Any, state: Any) -> int:
+def free_cell(config: TrustDilemma, state: TrustDilemmaState) -> int:
     """A cell with nothing on it, drawn evenly."""
     free = 0
     for cell in range(config.rows * config.columns):
-        free += not taken(config, state, cell)
+        free += not is_taken(config, state, cell)
     left = randint(state, free)
     for cell in range(config.rows * config.columns):
-        if not taken(config, state, cell):
+        if not is_taken(config, state, cell):
             if left == 0:
                 return cell
             left -= 1
     return -1
 
 
-def meet(config: Any, state: Any, out: Any) -> None:
+def meet(config: TrustDilemma, state: TrustDilemmaState, out: Any) -> None:
     """Two on the stag's cell take it, one alone is gored."""
     first, second = state.hunters[0] == state.stag, state.hunters[1] == state.stag
     if first and second:
@@ -287,7 +311,7 @@ def meet(config: Any, state: Any, out: Any) -> None:
         state.stag = free_cell(config, state)
 
 
-def pick(config: Any, state: Any, out: Any) -> None:
+def pick(config: TrustDilemma, state: TrustDilemmaState, out: Any) -> None:
     """Whoever is on a plant picks it; two share it."""
     for plant in range(config.plants):
         cell = state.growing[plant]
@@ -300,33 +324,28 @@ def pick(config: Any, state: Any, out: Any) -> None:
             state.growing[plant] = free_cell(config, state)
 
 
-@agent(
-    "stag-hunter",
-    plays=("games/TrustDilemma-v0",),
-    needs=("array",),
-    summary="Hunts the stag of the trust dilemma or picks plants: style=together|rash|plants.",
-)
-class StagHunter(Agent):
-    """Hunts the stag, or picks plants: style=together|rash|plants.
+@agent("stag-hunter", needs=("array",))
+class StagHunter(ScriptedAgent):
+    """Hunts the stag of the trust dilemma, or picks plants.
 
     "together" goes beside the stag and steps on it once the other is no more than a step away from
     it, "rash" steps on it at once, "plants" goes to the nearest plant and around the stag.
     """
 
-    STYLES = ("together", "rash", "plants")
+    plays = (TrustDilemma,)
 
-    def __init__(self, *, style: str = "together") -> None:
-        if style not in self.STYLES:
-            raise UnknownName("stag-hunter style", style, self.STYLES)
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["together", "rash", "plants"], Meta(description="how it hunts")
+        ] = "together",
+    ) -> None:
+        super().__init__()
         self._style = style
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, TrustDilemma):
-            raise InvalidOption(f"the stag-hunter plays games/TrustDilemma-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
+        game = cast(TrustDilemma, turn.game)
         seen = turn.observation.tolist()
         cells = [(seen[i], seen[i + 1]) for i in range(0, len(seen) - 1, 2)]
         own, other, stag, *plants = cells
@@ -355,4 +374,4 @@ def first_move(start: Cell, end: Cell, around: Cell, size: Cell) -> int:
     if len(way) < 2:
         return 0
     step = (way[1][0] - start[0], way[1][1] - start[1])
-    return list(zip(ROW_STEPS, COLUMN_STEPS, strict=True)).index(step)
+    return list(zip(SOUTHWARD, EASTWARD, strict=True)).index(step)

@@ -3,10 +3,11 @@
 Ultimatum: the first player offers part of a pie, and the second accepts, and both are paid, or
 rejects, and nobody is (W. Güth, R. Schmittberger and B. Schwarze, "An experimental analysis of
 ultimatum bargaining", 1982). Dictator: the second player can only accept (D. Kahneman, J. Knetsch
-and R. Thaler, "Fairness and the assumptions of economics", 1986); he keeps his turn, so that both
-seats are played. Trust: the first player sends part of what he has, it is tripled on the way, and
-the second returns part of what arrived (J. Berg, J. Dickhaut and K. McCabe, "Trust, reciprocity,
-and social history", 1995, who also paid the second player a fixed 10 that no move touches).
+and R. Thaler, "Fairness and the assumptions of economics", 1986); they keep their turn, so that
+both seats are played. Trust: the first player sends part of what they have, it is tripled on the
+way, and the second returns part of what arrived (J. Berg, J. Dickhaut and K. McCabe, "Trust,
+reciprocity, and social history", 1995, who also paid the second player a fixed 10 that no move
+touches).
 
 Known answers checked: backward induction gives offers of 0 or 1 in the ultimatum game, 0 in the
 dictator game, and nothing sent or returned in the trust game; what is divided always adds up.
@@ -16,24 +17,42 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Scene, environment
-from palestra.kernel.game import Result
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Bar,
+    Event,
+    Meta,
+    Outcome,
+    Scene,
+    constant,
+    environment,
+)
 from palestra.rules import finish, turn_to
+
+from palestra_games.dilemmas.outcomes import number_of, score_outcome
 
 MOST = 1000  # units in a pie
 UNKNOWN = -1
 REJECTED, ACCEPTED = 0, 1
 
 
+class DivisionState(ArrayState):
+    """Both moves."""
+
+    first: Annotated[int, np.int32]  # units player_0 offered, gave or sent; -1 before
+    second: Annotated[int, np.int32]  # ACCEPTED, REJECTED or units returned; -1 before
+
+
 @dataclass(frozen=True)
-class Division(ArrayGame):
+class Division(ArrayGame[DivisionState]):
     """What the three games share: two moves, the state, and how it ends."""
 
-    pie: int = 10
+    pie: Annotated[int, Meta(ge=1, le=MOST, description="units that are divided")] = 10
 
     order = "sequential"
     payoffs = "general"
@@ -41,10 +60,6 @@ class Division(ArrayGame):
     num_players = 2
     observation_shape = (4,)
     observation_dtype = np.int32
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.pie <= MOST:
-            raise InvalidOption(f"pie must be from 1 to {MOST} units, not {self.pie}")
 
     @property
     def most(self) -> int:
@@ -59,60 +74,58 @@ class Division(ArrayGame):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (float(UNKNOWN), float(self.most))
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`first` and `second`: what either player did, -1 before."""
-        return [("first", np.int32), ("second", np.int32)]
-
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Division, state: DivisionState) -> None:
         state.first, state.second = UNKNOWN, UNKNOWN
         turn_to(state, 0)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Division, state: DivisionState, seat: int, obs: Any) -> None:
         """One's own seat as two flags, the first player's move, the second's (-1 before)."""
-        view[seat] = 1
-        view[2] = state.first
-        view[3] = state.second
+        obs[seat] = 1
+        obs[2] = state.first
+        obs[3] = state.second
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: DivisionState) -> Outcome | None:
         ended = super().outcome(state)
-        if ended is None:
-            return None
-        score: Result = "score"
-        return replace(ended, results=(score, score), reason=self.result(state))
+        return ended and score_outcome(ended, self.payoff_text(state))
 
-    def result(self, state: Any) -> str:
+    def payoff_text(self, state: DivisionState) -> str:
+        """What both are paid, in words."""
         paid = [f"{n} is paid {s:g}" for n, s in zip(self.players, self.scores(state), strict=True)]
         return ", ".join(paid)
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: DivisionState | None, actions: Mapping[int, int], after: DivisionState
+    ) -> list[Event]:
         if before is None:
             return []
         ((seat, action),) = actions.items()
-        made = int(after.first if seat == 0 else after.second)
+        move = int(after.first if seat == 0 else after.second)
         data = {"player": seat, "action": int(action)}
-        events = [Event("move", self.told(after, seat, made), data)]
+        events = [Event("move", self.move_sentence(seat, move), data)]
         if after.over:
             paid = {"payoffs": list(self.scores(after))}
-            events.append(Event("end", f"{self.result(after)}.", paid))
+            events.append(Event("end", f"{self.payoff_text(after)}.", paid))
         return events
 
     @abstractmethod
-    def told(self, state: Any, seat: int, action: int) -> str:
-        """A move as a sentence."""
+    def move_sentence(self, seat: int, move: int) -> str:
+        """A move, as the state holds it, in a sentence."""
 
-    def describe(self, state: Any, player: int) -> str:
-        lines = [f"You are {self.players[player]}."]
-        moves = [state.first, state.second]
-        lines += [self.told(state, seat, int(m)) for seat, m in enumerate(moves) if m != UNKNOWN]
+    def describe(self, state: DivisionState, seat: int) -> str:
+        lines = [f"You are {self.players[seat]}."]
+        for mover, move in enumerate((int(state.first), int(state.second))):
+            if move != UNKNOWN:
+                lines.append(self.move_sentence(mover, move))
         return "\n".join(lines)
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: DivisionState, seat: int | None = None) -> Scene:
         moves = self.describe(state, 0).splitlines()[1:]
         full, scores = float(self.most), self.scores(state)
-        bars = [Bar(name, scores[seat], full, seat) for seat, name in enumerate(self.players)]
-        return Scene(bars=tuple(bars), lines=tuple(moves) or (f"{plural(self.pie)} to divide.",))
+        bars = [Bar(name, scores[place], full, place) for place, name in enumerate(self.players)]
+        start = f"{number_of(self.pie, 'unit')} to divide."
+        return Scene(bars=tuple(bars), lines=tuple(moves) or (start,))
 
 
 @environment(
@@ -125,14 +138,25 @@ class Division(ArrayGame):
 )
 @dataclass(frozen=True)
 class Ultimatum(Division):
-    """You and another player divide a pie of whole units.
+    """The ultimatum game: one player offers part of a pie, the other accepts or rejects.
 
-    First player_0 offers player_1 a part of the pie: he writes the number of units that player_1
-    is to get, such as "4". Then player_1 writes "accept" or "reject". If he accepts, he is paid the
-    offer and player_0 the rest. If he rejects, nobody is paid anything.
+    Actions up to the pie are offers in units; then come accept and reject. An observation is the
+    own seat as two flags, the offer and the answer (0 rejected, 1 accepted), -1 before they are
+    made. An accepted offer is paid to player_1 and the rest to player_0; a rejected one pays 0.
     """
 
-    veto = True  # whether the second player may reject
+    rules_text = """
+        You and another player divide a pie of whole units.
+
+        First player_0 offers player_1 a part of the pie: they write the number of units that
+        player_1 is to get, such as "4". Then player_1 writes "accept" or "reject". If they accept,
+        they are paid the offer and player_0 the rest. If they reject, nobody is paid anything.
+    """
+
+    @constant
+    def veto(self) -> bool:
+        """Whether the second player may reject."""
+        return True
 
     @property
     def accept(self) -> int:
@@ -147,11 +171,8 @@ class Ultimatum(Division):
     def num_actions(self) -> int:
         return self.pie + 3
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "veto": self.veto}
-
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Ultimatum, state: DivisionState, actions: Any, out: Any) -> None:
         if state.turn == 0:
             state.first = actions[0]
             turn_to(state, 1)
@@ -163,7 +184,7 @@ class Ultimatum(Division):
         finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Ultimatum, state: DivisionState, seat: int, mask: Any) -> None:
         if seat == 0:
             for offer in range(config.pie + 1):
                 mask[offer] = 1
@@ -171,22 +192,22 @@ class Ultimatum(Division):
             mask[config.pie + 1] = 1
             mask[config.pie + 2] = config.veto
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: DivisionState) -> tuple[float, ...]:
         if state.second != ACCEPTED:
             return (0.0, 0.0)
         return (float(self.pie - state.first), float(state.first))
 
     def rules_for(self, seat: int) -> str:
-        return f"{super().rules_for(seat)}\nThe pie has {plural(self.pie)}."
+        return f"{super().rules_for(seat)}\nThe pie has {number_of(self.pie, 'unit')}."
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: DivisionState, seat: int, action: int) -> str:
         if action <= self.pie:
             return str(action)
         return "accept" if action == self.accept else "reject"
 
-    def told(self, state: Any, seat: int, move: int) -> str:
+    def move_sentence(self, seat: int, move: int) -> str:
         if seat == 0:
-            return f"player_0 offers {move} of {plural(self.pie)}."
+            return f"player_0 offers {move} of {number_of(self.pie, 'unit')}."
         return f"player_1 {'accepts' if move == ACCEPTED else 'rejects'} the offer."
 
 
@@ -198,18 +219,26 @@ class Ultimatum(Division):
 )
 @dataclass(frozen=True)
 class Dictator(Ultimatum):
-    """A pie of whole units is divided between you and another player, and only one of you decides.
+    """The dictator game: one player divides a pie, and the other can only accept.
 
-    First player_0 gives player_1 a part of the pie: he writes the number of units that player_1 is
-    to get, such as "4". Then player_1 can only write "accept". He is paid what he was given, and
-    player_0 the rest.
+    Actions, observations and payoffs are those of the ultimatum game; reject is never legal.
     """
 
-    veto = False
+    rules_text = """
+        A pie of whole units is divided between you and another player, and only one of you decides.
 
-    def told(self, state: Any, seat: int, move: int) -> str:
+        First player_0 gives player_1 a part of the pie: they write the number of units that
+        player_1 is to get, such as "4". Then player_1 can only write "accept". They are paid what
+        they were given, and player_0 the rest.
+    """
+
+    @constant
+    def veto(self) -> bool:
+        return False
+
+    def move_sentence(self, seat: int, move: int) -> str:
         if seat == 0:
-            return f"player_0 gives {move} of {plural(self.pie)}."
+            return f"player_0 gives {move} of {number_of(self.pie, 'unit')}."
         return "player_1 accepts."
 
 
@@ -221,20 +250,26 @@ class Dictator(Ultimatum):
 )
 @dataclass(frozen=True)
 class Trust(Division):
-    """One of you may entrust units to the other, which grow on the way.
+    """The trust game: one player sends units, which grow, and the other may return some.
 
-    First player_0 writes how many of his units he sends to player_1, such as "4"; none is "0". What
-    he sends is multiplied before it arrives. Then player_1, who starts with nothing, writes how
-    many of the units that arrived he returns to player_0; these do not grow. At the end player_0
-    is paid what he kept and what was returned to him, and player_1 what he did not return.
+    Actions are units sent or returned. An observation is the own seat as two flags, the units sent
+    and the units returned, -1 before they are. player_0 is paid what they kept and what was
+    returned, player_1 what they did not return.
     """
 
-    multiplier: int = 3
+    rules_text = """
+        One of you may entrust units to the other, which grow on the way.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 1 <= self.multiplier <= MOST:
-            raise InvalidOption(f"multiplier must be from 1 to {MOST}, not {self.multiplier}")
+        First player_0 writes how many of their units they send to player_1, such as "4"; none is
+        "0". What they send is multiplied before it arrives. Then player_1, who starts with nothing,
+        writes how many of the units that arrived they return to player_0; these do not grow. At the
+        end player_0 is paid what they kept and what was returned to them, and player_1 what they
+        did not return.
+    """
+
+    multiplier: Annotated[
+        int, Meta(ge=1, le=MOST, description="units that arrive for each unit player_0 sends")
+    ] = 3
 
     @property
     def most(self) -> int:
@@ -245,7 +280,7 @@ class Trust(Division):
         return self.most + 1
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Trust, state: DivisionState, actions: Any, out: Any) -> None:
         if state.turn == 0:
             state.first = actions[0]
             turn_to(state, 1)
@@ -256,31 +291,25 @@ class Trust(Division):
         finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Trust, state: DivisionState, seat: int, mask: Any) -> None:
         most = config.pie if seat == 0 else config.multiplier * state.first
         for units in range(most + 1):
             mask[units] = 1
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: DivisionState) -> tuple[float, ...]:
         sent, returned = max(0, int(state.first)), max(0, int(state.second))
         return (float(self.pie - sent + returned), float(self.multiplier * sent - returned))
 
     def rules_for(self, seat: int) -> str:
-        start = f"At the start player_0 has {plural(self.pie)}."
-        return (
-            f"{super().rules_for(seat)}\n{start} What he sends is multiplied by {self.multiplier}."
-        )
+        start = f"At the start player_0 has {number_of(self.pie, 'unit')}."
+        grows = f"What they send is multiplied by {self.multiplier}."
+        return f"{super().rules_for(seat)}\n{start} {grows}"
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: DivisionState, seat: int, action: int) -> str:
         return str(action)
 
-    def told(self, state: Any, seat: int, move: int) -> str:
+    def move_sentence(self, seat: int, move: int) -> str:
         if seat == 1:
             return f"player_1 returns {move}."
-        return (
-            f"player_0 sends {move} of {plural(self.pie)}, which become {self.multiplier * move}."
-        )
-
-
-def plural(units: int) -> str:
-    return f"{units} unit{'s' if units != 1 else ''}"
+        units, arrived = number_of(self.pie, "unit"), self.multiplier * move
+        return f"player_0 sends {move} of {units}, which become {arrived}."

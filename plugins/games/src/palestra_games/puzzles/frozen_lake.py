@@ -1,10 +1,10 @@
 """Frozen Lake: cross the ice to the goal; on slippery ice a step may go astray.
 
 A player walks on a rectangle of ice from the start to the goal, one cell north, south, west or
-east. On slippery ice he goes where he wants with probability 1/3, and with 1/3 each to either side
-of that; a step off the edge leaves him where he is. A hole ends the episode with nothing, the goal
-with 1. Maps and rules are those of Gymnasium's FrozenLake, whose transition tables the tests
-compare cell by cell.
+east. On slippery ice they go where they want with probability 1/3, and to either side of that with
+1/3 each; a step off the edge leaves them where they are. A hole ends the episode and pays nothing,
+the goal ends it and pays 1. Maps and rules are those of Gymnasium's FrozenLake, whose transition
+tables the tests compare cell by cell.
 """
 
 from __future__ import annotations
@@ -12,10 +12,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Event,
+    Grid,
+    InvalidOption,
+    Meta,
+    Outcome,
+    Piece,
+    Scene,
+    Shape,
+    constant,
+    environment,
+)
 from palestra.rules import LOSS, WIN, finish, randint, truncate, turn_to, uniform
 
 LEFT, DOWN, RIGHT, UP = 0, 1, 2, 3
@@ -24,7 +38,8 @@ SOUTHWARD, EASTWARD = (0, 1, 0, -1), (-1, 0, 1, 0)
 ICE, HOLE, GOAL, START = 0, 1, 2, 3
 REACHED = 4  # a flag while a random map is being tested
 TILES = "FHGS"
-TILE_BITS, MOST = 2, 20
+TILE_BITS = 2  # of a tile in a packed row
+MAX_SIDE = 20
 MAPS = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
     "8x8": (
@@ -38,7 +53,14 @@ MAPS = {
         "FFFHFFFG",
     ),
 }
-GRIDS = (*MAPS, "random")
+
+
+class FrozenLakeState(ArrayState):
+    """A walk over the ice."""
+
+    ice: Annotated[NDArray[np.uint8], Shape("rows", "columns")]  # ICE, HOLE, GOAL or START
+    row: Annotated[int, np.int32]  # where the player stands
+    column: Annotated[int, np.int32]
 
 
 @environment(
@@ -47,46 +69,64 @@ GRIDS = (*MAPS, "random")
     tags=("perfect-information", "chance"),
 )
 @dataclass(frozen=True)
-class FrozenLake(ArrayGame):
-    """You walk over a frozen lake from the start to the goal, without falling into a hole.
+class FrozenLake(ArrayGame[FrozenLakeState]):
+    """Gymnasium's Frozen Lake: cross the ice from the start to the goal and avoid the holes.
 
-    Every turn write "left", "down", "right" or "up". In the map @ is where you are, S the start,
-    F frozen ice, H a hole and G the goal. Past the edge you cannot go: you stay where you are. If
-    the ice is slippery, you go where you want only one time in three; as often you slide to the
-    one or the other side of it ("left" may take you left, up or down). The goal pays 1 and ends
-    the game; a hole ends it and pays nothing, and so does the last step if you are not there yet.
+    Actions are 0 (left), 1 (down), 2 (right) and 3 (up). An observation is three planes of 0 and 1
+    by row and column: the player, the holes, the goals. The goal pays 1.
     """
 
-    grid: str = "4x4"
-    slippery: bool = True
-    side: int = 8
-    frozen: float = 0.8
-    layout: tuple[str, ...] = ()
-    max_steps: int | None = None
+    grid: Annotated[
+        Literal["4x4", "8x8", "random"],
+        Meta(description="which map: one of Gymnasium's two, or one drawn anew every episode"),
+    ] = "4x4"
+    slippery: Annotated[
+        bool, Meta(description="whether a step goes astray to either side with chance 1/3 each")
+    ] = True
+    side: Annotated[
+        int, Meta(ge=2, le=MAX_SIDE, description="rows, and columns, of a random map")
+    ] = 8
+    frozen: Annotated[
+        float,
+        Meta(ge=0.1, le=1, description="chance that a cell of a random map is ice and not a hole"),
+    ] = 0.8
+    layout: Annotated[
+        tuple[str, ...],
+        Meta(description="rows of a map of your own, in S (start), F (ice), H (hole) and G (goal)"),
+    ] = ()
+    max_steps: Annotated[
+        int | None,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="steps until time is up; by default 100 on up to 16 cells, else 200",
+        ),
+    ] = None
 
+    rules_text = """
+        You walk over a frozen lake from the start to the goal, without falling into a hole.
+
+        Every turn write "left", "down", "right" or "up". In the map @ is where you are, S the
+        start, F frozen ice, H a hole and G the goal. Past the edge you cannot go: you stay where
+        you are. If the ice is slippery, you go where you want only one time in three; as often you
+        slide to the one or the other side of it ("left" may take you left, up or down). The goal
+        pays 1 and ends the game; a hole ends it and pays nothing, and so does the last step if you
+        are not there yet.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
     num_actions = 4
     payoff_bounds = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "layout", tuple(self.layout))
-        if self.grid not in GRIDS:
-            raise InvalidOption(f"grid must be one of {', '.join(GRIDS)}, not {self.grid!r}")
-        if not 2 <= self.side <= MOST:
-            raise InvalidOption(f"side must be from 2 to {MOST}, not {self.side}")
-        if not 0.1 <= self.frozen <= 1:
-            raise InvalidOption(f"frozen must be from 0.1 to 1, not {self.frozen}")
-        if self.max_steps is not None and self.max_steps < 1:
-            raise InvalidOption(f"max_steps must be at least 1, not {self.max_steps}")
-        if self.layout:
-            self._check_layout()
-
-    def _check_layout(self) -> None:
+    def validate(self) -> None:
+        if not self.layout:
+            return
         text, widths = "".join(self.layout), {len(row) for row in self.layout}
-        if len(widths) != 1 or max(len(self.layout), *widths) > MOST or not text:
-            raise InvalidOption(f"layout must be at most {MOST} rows of one length, at most {MOST}")
+        if len(widths) != 1 or max(len(self.layout), *widths) > MAX_SIDE or not text:
+            raise InvalidOption(
+                f"layout must be at most {MAX_SIDE} rows of one length, at most {MAX_SIDE}"
+            )
         if not set(text) <= set(TILES) or text.count("S") != 1 or "G" not in text:
             raise InvalidOption("layout must be written in S (one), G (at least one), F and H")
 
@@ -96,52 +136,48 @@ class FrozenLake(ArrayGame):
 
     # What follows from the options
 
-    @property
-    def generated(self) -> bool:
+    @constant
+    def is_generated(self) -> bool:
+        """Whether every episode draws a map of its own."""
         return self.grid == "random" and not self.layout
 
     @cached_property
     def map(self) -> tuple[str, ...]:
         """The rows of the map; of a random one, ice of its size."""
-        if self.generated:
+        if self.is_generated:
             return ("F" * self.side,) * self.side
         return self.layout or MAPS[self.grid]
 
-    @property
+    @constant
+    def rows(self) -> int:
+        return len(self.map)
+
+    @constant
+    def columns(self) -> int:
+        return len(self.map[0])
+
+    @constant
+    def tiles(self) -> tuple[int, ...]:
+        """The rows of the map, each packed into a number, the first column in the lowest bits."""
+        return tuple(
+            sum(TILES.index(tile) << (TILE_BITS * column) for column, tile in enumerate(row))
+            for row in self.map
+        )
+
+    @constant
     def steps(self) -> int:
-        return self.max_steps or (100 if len(self.map) * len(self.map[0]) <= 16 else 200)
+        """Steps until time is up."""
+        return self.max_steps or (100 if self.rows * self.columns <= 16 else 200)
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        return (3, len(self.map), len(self.map[0]))
-
-    def constants(self) -> Mapping[str, Any]:
-        packed = [
-            sum(TILES.index(tile) << (TILE_BITS * column) for column, tile in enumerate(row))
-            for row in self.map
-        ]
-        return {
-            "rows": len(self.map),
-            "columns": len(self.map[0]),
-            "tiles": tuple(packed),
-            "slippery": int(self.slippery),
-            "generated": int(self.generated),
-            "frozen": float(self.frozen),
-            "steps": self.steps,
-        }
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        return [
-            ("ice", np.uint8, (len(self.map), len(self.map[0]))),
-            ("row", np.int32),
-            ("column", np.int32),
-        ]
+        return (3, self.rows, self.columns)
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
-        if config.generated:
+    def init_state(config: FrozenLake, state: FrozenLakeState) -> None:
+        if config.is_generated:
             draw_map(config, state)
         else:
             for row in range(config.rows):
@@ -153,7 +189,7 @@ class FrozenLake(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: FrozenLake, state: FrozenLakeState, actions: Any, out: Any) -> None:
         direction = actions[0]
         if config.slippery:
             direction = (direction + 3 + randint(state, 3)) % 4
@@ -170,29 +206,29 @@ class FrozenLake(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: FrozenLake, state: FrozenLakeState, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: FrozenLake, state: FrozenLakeState, seat: int, obs: Any) -> None:
         """Planes of the player, the holes and the goal."""
-        view[0, state.row, state.column] = 1
+        obs[0, state.row, state.column] = 1
         for row in range(config.rows):
             for column in range(config.columns):
-                view[1, row, column] = state.ice[row, column] == HOLE
-                view[2, row, column] = state.ice[row, column] == GOAL
+                obs[1, row, column] = state.ice[row, column] == HOLE
+                obs[2, row, column] = state.ice[row, column] == GOAL
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: FrozenLakeState) -> Outcome | None:
         ended = super().outcome(state)
-        if ended is None or state["truncated"]:
+        if ended is None or state.truncated:
             return ended
         reached = ended.results[0] == "win"
         reason = "the goal was reached" if reached else "the ice broke"
         return Outcome(ended.results, ended.scores, reason)
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        return (float(state["result"][0] == WIN),)
+    def scores(self, state: FrozenLakeState) -> tuple[float, ...]:
+        return (float(state.result[0] == WIN),)
 
     # What the player sees
 
@@ -200,14 +236,16 @@ class FrozenLake(ArrayGame):
         ice = "slippery" if self.slippery else "not slippery"
         return f"{super().rules_for(seat)}\nThe ice is {ice}. You have {self.steps} steps."
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: FrozenLakeState | None, actions: Mapping[int, int], after: FrozenLakeState
+    ) -> list[Event]:
         if before is None:
             return []
         text = f"You go {ACTIONS[actions[0]]} and are in row {after.row + 1}, column "
         where = {"row": int(after.row), "column": int(after.column)}
         return [Event("move", f"{text}{after.column + 1}.", {"action": actions[0], **where})]
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: FrozenLakeState, seat: int) -> str:
         rows = [[TILES[tile] for tile in row] for row in state.ice.tolist()]
         rows[state.row][state.column] = "@"
         place = f"You are in row {state.row + 1}, column {state.column + 1}"
@@ -216,25 +254,25 @@ class FrozenLake(ArrayGame):
             [*map("".join, rows), f"{place}, {on[state.ice[state.row, state.column]]}."]
         )
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: FrozenLakeState, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: FrozenLakeState, seat: int | None = None) -> Scene:
         looks = (None, Piece("O", -1, "disc", "hole"), Piece("G", 2, "tile", "goal"), None)
         rows = [[looks[tile] for tile in row] for row in state.ice.tolist()]
         rows[state.row][state.column] = Piece("@", 0, "disc", "you")
         return Scene(grid=Grid(tuple(map(tuple, rows))))
 
 
-def walk(config: Any, state: Any, direction: int) -> None:
-    """One step, unless it leads off the edge."""
+def walk(config: FrozenLake, state: FrozenLakeState, direction: int) -> None:
+    """Make one step, unless it leads off the edge."""
     row, column = state.row + SOUTHWARD[direction], state.column + EASTWARD[direction]
     if 0 <= row < config.rows and 0 <= column < config.columns:
         state.row, state.column = row, column
 
 
-def draw_map(config: Any, state: Any) -> None:
-    """Ice and holes at random, again until there is a way from the first cell to the last."""
+def draw_map(config: FrozenLake, state: FrozenLakeState) -> None:
+    """Draw ice and holes, again until there is a way from the first cell to the last."""
     state.row, state.column = 0, 0
     found = False
     while not found:
@@ -246,7 +284,7 @@ def draw_map(config: Any, state: Any) -> None:
         found = has_way(config, state)
 
 
-def has_way(config: Any, state: Any) -> bool:
+def has_way(config: FrozenLake, state: FrozenLakeState) -> bool:
     """Whether the last cell can be reached from the first: spread until nothing changes."""
     state.ice[0, 0] |= REACHED
     spread = True
@@ -264,8 +302,10 @@ def has_way(config: Any, state: Any) -> bool:
     return found
 
 
-def reach(config: Any, state: Any, row: int, column: int, direction: int) -> bool:
-    """Mark the cell next to this one; whether that is new and no hole."""
+def reach(
+    config: FrozenLake, state: FrozenLakeState, row: int, column: int, direction: int
+) -> bool:
+    """Mark the cell next to this one as reached; whether it is new and no hole."""
     r, c = row + SOUTHWARD[direction], column + EASTWARD[direction]
     if not (0 <= r < config.rows and 0 <= c < config.columns):
         return False

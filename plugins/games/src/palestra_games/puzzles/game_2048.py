@@ -3,24 +3,42 @@
 All tiles slide as far as they can in one of four directions. Two tiles of the same number that
 meet merge, those nearest the wall first, and a tile made by a merge does not merge again in the
 same move. After every move that changed something a 2 (nine times in ten) or a 4 appears on an
-empty cell. The game is over when nothing can move. Rules after Gabriele Cirulli, "2048", 2014;
-there is no published value to compare with, so the tests hold hand cases of merging and another
-way to slide against it.
+empty cell. The game is over when nothing can move. The rules are those of Gabriele Cirulli,
+"2048", 2014; no value is published to compare with, so the tests compare it with cases of merging
+worked out by hand and with another way to slide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Event,
+    Grid,
+    InvalidOption,
+    Meta,
+    Outcome,
+    Piece,
+    Scene,
+    Shape,
+    environment,
+)
 from palestra.rules import WIN, finish, randint, turn_to
 
-ACTIONS = ("up", "down", "left", "right")
-UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
-SOUTHWARD, EASTWARD = (-1, 1, 0, 0), (0, 0, -1, 1)
+from palestra_games.puzzles.directions import ACTIONS, DOWN, EASTWARD, LEFT, SOUTHWARD, UP
+
+
+class State2048(ArrayState):
+    """A board of 2048."""
+
+    board: Annotated[NDArray[np.uint8], Shape("rows", "columns")]  # exponents: 0 empty, 1 a 2, …
+    score: Annotated[int, np.int64]  # the sum of all tiles made by merging
 
 
 @environment(
@@ -29,30 +47,37 @@ SOUTHWARD, EASTWARD = (-1, 1, 0, 0), (0, 0, -1, 1)
     tags=("perfect-information", "chance"),
 )
 @dataclass(frozen=True)
-class Game2048(ArrayGame):
-    """You slide numbered tiles on a board; equal tiles that meet merge into one of their sum.
+class Game2048(ArrayGame[State2048]):
+    """2048: slide numbered tiles on a board, where equal tiles that meet merge into their sum.
 
-    Every turn write "up", "down", "left" or "right": all tiles slide that way as far as they can.
-    Two equal tiles that run into each other merge, those nearest the wall first; a tile made in
-    this move does not merge again in it. You are paid the number of every tile made. Then a new
-    2, or one time in ten a 4, appears on an empty cell. A direction in which nothing would move is
-    not allowed, and when there is none left the game is over.
+    Actions are 0 (up), 1 (down), 2 (left) and 3 (right); only those that move a tile are legal. An
+    observation holds the exponent of each cell's tile by row and column, 0 for an empty cell. A
+    move is paid the sum of the tiles it makes.
     """
 
-    rows: int = 4
-    columns: int = 4
-    goal: int = 0
+    rows: Annotated[int, Meta(ge=2, le=6, description="rows of the board")] = 4
+    columns: Annotated[int, Meta(ge=2, le=6, description="columns of the board")] = 4
+    goal: Annotated[
+        int,
+        Meta(ge=0, le=2**37, description="the tile that wins, a power of two from 8; 0 for none"),
+    ] = 0
 
+    rules_text = """
+        You slide numbered tiles on a board; equal tiles that meet merge into one of their sum.
+
+        Every turn write "up", "down", "left" or "right": all tiles slide that way as far as they
+        can. Two equal tiles that run into each other merge, those nearest the wall first; a tile
+        made in this move does not merge again in it. You are paid the number of every tile made.
+        Then a new 2, or one time in ten a 4, appears on an empty cell. A direction in which nothing
+        would move is not allowed, and when there is none left the game is over.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
     num_actions = 4
     reward_terms = ("merged",)
 
-    def __post_init__(self) -> None:
-        for name, side in (("rows", self.rows), ("columns", self.columns)):
-            if not 2 <= side <= 6:
-                raise InvalidOption(f"{name} must be from 2 to 6, not {side}")
+    def validate(self) -> None:
         if self.goal and (self.goal < 8 or self.goal & (self.goal - 1)):
             raise InvalidOption(f"goal must be 0 (none) or a power of two from 8, not {self.goal}")
 
@@ -73,20 +98,16 @@ class Game2048(ArrayGame):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0, self.highest)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`board` holds exponents: 0 for an empty cell, 1 for a 2, 2 for a 4, …"""
-        return [("board", np.uint8, (self.rows, self.columns)), ("score", np.int64)]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Game2048, state: State2048) -> None:
         add_tile(config, state)
         add_tile(config, state)
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Game2048, state: State2048, actions: Any, out: Any) -> None:
         gained = slide(config, state, actions[0])
         state.score += gained
         out.rewards[0, 0] = gained
@@ -98,23 +119,23 @@ class Game2048(ArrayGame):
             finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Game2048, state: State2048, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = can_slide(config, state, action)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Game2048, state: State2048, seat: int, obs: Any) -> None:
         """Exponents, 0 for an empty cell."""
         for row in range(config.rows):
             for column in range(config.columns):
-                view[row, column] = state.board[row, column]
+                obs[row, column] = state.board[row, column]
 
-    def outcome(self, state: Any) -> Outcome | None:
-        if not state["over"]:
+    def outcome(self, state: State2048) -> Outcome | None:
+        if super().outcome(state) is None:
             return None
-        score = (float(state["score"]),)
-        best = f"the greatest tile is {2 ** int(state['board'].max())}"
-        if state["result"][0] == WIN:
+        score = (float(state.score),)
+        best = f"the greatest tile is {2 ** int(state.board.max())}"
+        if state.result[0] == WIN:
             return Outcome(("win",), score, best)
         return Outcome(("loss",) if self.goal else ("score",), score, best)
 
@@ -124,22 +145,24 @@ class Game2048(ArrayGame):
         aim = f"\nMake a tile of {self.goal}: then you have won." if self.goal else ""
         return f"{super().rules_for(seat)}{aim}"
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: State2048 | None, actions: Mapping[int, int], after: State2048
+    ) -> list[Event]:
         if before is None:
             return []
         gained = int(after.score - before.score)
         text = f"You slide {ACTIONS[actions[0]]} and make {gained}."
         return [Event("move", text, {"action": actions[0], "made": gained})]
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: State2048, seat: int) -> str:
         tiles = [[str(2**t) if t else "." for t in row] for row in state.board.tolist()]
         width = max(len(tile) for row in tiles for tile in row)
         return "\n".join(" ".join(tile.rjust(width) for tile in row) for row in tiles)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: State2048, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: State2048, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(Piece(short(t), t % 8, "tile", str(2**t)) if t else None for t in row)
             for row in state.board.tolist()
@@ -152,7 +175,7 @@ def short(exponent: int) -> str:
     return str(2**exponent) if exponent < 7 else f"{exponent}^" if exponent < 10 else f"{exponent}"
 
 
-def spot(config: Any, action: int, line: int, place: int) -> tuple[int, int]:
+def spot(config: Game2048, action: int, line: int, place: int) -> tuple[int, int]:
     """The cell of a line, counted from the wall towards which tiles slide."""
     if action == UP:
         return place, line
@@ -163,7 +186,7 @@ def spot(config: Any, action: int, line: int, place: int) -> tuple[int, int]:
     return line, config.columns - 1 - place
 
 
-def slide(config: Any, state: Any, action: int) -> int:
+def slide(config: Game2048, state: State2048, action: int) -> int:
     """Slide all tiles; returns the sum of the tiles made."""
     lines, length = config.rows, config.columns
     if action in (UP, DOWN):
@@ -190,7 +213,7 @@ def slide(config: Any, state: Any, action: int) -> int:
     return gained
 
 
-def can_slide(config: Any, state: Any, action: int) -> bool:
+def can_slide(config: Game2048, state: State2048, action: int) -> bool:
     """Whether some tile has an empty cell or an equal tile next to it on that side."""
     south, east = SOUTHWARD[action], EASTWARD[action]
     for row in range(config.rows):
@@ -204,14 +227,16 @@ def can_slide(config: Any, state: Any, action: int) -> bool:
     return False
 
 
-def is_stuck(config: Any, state: Any) -> bool:
+def is_stuck(config: Game2048, state: State2048) -> bool:
+    """Whether no tile can move."""
     for action in range(4):
         if can_slide(config, state, action):
             return False
     return True
 
 
-def has_tile(config: Any, state: Any, number: int) -> bool:
+def has_tile(config: Game2048, state: State2048, number: int) -> bool:
+    """Whether a tile of this number is on the board."""
     for row in range(config.rows):
         for column in range(config.columns):
             if (1 << int(state.board[row, column])) == number:
@@ -219,8 +244,8 @@ def has_tile(config: Any, state: Any, number: int) -> bool:
     return False
 
 
-def add_tile(config: Any, state: Any) -> None:
-    """A 2, or one time in ten a 4, on an empty cell."""
+def add_tile(config: Game2048, state: State2048) -> None:
+    """Put a 2, or one time in ten a 4, on an empty cell."""
     empty = 0
     for row in range(config.rows):
         for column in range(config.columns):

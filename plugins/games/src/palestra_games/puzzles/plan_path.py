@@ -3,18 +3,13 @@
 On a grid with walls drawn at random there are a start and a goal with a way between them. A plan
 is a string of moves, U, D, L and R; the walker follows it to the end, to the goal, or to the first
 move that leads into a wall or off the grid, which is not made and counts as a cost. The next plan
-goes on from there, and after `turns` plans it is over. Reaching the goal pays 1, and 0.5 more if
-no step of all plans was wasted. It is the planning task of AT-GRPO (Zhao et al., "Stronger
-Together: On-Policy Reinforcement Learning for Collaborative LLMs", 2025), 10x10 with 22 % walls and
-rewards as there: with two players one drafts, by reasoning or by running code, and the other sees
-the draft and decides on the plan. Both are paid the same.
+starts where the walker is, and after `turns` plans it is over. It is the planning task of AT-GRPO
+(Zhao et al., "Stronger Together: On-Policy Reinforcement Learning for Collaborative LLMs", 2025),
+with its 10x10 cells, 22 % walls and rewards: with two players one drafts, by reasoning or by
+running code, and the other sees the draft and decides on the plan.
 
 Known answer checked: shortest ways are those that networkx finds, and a planner who plays them is
 always paid 1.5.
-
-The array view is an int16 vector: own seat, whose turn it is, plans made, steps taken, moves that
-were blocked; rows and columns of the walker and the goal; all cells row by row, 1 for a wall; the
-draft, 0 padded, as 1 + its moves' places in "UDLR".
 """
 
 from __future__ import annotations
@@ -23,32 +18,29 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
-    Decision,
     Event,
     Grammar,
     Grid,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Piece,
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Seat,
     Step,
     TextAction,
     TextGame,
     Turn,
-    UnknownName,
     agent,
-    check_ranges,
     environment,
 )
 from palestra.grids.paths import way
@@ -56,7 +48,6 @@ from palestra.grids.paths import way
 Cell = tuple[int, int]
 WAYS: Mapping[str, Cell] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
 MOVES = "".join(WAYS)
-LARGEST, DENSEST = 30, 0.5
 GOAL_PAYS, SHORTEST_PAYS = 1.0, 0.5
 
 
@@ -74,7 +65,7 @@ class Plan(TextAction, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """A domain of an action's field: a string of U, D, L and R."""
+    """What a field of an action may hold: a string of U, D, L and R."""
 
     limit: int
 
@@ -98,16 +89,16 @@ class Moves:
 
 @dataclass(slots=True)
 class Maze:
-    """The state: the map, the walker's way so far, and the draft that stands."""
+    """The state: a map, the walker's way so far, and the draft that waits for a decision."""
 
     rng: Rng
     walls: frozenset[Cell]
     start: Cell
     goal: Cell
-    trail: tuple[Cell, ...]  # start first
+    trail: tuple[Cell, ...]  # cells walked on, the start first
     draft: str = ""
-    plans: int = 0
-    blocked: int = 0
+    plans: int = 0  # made so far
+    blocked: int = 0  # plans that ended at a wall or the edge
 
     @property
     def walker(self) -> Cell:
@@ -122,26 +113,38 @@ class Maze:
         "Zhao et al. (2025), Stronger Together: On-Policy Reinforcement Learning for "
         "Collaborative LLMs"
     ),
-    players=(1, 2),
 )
 @dataclass(frozen=True)
 class PlanPath(TextGame[Maze]):
-    """You plan a way through a maze, from the start to the goal.
+    """Plan-Path: one or two players write plans for a walk through a maze drawn at random.
 
-    A plan is a string of moves, U for up, D for down, L for left and R for right. The walker
-    follows it until it ends, until the goal is reached, or until a move would lead into a wall or
-    off the map; that move is not made, and the rest of the plan is dropped. The next plan goes on
-    from where the walker is. On the map S is the walker, G the goal, # a wall and . open. Reaching
-    the goal pays 1, and 0.5 more if the whole way walked was a shortest one.
+    The menu numbers straight runs: Plan('U'), Plan('UU'), …; with two players then the same
+    drafts. An observation is an int32 vector: own seat, the seat to move, plans made, steps taken,
+    moves blocked; rows and columns of the walker and the goal; all cells row by row, 1 for a wall;
+    with two players the draft, padded with 0, as 1 + its moves' places in "UDLR". Every player is
+    paid 1 when the goal is reached, and 0.5 more if the whole walk was a shortest one.
     """
 
-    num_players: int = 1
-    rows: int = 10
-    columns: int = 10
-    wall_density: float = 0.22
-    turns: int = 4
-    plan_limit: int = 100
+    num_players: Annotated[
+        int, Meta(ge=1, le=2, description="1: a planner; 2: a drafter and a planner")
+    ] = 1
+    rows: Annotated[int, Meta(ge=2, le=30, description="rows of the map")] = 10
+    columns: Annotated[int, Meta(ge=2, le=30, description="columns of the map")] = 10
+    wall_density: Annotated[
+        float, Meta(ge=0, le=0.5, description="chance that a cell is a wall")
+    ] = 0.22
+    turns: Annotated[int, Meta(ge=1, le=1000, description="plans that may be made")] = 4
+    plan_limit: Annotated[int, Meta(ge=1, le=1000, description="most moves of one plan")] = 100
 
+    rules_text = """
+        You plan a way through a maze, from the start to the goal.
+
+        A plan is a string of moves, U for up, D for down, L for left and R for right. The walker
+        follows it until it ends, until the goal is reached, or until a move would lead into a wall
+        or off the map; that move is not made, and the rest of the plan is dropped. The next plan
+        goes on from where the walker is. On the map S is the walker, G the goal, # a wall and .
+        open. Reaching the goal pays 1, and 0.5 more if the whole way walked was a shortest one.
+    """
     order = "sequential"
     payoffs = "common"
     deterministic = True
@@ -149,17 +152,6 @@ class PlanPath(TextGame[Maze]):
     cost_terms = ("blocked",)
     payoff_bounds = (0.0, GOAL_PAYS + SHORTEST_PAYS)
     action_types = (Draft, Plan)
-
-    def __post_init__(self) -> None:
-        ranges = (
-            ("num_players", 1, 2),
-            ("rows", 2, LARGEST),
-            ("columns", 2, LARGEST),
-            ("wall_density", 0, DENSEST),
-            ("turns", 1, 1000),
-            ("plan_limit", 1, 1000),
-        )
-        check_ranges(self, ranges)
 
     # What follows from the options
 
@@ -174,11 +166,12 @@ class PlanPath(TextGame[Maze]):
 
     @property
     def planner(self) -> int:
+        """The seat that decides on plans."""
         return int(self.num_players - 1)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Straight runs of every length."""
+        """Straight runs of every length, in all four directions."""
         longest = min(self.plan_limit, max(self.rows, self.columns) - 1)
         runs = [move * length for move in MOVES for length in range(1, longest + 1)]
         drafts = map(Draft, runs) if self.num_players == 2 else ()
@@ -208,19 +201,19 @@ class PlanPath(TextGame[Maze]):
         return Grammar((Option(kind, {"path": Moves(self.plan_limit)}),))
 
     def step(self, state: Maze, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
+        ((seat, action),) = actions.items()
         if isinstance(action, Draft):
             state.draft = action.path
-            text = f"{self.players[player]} drafts: {action.path}."
+            text = f"{self.players[seat]} drafts: {action.path}."
             return Step(events=[Event("draft", text, {"path": action.path})])
         walked = tuple(self._walk(state, action.path))
         cut = len(walked) < len(action.path) and state.goal not in walked
         state.trail += walked
         state.plans, state.blocked, state.draft = state.plans + 1, state.blocked + cut, ""
-        text = f"{self.players[player]} plans {action.path}: {told(walked, cut)}."
+        text = f"{self.players[seat]} plans {action.path}: {walk_text(walked, cut)}."
         event = Event("walk", text, {"path": action.path, "walked": len(walked), "blocked": cut})
         costs = {seat: {"blocked": float(cut)} for seat in range(self.num_players) if cut}
-        return Step(self._paid(state), costs, [event])
+        return Step(self._payoffs(state), costs, [event])
 
     def _walk(self, state: Maze, path: str) -> Iterator[Cell]:
         """The cells a plan leads to, as far as it goes."""
@@ -237,7 +230,7 @@ class PlanPath(TextGame[Maze]):
     def _places(self) -> frozenset[Cell]:
         return frozenset(self.cells)
 
-    def _paid(self, state: Maze) -> dict[int, dict[str, float]]:
+    def _payoffs(self, state: Maze) -> dict[int, dict[str, float]]:
         if state.walker != state.goal:
             return {}
         whole = self.shortest(Maze(state.rng, state.walls, state.start, state.goal, (state.start,)))
@@ -261,7 +254,7 @@ class PlanPath(TextGame[Maze]):
     def outcome(self, state: Maze) -> Outcome | None:
         if self.to_act(state):
             return None
-        paid = sum(self._paid(state).get(0, {}).values())
+        paid = sum(self._payoffs(state).get(0, {}).values())
         result: Result = "score"
         reason = "the goal was reached" if paid else "the plans are used up"
         seats = self.num_players
@@ -310,7 +303,7 @@ class PlanPath(TextGame[Maze]):
         return spaces.Box(0, self.turns * self.plan_limit, (size,), np.int32)
 
     def observe(self, state: Maze, seat: int) -> NDArray[np.int32]:
-        """See the module's docstring for the layout."""
+        """The vector that the class describes."""
         acting = self.planner if state.draft else 0
         row = [seat, acting, state.plans, len(state.trail) - 1, state.blocked]
         row += [*state.walker, *state.goal, *(cell in state.walls for cell in self.cells)]
@@ -333,35 +326,31 @@ class PlanPath(TextGame[Maze]):
         return Scene(grid=Grid(rows), lines=(*lines, *draft))
 
 
-def told(walked: Sequence[Cell], cut: bool) -> str:
+def walk_text(walked: Sequence[Cell], cut: bool) -> str:
     """How far a plan went, for a reader."""
     steps = f"{len(walked)} step{'s' * (len(walked) != 1)}"
     return f"{steps}, then the way is blocked" if cut else steps
 
 
-@agent(
-    "path-planner",
-    plays=("games/PlanPath-v0",),
-    needs=("array",),
-    summary="Drafts and plans shortest ways: style=shortest|trusting.",
-)
-class PathPlanner(Agent):
-    """Drafts and plans shortest ways: style=shortest, or style=trusting, which plans the draft."""
+@agent("path-planner", needs=("array",))
+class PathPlanner(ScriptedAgent):
+    """Drafts and plans shortest ways."""
 
-    STYLES = ("shortest", "trusting")
+    plays = (PlanPath,)
 
-    def __init__(self, *, style: str = "shortest") -> None:
-        if style not in self.STYLES:
-            raise UnknownName("path-planner style", style, self.STYLES)
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["shortest", "trusting"],
+            Meta(description="'trusting' plans whatever was drafted, 'shortest' a shortest way"),
+        ] = "shortest",
+    ) -> None:
+        super().__init__(seed=0)
         self._trusting = style == "trusting"
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, PlanPath):
-            raise InvalidOption(f"the path-planner plays games/PlanPath-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(PlanPath, turn.game)
         maze = turn.fork(Rng(0)).state  # everything is public
         path = maze.draft if self._trusting and maze.draft else game.shortest(maze) or ""
         path = path[: game.plan_limit]

@@ -1,28 +1,23 @@
 """Quest: fetch a treasure in a house of rooms, with three dials for how hard that is.
 
-Rooms hang together as a tree, which the player has a map of. A first key lies somewhere; it opens
-the chest of its colour, which holds the key of the next chest, and so on to the last, which holds
-the treasure. In which rooms key and chests are is hidden until the player has been there, as is
-where other things lie, which may be taken to no use. It is the text world of "A Practitioner's
-Guide to Multi-turn Agentic Reinforcement Learning" (Wang and Ammanabrolu, 2025), whose three dials
-are these:
+The rooms form a tree, of which the player has a map. A first key lies somewhere; it opens the chest
+of its colour, which holds the key of the next chest, and so on to the last, which holds the
+treasure. Where the key, the chests and other, useless things are is hidden until the player has
+been there. It is the text world of "A Practitioner's Guide to Multi-turn Agentic Reinforcement
+Learning" (Wang and Ammanabrolu, 2025), whose three dials are these:
 
 * size of the state: `rooms`, and `things` that lie about;
 * size of the action space: `things` too, each of which can be taken where it lies;
 * length of the shortest solution: `length`, exactly, with `chests` chests in it.
 
-Rooms are drawn evenly from all sequences of places whose walk has the wanted length, counted by
-dynamic programming. The fourth dial is the reward's `density`: every key, chest and the treasure is
-one of 1 + 2 * chests subgoals, and of those before the last the share `density` is paid at once, at
-even distances; what is not is paid with the next that is. All together pay 1.
+Places are drawn evenly from all sequences of rooms whose walk has the wanted length, counted by
+dynamic programming. A fourth dial is the reward's `density`: every key, chest and the treasure is
+one of 1 + 2 * chests subgoals. Of those before the last the share `density`, evenly spaced, is paid
+when it is reached; a subgoal that is not is paid together with the next one that is. All together
+pay 1.
 
 Known answer checked: the shortest solution, by a search over all states that knows the hidden
 rooms, has `length` steps.
-
-The array view is an int16 vector: the room, steps taken, steps left; for every room 1 if it has
-been seen; for every room its neighbours to the north, south, west and east (1 + room, 0 none);
-where the first key and the chests are (0 unknown, 1 + room); for every chest whether it is open;
-subgoals reached; where things are, 1 + the number of rooms being in hand.
 """
 
 from __future__ import annotations
@@ -31,18 +26,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import floor
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
-    Decision,
     Event,
     Grammar,
     Grid,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -50,6 +44,7 @@ from palestra import (
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
     TextAction,
     TextGame,
@@ -100,22 +95,17 @@ class Open(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class House:
-    """The state. `doors` are by room the neighbour in each direction, or -1.
-
-    `spots` are their rows and columns on the map. `places` are the rooms of the first key and of
-    each chest, in order, `clutter` those of the other things, -1 once in hand. `gained` counts
-    subgoals.
-    """
+    """The state: the map, what lies where, and how far the player has come."""
 
     rng: Rng
-    doors: tuple[tuple[int, ...], ...]
-    spots: tuple[Spot, ...]
-    places: tuple[int, ...]
-    clutter: tuple[int, ...]
+    doors: tuple[tuple[int, ...], ...]  # by room, the neighbour in each direction; -1 none
+    spots: tuple[Spot, ...]  # by room, its row and column on the map
+    places: tuple[int, ...]  # the rooms of the first key and of each chest, in order
+    clutter: tuple[int, ...]  # the rooms of the other things; -1 once in hand
     start: int
-    room: int
-    seen: tuple[bool, ...]
-    gained: int = 0
+    room: int  # where the player is
+    seen: tuple[bool, ...]  # by room, whether the player has been there
+    gained: int = 0  # subgoals reached
     steps: int = 0
 
 
@@ -130,24 +120,43 @@ class House:
 )
 @dataclass(frozen=True)
 class Quest(TextGame[House]):
-    """You look for a treasure in a house, of which you have a map. What is in a room you see there.
+    """A quest: fetch a treasure that is locked away in a house of rooms.
 
-    In your turn write one of:
-    Go(direction='north') to go to the next room: north, south, west or east;
-    Take(thing='red key') to take something that lies in the room;
-    Open(chest='red') to open a chest; you need the key of its colour, which stays in it.
-    The first key lies in some room. Every chest holds the key of the next one, and the last chest
-    holds the treasure. You have reached your aim when you have taken it. Other things that lie
-    about are of no use.
+    The menu numbers Go in four directions, then Take of every key, the treasure and every other
+    thing, then Open of every chest. An observation is an int16 vector: the room, steps taken, steps
+    left; for every room 1 if it has been seen; for every room its neighbours to the north, south,
+    west and east (1 + room, 0 none); where the first key and the chests are (0 unknown, 1 + room);
+    for every chest whether it is open; subgoals reached; where things are (1 + room, 0 unknown,
+    1 + the number of rooms in hand). All subgoals together pay 1.
     """
 
-    rooms: int = 8
-    things: int = 4
-    chests: int = 2
-    length: int = 12
-    density: float = 1.0
-    max_steps: int = 60
+    rooms: Annotated[int, Meta(ge=2, le=len(ROOMS), description="rooms of the house")] = 8
+    things: Annotated[
+        int, Meta(ge=0, le=len(THINGS), description="things that lie about and are of no use")
+    ] = 4
+    chests: Annotated[
+        int, Meta(ge=0, le=len(COLOURS), description="locked chests; the last holds the treasure")
+    ] = 2
+    length: Annotated[
+        int, Meta(ge=1, le=192, description="steps of the shortest solution, exactly")
+    ] = 12
+    density: Annotated[
+        float, Meta(ge=0, le=1, description="share of subgoals that are paid when reached")
+    ] = 1.0
+    max_steps: Annotated[int, Meta(ge=1, le=10_000, description="steps until time is up")] = 60
 
+    rules_text = """
+        You look for a treasure in a house, of which you have a map. What is in a room you see
+        there.
+
+        In your turn write one of:
+        Go(direction='north') to go to the next room: north, south, west or east;
+        Take(thing='red key') to take something that lies in the room;
+        Open(chest='red') to open a chest; you need the key of its colour, which stays in it.
+        The first key lies in some room. Every chest holds the key of the next one, and the last
+        chest holds the treasure. You have reached your aim when you have taken it. Other things
+        that lie about are of no use.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -157,21 +166,13 @@ class Quest(TextGame[House]):
     payoff_bounds = (0.0, 1.0)
     action_types = (Go, Take, Open)
 
-    def __post_init__(self) -> None:
+    def validate(self) -> None:
         most = self.least_length + (self.chests + 1) * (self.rooms - 1) // 2
-        for name, low, high in (
-            ("rooms", 2, len(ROOMS)),
-            ("things", 0, len(THINGS)),
-            ("chests", 0, len(COLOURS)),
-            ("length", self.least_length, most),
-            ("density", 0, 1),
-            ("max_steps", 1, 10_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                because = f" with {self.rooms} rooms and {self.chests} chests" * (name == "length")
-                raise InvalidOption(
-                    f"{name} must be from {low} to {high}{because}, not {getattr(self, name)}"
-                )
+        if not self.least_length <= self.length <= most:
+            raise InvalidOption(
+                f"length must be from {self.least_length} to {most} with {self.rooms} rooms and "
+                f"{self.chests} chests, not {self.length}"
+            )
 
     # What follows from the options
 
@@ -192,7 +193,7 @@ class Quest(TextGame[House]):
 
     @cached_property
     def paying(self) -> tuple[int, ...]:
-        """How many subgoals have been reached whenever something is paid."""
+        """The numbers of subgoals reached at which something is paid."""
         early = floor(self.density * (self.subgoals - 1) + 0.5)
         return tuple(
             round((n + 1) * self.subgoals / (early + 1)) if n < early else self.subgoals
@@ -258,29 +259,30 @@ class Quest(TextGame[House]):
 
     def step(self, state: House, actions: Mapping[int, Any]) -> Step:
         action, state.steps = actions[0], state.steps + 1
-        before = state.gained
         if isinstance(action, Go):
-            state.room = state.doors[state.room][DIRECTIONS.index(action.direction)]
-            known = state.seen[state.room]
-            state.seen = tuple(s or n == state.room for n, s in enumerate(state.seen))
-            text = f"You go {action.direction}. {self._room(state)}"
-            kind = "move" if known else "reveal"
-            return Step(events=[Event(kind, text, {"room": state.room})])
+            return self._go(state, action)
         if isinstance(action, Take) and action.thing in THINGS:
             number = THINGS.index(action.thing)
             state.clutter = tuple(UNSEEN if n == number else r for n, r in enumerate(state.clutter))
             return Step(events=[Event("take", f"You take the {action.thing}.")])
-        state.gained += 1
+        before, state.gained = state.gained, state.gained + 1
         if isinstance(action, Take):
             text = f"You take the {action.thing}."
         else:
             text = f"You open the {action.chest} chest. In it is: {self.prizes[before // 2 + 1]}."
-        paid = self.paid(state.gained) - self.paid(before)
+        paid = self.pay_for(state.gained) - self.pay_for(before)
         rewards = {0: {"subgoal": paid}} if paid else {}
         return Step(rewards, events=[Event("subgoal", text, {"gained": state.gained})])
 
-    def paid(self, gained: int) -> float:
-        """What so many subgoals have paid in all."""
+    def _go(self, state: House, action: Go) -> Step:
+        state.room = state.doors[state.room][DIRECTIONS.index(action.direction)]
+        kind = "move" if state.seen[state.room] else "reveal"
+        state.seen = tuple(s or n == state.room for n, s in enumerate(state.seen))
+        text = f"You go {action.direction}. {self._room(state)}"
+        return Step(events=[Event(kind, text, {"room": state.room})])
+
+    def pay_for(self, gained: int) -> float:
+        """What has been paid in all once so many subgoals are reached."""
         return max([0, *(n for n in self.paying if n <= gained)]) / self.subgoals
 
     def outcome(self, state: House) -> Outcome | None:
@@ -289,7 +291,7 @@ class Quest(TextGame[House]):
         found = state.gained == self.subgoals
         result: Result = "win" if found else "truncated"
         reason = "the treasure was found" if found else "time ran out"
-        return Outcome((result,), (self.paid(state.gained),), reason)
+        return Outcome((result,), (self.pay_for(state.gained),), reason)
 
     def truncated(self, state: House) -> bool:
         return state.steps == self.max_steps and state.gained < self.subgoals
@@ -373,7 +375,7 @@ class Quest(TextGame[House]):
         return spaces.Box(0, max(self.max_steps, self.rooms + 1), (size,), np.int16)
 
     def observe(self, state: House, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
+        """The vector that the class describes."""
         row = [state.room, state.steps, self.max_steps - state.steps, *state.seen]
         row += [1 + to for doors in state.doors for to in doors]
         row += [self._known(state, place) for place in state.places]
@@ -411,7 +413,10 @@ class Quest(TextGame[House]):
 
 
 def build(rng: Rng, rooms: int) -> tuple[tuple[tuple[int, ...], ...], tuple[Spot, ...]]:
-    """A tree of rooms on a grid: each is put beside the last one, or half the time beside any."""
+    """A tree of rooms on a grid: the doors and the spot of each.
+
+    Half of the time a room is put beside the last one, else beside any.
+    """
     spots: list[Spot] = [(0, 0)]
     doors = [[UNSEEN] * len(DIRECTIONS) for _ in range(rooms)]
     while len(spots) < rooms:
@@ -471,24 +476,15 @@ def draw_walk(
     return tuple(walk)
 
 
-@agent(
-    "quest-explorer",
-    plays=("games/Quest-v0",),
-    needs=("array",),
-    summary="Fetches keys in turn, and looks for them in the nearest room it has not seen.",
-)
-class QuestExplorer(Agent):
-    """Does what brings it nearer to the treasure, or goes to the nearest room it has not seen."""
+@agent("quest-explorer", needs=("array",))
+class QuestExplorer(ScriptedAgent):
+    """Fetches keys in turn, and looks for them in the nearest room it has not seen."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Quest,)
 
-    @staticmethod
-    def _choose(turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, Quest):
-            raise InvalidOption(f"the quest-explorer plays games/Quest-v0, not {turn.env}")
-        house = turn.fork(Rng(0)).state
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Quest, turn.game)
+        house: House = turn.fork(Rng(0)).state
         for action in turn.legal_actions:
             if isinstance(action, Open) or (
                 isinstance(action, Take) and action.thing in game.prizes

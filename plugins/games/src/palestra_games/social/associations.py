@@ -1,8 +1,7 @@
-"""Words of our own and hints at them, for Codenames and Taboo; and which words are related."""
+"""Palestra's own words and hints at them, for Codenames and Taboo; and which words are related."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -12,12 +11,12 @@ from palestra import InvalidOption, Rng
 
 LEAST_PART = 4  # letters that a word must have to count as a part of another
 
-Table = tuple[tuple[str, tuple[str, ...]], ...]  # a hint, and the words it fits, best first
+Associations = tuple[tuple[str, tuple[str, ...]], ...]  # a hint, and the words it fits, best first
 
 
 @cache
-def english() -> Table:
-    """The table that ships with the package: every word has two hints at least."""
+def english() -> Associations:
+    """The table that ships with the package; every word has at least two hints."""
     text = (
         files("palestra_games.social").joinpath("associations_en.txt").read_text(encoding="ascii")
     )
@@ -26,22 +25,20 @@ def english() -> Table:
 
 
 @cache
-def words_of(table: Table) -> tuple[str, ...]:
-    """Every word of a table, by alphabet."""
+def words_of(table: Associations) -> tuple[str, ...]:
+    """Every word of a table, in alphabetical order."""
     return tuple(sorted({word for _, words in table for word in words}))
 
 
-def checked_table(table: Sequence[tuple[str, Sequence[str]]], least: int) -> Table:
-    """A caller's table, or `InvalidOption`; an empty one stands for the package's own."""
-    given = tuple((str(hint), tuple(map(str, words))) for hint, words in table) or english()
-    names = [*(hint for hint, _ in given), *words_of(given)]
+def check_associations(table: Associations, least: int) -> None:
+    """Raise `InvalidOption` for a table that is malformed or has fewer than `least` words."""
+    names = [*(hint for hint, _ in table), *words_of(table)]
     plain = all(name.isascii() and name.isalpha() and name.islower() for name in names)
-    if not plain or len(set(names)) < len(names) or len(words_of(given)) < least:
+    if not plain or len(set(names)) < len(names) or len(words_of(table)) < least:
         raise InvalidOption(
             "associations must be pairs of a hint and the words it fits, hints all different and "
             f"no words themselves, in small letters a to z, with {least} words or more in all"
         )
-    return given
 
 
 @lru_cache(maxsize=4096)

@@ -1,26 +1,17 @@
 """The car dealer: find out what a buyer wants, and agree on a car and a price.
 
-A dealer has some cars; what each cost him, and what each is worth to whom, is in a table both know.
-A car is worth more to a buyer if it is of the kind and of the colour he wishes, and only he knows
-what he wishes. The dealer may ask for either, once, and the buyer may answer what he likes. Dealer
-and buyer name a car and a price in turn, the dealer first; whoever hears an offer accepts it,
-names another or leaves. A sale pays the dealer the price less the cost, and the buyer the worth
-less the price, times `discount` for every offer before it; no sale pays nothing. After the last
-offer there is only yes or no. The setting is that of the car dealer of Abdulhai et al., "LMRL Gym:
-Benchmarks for Multi-Turn Reinforcement Learning with Language Models", 2023, whose guessing games
-ArCHer plays; there a model plays the buyer and the dealer is paid the price, here both are players.
+A dealer has some cars; the cost of each, and its worth to buyers, are in a table both know. A car
+is worth more to a buyer if it is of the kind and of the colour they wish, and only they know what
+they wish. The dealer may ask for either, once, and the buyer may answer anything. Dealer and buyer
+name a car and a price in turn, the dealer first; whoever hears an offer accepts it, names another
+or leaves. After the last offer there is only yes or no. The setting is that of the car dealer of
+Abdulhai et al., "LMRL Gym: Benchmarks for Multi-Turn Reinforcement Learning with Language Models",
+2023, whose guessing games ArCHer plays; there a model plays the buyer and the dealer is paid the
+price, here both are players.
 
 Known answer checked: where wishes are told truly, backward induction (I. Ståhl, "Bargaining
 Theory", 1972) sells the car with the greatest surplus s at once, and leaves the dealer of n offers
 in all s (1 - (-d)^n) / (1 + d) of it, d being the discount.
-
-The array view is an int16 vector of 11 numbers, -1 being what is not known yet or not to this
-player:
-
-    role, phase, whose turn         0 sells, 1 buys; 0 trade, 1 answer, 2 over
-    offers made
-    the last offer                  who made it, the car, the price
-    wishes as told, as they are     kind and colour each
 """
 
 from __future__ import annotations
@@ -29,31 +20,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
     Bar,
-    Decision,
     Event,
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Seat,
     Step,
     TextAction,
     TextGame,
     Turn,
-    UnknownName,
     agent,
     environment,
     only,
@@ -64,11 +54,11 @@ TRADE, ANSWER, OVER = range(3)
 UNKNOWN = -1
 SUBJECTS = ("kind", "colour")
 KIND_BONUS, COLOUR_BONUS = 8, 4  # what a wish that is met adds to a car's worth
-MOST_CARS, DEAREST = 20, 1000
+MAX_CARS, MAX_PRICE = 20, 1000
 
 
 class Car(NamedTuple):
-    """A car of the table; cost and worth in thousands, worth to whoever has no wish it meets."""
+    """A car of the table; `worth` is to a buyer none of whose wishes it meets, in thousands."""
 
     name: str
     kind: str
@@ -88,7 +78,7 @@ CARS = (
 
 
 class Ask(TextAction, frozen=True):
-    """Ask the buyer for the kind or the colour he wishes."""
+    """Ask the buyer for the kind or the colour they wish."""
 
     about: str
 
@@ -116,13 +106,13 @@ class Leave(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Talks:
-    """The state: the buyer's wishes and what he told, by number, and the offer that stands."""
+    """The state: the buyer's wishes, what they said of them, and the offer that stands."""
 
     rng: Rng
-    wishes: tuple[int, int]
-    told: tuple[int, int] = (UNKNOWN, UNKNOWN)
-    asked: int = UNKNOWN  # the subject the buyer is to answer
-    turn: int = DEALER
+    wishes: tuple[int, int]  # kind and colour, by number
+    told: tuple[int, int] = (UNKNOWN, UNKNOWN)  # the same as the buyer answered
+    asked: int = UNKNOWN  # the subject the buyer has to answer
+    turn: int = DEALER  # who makes the next offer
     offers: int = 0
     last: tuple[int, int, int] = (UNKNOWN, UNKNOWN, UNKNOWN)  # who, which car, what price
     ended: str = ""  # "sold" or "left"
@@ -139,21 +129,46 @@ class Talks:
 )
 @dataclass(frozen=True)
 class CarDealer(TextGame[Talks]):
-    """A dealer, player_0, and a buyer, player_1, negotiate about a car and its price.
+    """The car dealer: find out what a buyer wants, and agree on a car and a price.
 
-    The dealer may first ask what the buyer wishes, Ask(about='kind') or Ask(about='colour'), each
-    once; the buyer answers, Tell(wish='van'), and need not say the truth. Then they make offers in
-    turn, the dealer first: Offer(car='Heron', price=20), in thousands. Whoever hears an offer
-    writes Accept(), or makes another, or ends the talks without a sale: Leave(). A sale pays the
-    dealer the price less the cost of the car, and the buyer what the car is worth to him less the
-    price.
+    The menu numbers questions, answers, every car at every price, Accept() and Leave(). An
+    observation is an int16 vector of 11 numbers, -1 being what nobody or not this player knows:
+
+        role, phase, whose turn         0 sells, 1 buys; 0 trade, 1 answer, 2 over
+        offers made
+        the last offer                  who made it, the car, the price
+        wishes as told, as they are     kind and colour each
+
+    A sale pays the dealer the price less the cost, and the buyer the worth less the price, times
+    `discount` for every offer before it; no sale pays nothing.
     """
 
-    offers: int = 5
-    discount: float = 0.9
-    cars: Sequence[tuple[str, str, str, int, int]] = CARS
-    top_price: int = 50
+    offers: Annotated[int, Meta(ge=1, le=100, description="offers in all, by both together")] = 5
+    discount: Annotated[
+        float, Meta(gt=0, le=1, description="factor on both payoffs for every offer refused")
+    ] = 0.9
+    cars: Annotated[
+        tuple[tuple[str, str, str, int, int], ...],
+        Meta(
+            min_length=1,
+            max_length=MAX_CARS,
+            description="rows of name, kind, colour, cost and worth, amounts in thousands",
+        ),
+    ] = CARS
+    top_price: Annotated[
+        int, Meta(ge=1, le=MAX_PRICE, description="highest price that may be offered, in thousands")
+    ] = 50
 
+    rules_text = """
+        A dealer, player_0, and a buyer, player_1, negotiate about a car and its price.
+
+        The dealer may first ask what the buyer wishes, Ask(about='kind') or Ask(about='colour'),
+        each once; the buyer answers, Tell(wish='van'), and need not say the truth. Then they make
+        offers in turn, the dealer first: Offer(car='Heron', price=20), in thousands. Whoever hears
+        an offer writes Accept(), or makes another, or ends the talks without a sale: Leave(). A
+        sale pays the dealer the price less the cost of the car, and the buyer what the car is worth
+        to them less the price.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 2
@@ -162,14 +177,14 @@ class CarDealer(TextGame[Talks]):
     reward_terms = ("surplus",)
     action_types = (Ask, Tell, Offer, Accept, Leave)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "cars", checked_cars(self.cars))
-        if not 1 <= self.offers <= 100:
-            raise InvalidOption(f"offers must be from 1 to 100, not {self.offers}")
-        if not 0 < self.discount <= 1:
-            raise InvalidOption(f"discount must be above 0, at most 1, not {self.discount}")
-        if not 1 <= self.top_price <= DEAREST:
-            raise InvalidOption(f"top_price must be from 1 to {DEAREST}, not {self.top_price}")
+    def validate(self) -> None:
+        amounts = [amount for car in self.stock for amount in (car.cost, car.worth)]
+        distinct = len(set(self.names)) == len(self.names)
+        if not distinct or not all(0 <= amount <= MAX_PRICE for amount in amounts):
+            raise InvalidOption(
+                "cars must have different names, and costs and worths from 0 to "
+                f"{MAX_PRICE}, not {self.cars!r}"
+            )
 
     # What follows from the options
 
@@ -179,7 +194,7 @@ class CarDealer(TextGame[Talks]):
 
     @cached_property
     def choices(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Kinds and colours there are, in order of the table."""
+        """The kinds and the colours there are, in order of the table."""
         kinds, colours = (dict.fromkeys(c) for c in zip(*[c[1:3] for c in self.stock], strict=True))
         return tuple(kinds), tuple(colours)
 
@@ -235,14 +250,14 @@ class CarDealer(TextGame[Talks]):
 
     def legal(self, state: Talks, seat: int) -> Grammar:
         if state.asked != UNKNOWN:
-            return answers(self.choices[state.asked])
+            return answer_grammar(self.choices[state.asked])
         open_subjects: tuple[str, ...] = ()
         if seat == DEALER:
             open_subjects = tuple(
                 s for s, t in zip(SUBJECTS, state.told, strict=True) if t == UNKNOWN
             )
         may_offer = state.offers < self.offers
-        return trade(self.names, self.top_price, open_subjects, may_offer, state.offers > 0)
+        return trade_grammar(self.names, self.top_price, open_subjects, may_offer, state.offers > 0)
 
     def step(self, state: Talks, actions: Mapping[int, Any]) -> Step:
         ((seat, action),) = actions.items()
@@ -263,11 +278,11 @@ class CarDealer(TextGame[Talks]):
             text = f"{name} offers: the {action.car} for {action.price}."
             return Step(events=[Event("offer", text, {"car": action.car, "price": action.price})])
         state.ended = "sold" if isinstance(action, Accept) else "left"
-        shown = ", ".join(self._wished(state.wishes))
-        wished = Event("reveal", f"The buyer wished: {shown}.", {"wishes": state.wishes})
+        wishes = ", ".join(self._wish_names(state.wishes))
+        reveal = Event("reveal", f"The buyer wished: {wishes}.", {"wishes": state.wishes})
         text = f"{name} {'accepts' if state.ended == 'sold' else 'leaves'}."
-        paid = {p: {"surplus": n} for p, n in enumerate(self.scores(state)) if n}
-        return Step(paid, events=[Event(state.ended, text, data), wished])
+        paid = {s: {"surplus": n} for s, n in enumerate(self.scores(state)) if n}
+        return Step(paid, events=[Event(state.ended, text, data), reveal])
 
     def scores(self, state: Talks) -> tuple[float, float]:
         """What the sale pays dealer and buyer; nothing without one."""
@@ -288,7 +303,7 @@ class CarDealer(TextGame[Talks]):
         return Outcome((score, score), self.scores(state), reason)
 
     def opening(self, state: Talks) -> Sequence[Event]:
-        text = f"You wish: {', '.join(self._wished(state.wishes))}."
+        text = f"You wish: {', '.join(self._wish_names(state.wishes))}."
         return [Event("wish", text, {"wishes": state.wishes}, only(BUYER))]
 
     def noop(self, state: Talks, seat: int) -> TextAction | None:
@@ -301,7 +316,7 @@ class CarDealer(TextGame[Talks]):
         return [(chance, Talks(Rng(0), (k, c))) for k in range(kinds) for c in range(colours)]
 
     def determinize(self, state: Talks, seat: int, rng: Rng) -> Talks:
-        """For the dealer, draw the wishes anew, whatever the buyer said."""
+        """Draw the wishes anew, which the dealer does not know, whatever the buyer said."""
         copy = self.clone(state)
         if seat == DEALER and not state.ended:
             kinds, colours = self.choices
@@ -310,7 +325,7 @@ class CarDealer(TextGame[Talks]):
 
     # What a player sees
 
-    def _wished(self, wishes: Sequence[int]) -> list[str]:
+    def _wish_names(self, wishes: Sequence[int]) -> list[str]:
         return [self.choices[subject][wish] for subject, wish in enumerate(wishes)]
 
     def rules_for(self, seat: int) -> str:
@@ -322,7 +337,7 @@ class CarDealer(TextGame[Talks]):
             [
                 super().rules_for(seat),
                 *cars,
-                f"The kind the buyer wishes adds {KIND_BONUS} to its worth for him, the colour "
+                f"The kind the buyer wishes adds {KIND_BONUS} to its worth for them, the colour "
                 f"{COLOUR_BONUS}.",
                 f"There are at most {self.offers} offers, of both together. Every offer before the "
                 f"one that is accepted multiplies what both are paid by {self.discount:g}.",
@@ -335,7 +350,7 @@ class CarDealer(TextGame[Talks]):
             f"{state.offers} of {self.offers}."
         ]
         if seat == BUYER or state.ended:
-            lines.append(f"The buyer wishes: {', '.join(self._wished(state.wishes))}.")
+            lines.append(f"The buyer wishes: {', '.join(self._wish_names(state.wishes))}.")
         for subject, told in enumerate(state.told):
             if told != UNKNOWN:
                 lines.append(f"The buyer said, {SUBJECTS[subject]}: {self.choices[subject][told]}.")
@@ -354,14 +369,14 @@ class CarDealer(TextGame[Talks]):
 
     @cached_property
     def _space(self) -> spaces.Box:
-        return spaces.Box(-1, max(self.offers, self.top_price, MOST_CARS), (11,), np.int16)
+        return spaces.Box(-1, max(self.offers, self.top_price, MAX_CARS), (11,), np.int16)
 
     def observe(self, state: Talks, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
+        """The vector that the class describes."""
         phase = OVER if state.ended else ANSWER if state.asked != UNKNOWN else TRADE
         turn = BUYER if phase == ANSWER else state.turn
-        wished = state.wishes if seat == BUYER or state.ended else (UNKNOWN, UNKNOWN)
-        row = [seat, phase, turn, state.offers, *state.last, *state.told, *wished]
+        wishes = state.wishes if seat == BUYER or state.ended else (UNKNOWN, UNKNOWN)
+        row = [seat, phase, turn, state.offers, *state.last, *state.told, *wishes]
         return np.array(row, np.int16)
 
     def scene(self, state: Talks, seat: int | None = None) -> Scene:
@@ -373,35 +388,16 @@ class CarDealer(TextGame[Talks]):
         return Scene(bars=tuple(bars), lines=tuple(lines))
 
 
-def checked_cars(cars: Sequence[Any]) -> tuple[Car, ...]:
-    """A table of cars, or `InvalidOption`."""
-    try:
-        given = tuple(Car(str(n), str(k), str(c), int(cost), int(w)) for n, k, c, cost, w in cars)
-    except (TypeError, ValueError):
-        given = ()
-    prices = [price for car in given for price in (car.cost, car.worth)]
-    if (
-        not 1 <= len(given) <= MOST_CARS
-        or len({car.name for car in given}) < len(given)
-        or not all(0 <= price <= DEAREST for price in prices)
-    ):
-        raise InvalidOption(
-            f"cars must be 1 to {MOST_CARS} rows of name, kind, colour, cost and worth, with "
-            f"different names and amounts from 0 to {DEAREST}, not {cars!r}"
-        )
-    return given
-
-
 @lru_cache(maxsize=64)
-def answers(wishes: tuple[str, ...]) -> Grammar:
+def answer_grammar(wishes: tuple[str, ...]) -> Grammar:
     return Grammar((Option(Tell, {"wish": OneOf(wishes)}),))
 
 
 @lru_cache(maxsize=256)
-def trade(
+def trade_grammar(
     names: tuple[str, ...], top: int, subjects: tuple[str, ...], may_offer: bool, may_accept: bool
 ) -> Grammar:
-    """What may be said now but for answers; a dealer asks no more once no offer is left."""
+    """All that may be said except answers; a dealer may not ask once no offer is left."""
     options = []
     if may_offer and subjects:
         options.append(Option(Ask, {"about": OneOf(subjects)}))
@@ -412,35 +408,33 @@ def trade(
     return Grammar((*options, Option(Leave)))
 
 
-@agent(
-    "car-trader",
-    plays=("games/CarDealer-v0",),
-    needs=("array",),
-    summary="Sells or buys a car by backward induction: style=patient|stubborn.",
-)
-class CarTrader(Agent):
-    """Deals or buys by backward induction, or claims all: style=patient|stubborn.
+@agent("car-trader", needs=("array",))
+class CarTrader(ScriptedAgent):
+    """Sells or buys a car by backward induction, or claims the whole surplus.
 
     As the dealer it asks for both wishes and believes the answers, as the buyer it answers truly.
-    "patient" offers what leaves the other just as well off as waiting, and accepts what is as good
-    as waiting. "stubborn" always offers to keep all of the surplus itself and takes nothing less
-    before the last offer.
+    The patient style offers what leaves the other just as well off as waiting, and accepts what is
+    as good as waiting. The stubborn style always offers to keep all of the surplus itself and takes
+    nothing less before the last offer.
     """
 
-    STYLES = ("patient", "stubborn")
+    plays = (CarDealer,)
 
-    def __init__(self, *, style: str = "patient") -> None:
-        if style not in self.STYLES:
-            raise UnknownName("car-trader style", style, self.STYLES)
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["patient", "stubborn"],
+            Meta(
+                description="'patient' shares the surplus as waiting is worth, 'stubborn' keeps it"
+            ),
+        ] = "patient",
+    ) -> None:
+        super().__init__(seed=0)
         self._patient = style == "patient"
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, CarDealer):
-            raise InvalidOption(f"the car-trader plays games/CarDealer-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(CarDealer, turn.game)
         seen = np.asarray(turn.observation).tolist()
         role, phase, _, made, _, car, price, *told = seen
         wishes = (told[0], told[1]) if role == DEALER else (told[2], told[3])

@@ -2,29 +2,19 @@
 
 The rules are those of Vlaada Chvátil's game, 2015. Of 25 words on the table nine belong to the team
 that begins, eight to the other, seven to bystanders and one to the assassin; only the spymasters
-see which. In turn a spymaster gives a clue, and his operative touches words: at least one, and at
-most one more than the number of the clue, without limit if it is 0. A word of the own team lets
-him go on; any other ends the turn; the assassin's loses the game at once. A team wins when all its
-words are covered, whoever covered the last. A clue is invalid if it is a form of a word that is not
-covered, or if one begins or ends with the other: the turn ends, and a word of the other team is
-covered, drawn by lot where the rulebook lets that team's spymaster choose. A team may have several
-operatives: before each touch the others advise in turn, openly, and then one touches, another one
-after every clue. The words, and the associations by which the scripted players play, are our own.
+see which. In turn a spymaster gives a clue, and their operative touches words: at least one, and at
+most one more than the number of the clue, without limit if it is 0. A word of the own team lets the
+operative touch another; any other ends the turn; the assassin's loses the game at once. A team wins
+when all its words are covered, whoever covered the last. A clue is invalid if it is a form of a
+word that is not covered, or if one begins or ends with the other: the turn ends, and a word of the
+other team is covered, drawn by lot where the rulebook lets that team's spymaster choose. A team may
+have several operatives: before each touch the others advise in turn, openly, and then one touches,
+another one after every clue. The words, and the associations by which the scripted players play,
+are Palestra's own.
 
 Known answers checked: the counts of the key and the rulebook's turns, and for operatives who touch
 words at random, one a turn or until they miss, how often the team that begins wins, by an exact
 recursion over the words left.
-
-The array view is an int16 vector of 81 numbers, and one more for every operative but the first:
-
-    phase, whose turn, own team     0 clue, 1 guess, 2 over; 0 red, 1 blue
-    clue, its number, guesses       the clue's place among the hints from 1 on, 0 for none and for
-                                    other words; -1 for the number before it is given
-    words                           25 numbers, by alphabet
-    owners                          0 not known to this player, 1 red, 2 blue, 3 a bystander's,
-                                    4 the assassin's
-    covered                         25 times 0 or 1
-    advice for the next touch       in order; 0 none yet, 1 + place on the table, -1 other words
 """
 
 from __future__ import annotations
@@ -32,19 +22,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
-    Decision,
     Event,
     Grammar,
     Grid,
     Integer,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -52,8 +41,10 @@ from palestra import (
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Seat,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -63,7 +54,14 @@ from palestra import (
     only,
 )
 
-from palestra_games.social.associations import Table, Word, checked_table, related, words_of
+from palestra_games.social.associations import (
+    Associations,
+    Word,
+    check_associations,
+    english,
+    related,
+    words_of,
+)
 
 RED, BLUE, BYSTANDER, ASSASSIN = range(4)
 OWNERS = ("red", "blue", "bystander", "assassin")
@@ -73,9 +71,9 @@ TABLE = 25  # words on the table
 FIRST, SECOND, BYSTANDERS = 9, 8, 7
 NOBODY = -1
 CLUE, GUESS, OVER = range(3)
-MOST = 9  # the largest number of a clue
+MAX_NUMBER = 9  # of a clue
 MENU_NUMBERS = (1, 2, 3, 4)
-LETTERS = 24
+LETTERS = 24  # of the longest clue
 MOST_PLAYERS = 12
 TALKED = -1  # advice in words, and not by a word on the table
 COLOURS = (3, 0, -1, 6)  # in a scene, by owner
@@ -115,18 +113,18 @@ STOPPING = Say("I would stop.")
 
 @dataclass(slots=True)
 class Board:
-    """The state: words by number, whose they are, which are covered, and the turn."""
+    """The state: the words, whose they are, which are covered, and the turn."""
 
     rng: Rng
-    words: tuple[int, ...]
-    key: tuple[int, ...]
-    team: int
+    words: tuple[int, ...]  # by place, a word of the vocabulary by number
+    key: tuple[int, ...]  # by place, the owner
+    team: int  # whose turn it is
     covered: tuple[bool, ...] = (False,) * TABLE
     clues: tuple[tuple[int, str, int], ...] = ()  # team, word and number
     guessing: bool = False
     guesses: int = 0
     advice: tuple[int, ...] = ()  # places, or TALKED, for the next touch
-    said: tuple[str, ...] = ()  # the same as it was put
+    said: tuple[str, ...] = ()  # the same in words
     winner: int = NOBODY
     reason: str = ""
 
@@ -143,30 +141,55 @@ class Board:
         "Chvátil (2015), Codenames; Wang et al. (2023), Unleashing Cognitive Synergy in Large "
         "Language Models: A Task-Solving Agent through Multi-Persona Self-Collaboration"
     ),
-    players=(4, 12),
 )
 @dataclass(frozen=True)
-class Codenames(TextGame[Board]):
-    """You play Codenames. The first half of the players are the red team, the others the blue.
+class Codenames(Talking, TextGame[Board]):
+    """Codenames: two spymasters lead their teams to words by clues of one word and a number.
 
-    There are 25 words on the table. Nine are of the team that begins, eight of the other team,
-    seven of bystanders and one of the assassin. The first player of each team is its spymaster, who
-    knows which are whose. The others are operatives, who do not.
-    In turn a spymaster writes a clue, one word and how many words on the table it means, such as
-    Clue(word='ocean', number=2). His operative then touches words: Guess(word='whale'). A word of
-    his own team lets him touch another one, up to one more than the number of the clue, or as many
-    as he likes if the number is 0. After the first he may also write Stop(). A word of the other
-    team or of a bystander ends the turn. Whoever touches the assassin loses at once. The team whose
-    words are all covered wins.
-    A clue must not be a form of a word that is not covered yet, nor begin or end with one, nor may
-    such a word begin or end with the clue, if the part has four letters or more. Otherwise the turn
-    ends and one of the other team's words is covered.
+    The menu numbers every hint of the table as a Clue with 1 to 4, then every word as a Guess,
+    Stop(), and with several operatives every word as a Suggest and one Say. An observation is an
+    int16 vector of 81 numbers, and one more for every operative of a team but the first:
+
+        phase, whose turn, own team     0 clue, 1 guess, 2 over; 0 red, 1 blue
+        clue, its number, guesses       the clue's place among the hints from 1 on, 0 for none and
+                                        for other words; -1 for the number before it is given
+        words                           25 numbers, in alphabetical order
+        owners                          0 not known to this player, 1 red, 2 blue, 3 a bystander's,
+                                        4 the assassin's
+        covered                         25 times 0 or 1
+        advice for the next touch       in order; 0 none yet, 1 + place on the table, -1 other words
+
+    Every player of the team that wins is paid 1, the others -1.
     """
 
-    associations: Table = ()
-    num_players: int = 4
-    message_limit: int = 200
+    associations: Annotated[
+        Associations,
+        Meta(description="pairs of a hint and the words it fits, best first; empty: Palestra's"),
+    ] = ()
+    num_players: Annotated[
+        int,
+        Meta(ge=4, le=MOST_PLAYERS, description="how many play, an even number; half are red"),
+    ] = 4
+    message_limit: Annotated[
+        int, Meta(ge=LETTERS, le=100_000, description="most characters of advice in words")
+    ] = 200
 
+    rules_text = """
+        You play Codenames. The first half of the players are the red team, the others the blue.
+
+        There are 25 words on the table. Nine are of the team that begins, eight of the other team,
+        seven of bystanders and one of the assassin. The first player of each team is its spymaster,
+        who knows which are whose. The others are operatives, who do not.
+        In turn a spymaster writes a clue, one word and how many words on the table it means, such
+        as Clue(word='ocean', number=2). Their operative then touches words: Guess(word='whale'). A
+        word of their own team lets them touch another one, up to one more than the number of the
+        clue, or as many as they like if the number is 0. After the first they may also write
+        Stop(). A word of the other team or of a bystander ends the turn. Whoever touches the
+        assassin loses at once. The team whose words are all covered wins.
+        A clue must not be a form of a word that is not covered yet, nor begin or end with one, nor
+        may such a word begin or end with the clue, if the part has four letters or more. Otherwise
+        the turn ends and one of the other team's words is covered.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     perfect_information = False
@@ -174,16 +197,12 @@ class Codenames(TextGame[Board]):
     reward_terms = ("win",)
     action_types = (Clue, Guess, Suggest, Say, Stop)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "associations", checked_table(self.associations, TABLE))
-        if self.num_players % 2 or not 4 <= self.num_players <= MOST_PLAYERS:
+    def validate(self) -> None:
+        check_associations(self.table, TABLE)
+        if self.num_players % 2:
             raise InvalidOption(
                 f"num_players must be an even number from 4 to {MOST_PLAYERS}, half of them a "
                 f"team, not {self.num_players}"
-            )
-        if self.message_limit < LETTERS:
-            raise InvalidOption(
-                f"message_limit must be at least {LETTERS}, not {self.message_limit}"
             )
 
     @cached_property
@@ -202,20 +221,25 @@ class Codenames(TextGame[Board]):
         return seat % self.side == 0
 
     def speakers(self, state: Board) -> list[int]:
-        """The operatives to be heard before the next touch, in order; the last one touches."""
+        """The operatives who speak before the next touch, in order; the last one touches."""
         operatives = self.side - 1
         turns = sum(team == state.team for team, _, _ in state.clues)
         first = state.team * self.side + 1
         return [first + (turns + n) % operatives for n in range(operatives)]
 
     @cached_property
+    def table(self) -> Associations:
+        """The associations played with: the caller's, or those of the package."""
+        return self.associations or english()
+
+    @cached_property
     def hints(self) -> tuple[str, ...]:
         """The clues the scripted players know, and the array view names by number."""
-        return tuple(hint for hint, _ in self.associations)
+        return tuple(hint for hint, _ in self.table)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        return words_of(self.associations)
+        return words_of(self.table)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
@@ -274,7 +298,9 @@ class Codenames(TextGame[Board]):
             self._pass(state)
         if state.winner == NOBODY:
             return Step(events=events)
-        events.append(Event("reveal", f"{state.reason} {self._shown(state)}", {"key": state.key}))
+        events.append(
+            Event("reveal", f"{state.reason} {self._key_text(state)}", {"key": state.key})
+        )
         paid = {s: {"win": score} for s, score in enumerate(self._scores(state))}
         return Step(paid, events=events)
 
@@ -283,15 +309,15 @@ class Codenames(TextGame[Board]):
         return tuple(1.0 if s // self.side == state.winner else -1.0 for s in seats)
 
     def _advise(self, state: Board, seat: int, action: Suggest | Say) -> Event:
-        told = f"{self.players[seat]} "
+        text = f"{self.players[seat]} "
         if isinstance(action, Suggest):
             state.advice += (state.words.index(self.vocabulary.index(action.word)),)
-            told += f"suggests {action.word}."
+            text += f"suggests {action.word}."
         else:
             state.advice += (TALKED,)
-            told += f"says: {action.text}"
-        state.said += (told,)
-        return Event("advice", told, {"player": seat})
+            text += f"says: {self.quoted(action.text)}"
+        state.said += (text,)
+        return Event("advice", text, {"player": seat})
 
     def _hear(self, state: Board, clue: Clue) -> list[Event]:
         team, word = state.team, clue.word.lower()
@@ -352,18 +378,18 @@ class Codenames(TextGame[Board]):
     def opening(self, state: Board) -> Sequence[Event]:
         words = ", ".join(self.names(state, range(TABLE)))
         text = f"On the table: {words}. The {TEAMS[state.team]} team begins."
-        told = [Event("table", text, {"words": state.words, "team": state.team})]
+        table = Event("table", text, {"words": state.words, "team": state.team})
         key = {"key": state.key}
-        return [*told, Event("key", self._shown(state), key, only(0, self.side))]
+        return [table, Event("key", self._key_text(state), key, only(0, self.side))]
 
-    def _shown(self, state: Board) -> str:
+    def _key_text(self, state: Board) -> str:
         whose = [
             (name, [p for p in range(TABLE) if state.key[p] == o]) for o, name in enumerate(OWNERS)
         ]
         return " ".join(f"{name}: {', '.join(self.names(state, at))}." for name, at in whose)
 
     def determinize(self, state: Board, seat: int, rng: Rng) -> Board:
-        """For operatives, deal the owners of the words that are not covered anew."""
+        """Deal the owners of the words that are not covered anew, which operatives do not know."""
         copy = self.clone(state)
         if self.is_spymaster(seat) or state.winner != NOBODY:
             return copy
@@ -389,7 +415,7 @@ class Codenames(TextGame[Board]):
         team, role = TEAMS[seat // self.side], self.seats[seat].role
         lines = [f"You are {self.players[seat]}, the {team} {role}."]
         if state.winner != NOBODY:
-            return "\n".join([*lines, state.reason, self._shown(state)])
+            return "\n".join([*lines, state.reason, self._key_text(state)])
         doing = "touch words" if state.guessing else "give a clue"
         lines.append(f"It is for the {TEAMS[state.team]} team to {doing}.")
         if self.is_spymaster(seat):
@@ -406,8 +432,8 @@ class Codenames(TextGame[Board]):
             if places:
                 lines.append(f"Covered, {name}: {', '.join(self.names(state, places))}.")
         if state.clues:
-            told = "; ".join(f"{TEAMS[t]} {word} {number}" for t, word, number in state.clues)
-            lines.append(f"Clues so far: {told}.")
+            clues = "; ".join(f"{TEAMS[t]} {word} {number}" for t, word, number in state.clues)
+            lines.append(f"Clues so far: {clues}.")
         if state.guessing:
             lines.append(f"Touched by this clue: {state.guesses}.")
             lines += state.said
@@ -436,7 +462,7 @@ class Codenames(TextGame[Board]):
         return spaces.Box(-1, top, (6 + 3 * TABLE + self.side - 2,), np.int16)
 
     def observe(self, state: Board, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
+        """The vector that the class describes."""
         over = state.winner != NOBODY
         phase = OVER if over else GUESS if state.guessing else CLUE
         _, word, number = state.clues[-1] if state.guessing else (0, "", -1)
@@ -466,7 +492,8 @@ class Codenames(TextGame[Board]):
 
 @lru_cache(maxsize=16)
 def clue_grammar(hints: tuple[str, ...]) -> Grammar:
-    return Grammar((Option(Clue, {"word": Word(LETTERS, hints), "number": Integer(0, MOST)}),))
+    number = Integer(0, MAX_NUMBER)
+    return Grammar((Option(Clue, {"word": Word(LETTERS, hints), "number": number}),))
 
 
 @lru_cache(maxsize=1024)
@@ -481,14 +508,9 @@ def advice_grammar(words: tuple[str, ...], message_limit: int) -> Grammar:
     return Grammar((Option(Suggest, {"word": OneOf(words)}), Option(Say, {"text": said})))
 
 
-@agent(
-    "word-associate",
-    plays=("games/Codenames-v0",),
-    needs=("array",),
-    summary="Gives and reads the clues of Codenames by a table of associations.",
-)
-class WordAssociate(Agent):
-    """Plays both roles of Codenames by the table of associations.
+@agent("word-associate", needs=("array",))
+class WordAssociate(ScriptedAgent):
+    """Gives and reads the clues of Codenames by the table of associations.
 
     As the spymaster it gives the hint that fits most of its words before the first word of anybody
     else, in the order of the table; if none does, the one whose first words do least harm. As the
@@ -496,26 +518,17 @@ class WordAssociate(Agent):
     advises the same where another one touches.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Codenames,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, Codenames):
-            raise InvalidOption(f"the word-associate plays games/Codenames-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Codenames, turn.game)
         seen = np.asarray(turn.observation).tolist()
         table = seen[6:]
-        words = [game.vocabulary[number] for number in table[:TABLE]]
-        owners = {
-            word: owner - 1
-            for word, owner, covered in zip(
-                words, table[TABLE : 2 * TABLE], table[2 * TABLE : 3 * TABLE], strict=True
-            )
-            if not covered
-        }
+        rows = zip(*(table[at : at + TABLE] for at in range(0, 3 * TABLE, TABLE)), strict=True)
+        owners = {game.vocabulary[n]: owner - 1 for n, owner, covered in rows if not covered}
         if seen[0] == CLUE:
-            return best_clue(game.associations, owners, seen[2])
-        move = self._touch(dict(game.associations), game.hints, seen, owners)
+            return best_clue(game.table, owners, seen[2])
+        move = self._touch(dict(game.table), game.hints, seen, owners)
         if 0 not in table[3 * TABLE :]:
             return move
         return Suggest(move.word) if isinstance(move, Guess) else STOPPING
@@ -525,7 +538,7 @@ class WordAssociate(Agent):
         fits: Mapping[str, Sequence[str]],
         hints: Sequence[str],
         seen: Sequence[int],
-        owners: Any,
+        owners: Mapping[str, int],
     ) -> TextAction:
         hint, number, guesses = seen[3:6]
         if guesses and guesses >= number:
@@ -536,8 +549,8 @@ class WordAssociate(Agent):
         return Guess((meant or list(owners))[0])
 
 
-def best_clue(table: Table, owners: Mapping[str, int], team: int) -> Clue:
-    """A spymaster's clue, given whose every word is that is not covered."""
+def best_clue(table: Associations, owners: Mapping[str, int], team: int) -> Clue:
+    """A spymaster's clue, given the owners of the words that are not covered."""
     best, chosen = (-100, 0), Clue(table[0][0], 1)
     for hint, words in table:
         meant = [owners[word] for word in words if word in owners]
@@ -547,5 +560,5 @@ def best_clue(table: Table, owners: Mapping[str, int], team: int) -> Clue:
         harm = {BYSTANDER: 1, 1 - team: 2, ASSASSIN: 50}
         worth = (sure or -harm[meant[0]], len(meant))
         if worth > best:
-            best, chosen = worth, Clue(hint, max(1, min(sure, MOST)))
+            best, chosen = worth, Clue(hint, max(1, min(sure, MAX_NUMBER)))
     return chosen

@@ -2,12 +2,12 @@
 
 Objects differ in attributes, such as colour and shape. In every round speakers and listeners are
 paired anew; a speaker sees one object, drawn evenly, and sends a message of symbols that mean
-nothing yet; his listener sees the message and some candidates, the object among them, and picks
-one. Both are paid 1 if it is the right one. Then everybody is told what was meant, said and picked.
+nothing yet; their listener sees the message and some candidates, the object among them, and picks
+one. Both are paid 1 if it is the right one. Then everybody hears what was meant, said and picked.
 With one speaker and one listener, who sees all objects, it is the signalling game of D. Lewis,
 "Convention", 1969; with more of both it is the population of "Dynamic population-based
-meta-learning for multi-agent communication with natural language", 2021, in symbols: whoever seats
-agents of different codes, or others from episode to episode, has a dynamic one, as in
+meta-learning for multi-agent communication with natural language", 2021, in symbols: seat agents of
+different codes, or others from episode to episode, for a dynamic one, as in
 `examples/growing_population.py`.
 
 Known answers checked: with m messages for n objects, all of them candidates, no code is understood
@@ -15,15 +15,6 @@ more often than in min(1, m / n) of the rounds; with c candidates and n / m obje
 mean of 1 / (1 + H) for H other candidates of the same message, which are hypergeometric; and the
 urn learners of Argiento, Pemantle, Skyrms and Volkov, "Learning to signal", 2009, end up
 understanding each other where there are two objects and two symbols.
-
-The array view is an int16 vector of 6 + 3a + 2l + n numbers, for a attributes, messages of l
-symbols and n objects, -1 being what is not there or not for this player to see:
-
-    phase, role, partner            0 speak, 1 listen; 0 speaks, 1 listens; a seat
-    rounds played, points
-    the object, the message         a values; l symbols
-    of the last round               the role, the object, the message, the object picked
-    candidates                      0 or 1 for every object, for listeners
 """
 
 from __future__ import annotations
@@ -33,22 +24,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from string import ascii_lowercase
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
-    Agent,
     ArrayGame,
+    ArrayState,
     Bar,
-    Decision,
     Event,
     InvalidOption,
+    Meta,
     Outcome,
     Rng,
     Scene,
+    ScriptedAgent,
+    Shape,
     Turn,
-    UnknownName,
     agent,
+    constant,
     environment,
 )
 from palestra.kernel.game import Result
@@ -62,7 +56,22 @@ VALUES = (
     ("circle", "square", "star", "heart", "cross", "moon"),
     ("tiny", "small", "plain", "large", "huge", "vast"),
 )
-MOST_PLAYERS, MOST_MESSAGES = 20, 1000
+MAX_PLAYERS, MAX_MESSAGES = 20, 1000
+
+
+class ReferentialState(ArrayState):
+    """A round in progress, by the seat of either partner, and the one before."""
+
+    phase: Annotated[int, np.int8]  # SPEAK or LISTEN
+    seated: Annotated[NDArray[np.int16], Shape("num_players")]  # seats in the order of pairing
+    role: Annotated[NDArray[np.int8], Shape("num_players")]  # SPEAK or LISTEN
+    partner: Annotated[NDArray[np.int16], Shape("num_players")]  # a seat
+    meant: Annotated[NDArray[np.int16], Shape("num_players")]  # the object the speaker sees
+    message: Annotated[NDArray[np.int16], Shape("num_players")]  # NONE before it is sent
+    open_to: Annotated[NDArray[np.uint8], Shape("num_players", "objects")]  # 1 for a candidate
+    last: Annotated[NDArray[np.int16], Shape("num_players", 4)]  # role, meant, message, picked
+    totals: Annotated[NDArray[np.int32], Shape("num_players")]  # points
+    played: Annotated[int, np.int32]  # rounds
 
 
 @environment(
@@ -77,66 +86,80 @@ MOST_PLAYERS, MOST_MESSAGES = 20, 1000
         "signalling": {"attributes": 1, "values": 2, "symbols": 2, "length": 1},
         "population": {"num_players": 12, "candidates": 4},
     },
-    players=(2, 20),
 )
 @dataclass(frozen=True)
-class Referential(ArrayGame):
-    """Speakers tell listeners which object is meant, in symbols that have no meaning yet.
+class Referential(ArrayGame[ReferentialState]):
+    """A referential game: speakers see an object, and listeners find it by a message of symbols.
 
-    In every round each speaker has one listener. A speaker sees an object and writes a message.
-    Then his listener, who sees the message but not the object, writes which of his candidates he
-    takes it to be. If he is right, both are paid 1. Afterwards all are told what was meant, said
-    and picked.
+    Actions are messages by number for speakers and objects by number for listeners. An observation
+    is an int16 vector of 6 + 3a + 2l + n numbers, for a attributes, messages of l symbols and n
+    objects, -1 being what is not there or not for this player to see:
+
+        phase, role, partner            0 speak, 1 listen; 0 speaks, 1 listens; a seat
+        rounds played, points
+        the object, the message         a values; l symbols
+        of the last round               the role, the object, the message, the object picked
+        candidates                      0 or 1 for every object, for listeners
+
+    Speaker and listener are paid 1 for every object that is found.
     """
 
-    num_players: int = 2
-    attributes: int = 2
-    values: int = 3
-    symbols: int = 3
-    length: int = 2
-    candidates: int = 0
-    mixed: bool = False
-    rounds: int = 10
+    num_players: Annotated[
+        int, Meta(ge=2, le=MAX_PLAYERS, description="how many play, an even number; half speak")
+    ] = 2
+    attributes: Annotated[
+        int, Meta(ge=1, le=len(VALUES), description="attributes in which objects differ")
+    ] = 2
+    values: Annotated[
+        int, Meta(ge=2, le=len(VALUES[0]), description="values of each attribute")
+    ] = 3
+    symbols: Annotated[
+        int, Meta(ge=1, le=len(ascii_lowercase), description="different symbols")
+    ] = 3
+    length: Annotated[int, Meta(ge=1, le=10, description="symbols of a message")] = 2
+    candidates: Annotated[
+        int, Meta(ge=0, le=216, description="objects a listener chooses from, 2 or more; 0 for all")
+    ] = 0
+    mixed: Annotated[
+        bool, Meta(description="whether roles are drawn anew every round, or halves keep theirs")
+    ] = False
+    rounds: Annotated[int, Meta(ge=1, le=32_767, description="rounds to play")] = 10
 
+    rules_text = """
+        Speakers tell listeners which object is meant, in symbols that have no meaning yet.
+
+        In every round each speaker has one listener. A speaker sees an object and writes a message.
+        Then their listener, who sees the message but not the object, writes which of their
+        candidates they take it to be. If they are right, both are paid 1. Afterwards all are told
+        what was meant, said and picked.
+    """
     order = "phased"
     payoffs = "general"
     perfect_information = False
     observation_dtype = np.int16
 
-    def __post_init__(self) -> None:
-        if not 2 <= self.num_players <= MOST_PLAYERS or self.num_players % 2:
+    def validate(self) -> None:
+        if self.num_players % 2:
             raise InvalidOption(
-                f"num_players must be even, from 2 to {MOST_PLAYERS}, not {self.num_players}"
+                f"num_players must be even, from 2 to {MAX_PLAYERS}, not {self.num_players}"
             )
-        if not 1 <= self.attributes <= len(VALUES) or not 2 <= self.values <= len(VALUES[0]):
+        if self.messages > MAX_MESSAGES:
             raise InvalidOption(
-                f"attributes must be from 1 to {len(VALUES)} and values from 2 to "
-                f"{len(VALUES[0])}, not {self.attributes} and {self.values}"
-            )
-        if not 1 <= self.symbols <= len(ascii_lowercase) or not 1 <= self.length <= 10:
-            raise InvalidOption(
-                f"symbols must be from 1 to {len(ascii_lowercase)} and length from 1 to 10, not "
-                f"{self.symbols} and {self.length}"
-            )
-        if self.messages > MOST_MESSAGES:
-            raise InvalidOption(
-                f"symbols ** length must be at most {MOST_MESSAGES}, not {self.messages}"
+                f"symbols ** length must be at most {MAX_MESSAGES}, not {self.messages}"
             )
         if self.candidates != 0 and not 2 <= self.candidates <= self.objects:
             raise InvalidOption(
                 f"candidates must be from 2 to {self.objects}, or 0 for all objects, not "
                 f"{self.candidates}"
             )
-        if self.rounds < 1:
-            raise InvalidOption(f"rounds must be at least 1, not {self.rounds}")
 
     # What follows from the options
 
-    @property
+    @constant
     def objects(self) -> int:
         return int(self.values**self.attributes)
 
-    @property
+    @constant
     def messages(self) -> int:
         return int(self.symbols**self.length)
 
@@ -152,8 +175,8 @@ class Referential(ArrayGame):
         letters = ascii_lowercase[: self.symbols]
         return tuple("".join(word) for word in product(letters, repeat=self.length))
 
-    @property
-    def shown(self) -> int:
+    @constant
+    def num_candidates(self) -> int:
         """How many candidates a listener sees."""
         return self.candidates or self.objects
 
@@ -172,32 +195,12 @@ class Referential(ArrayGame):
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        return (NONE, max(self.rounds, len(ascii_lowercase), MOST_PLAYERS))
-
-    def constants(self) -> Mapping[str, Any]:
-        numbers = {"objects": self.objects, "messages": self.messages, "shown": self.shown}
-        return {**super().constants(), **numbers}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Pairs, what is meant, said and picked by the seat of either, and the round before."""
-        seats = self.num_players
-        return [
-            ("phase", np.int8),
-            ("seated", np.int16, seats),
-            ("role", np.int8, seats),
-            ("partner", np.int16, seats),
-            ("meant", np.int16, seats),
-            ("message", np.int16, seats),
-            ("open_to", np.uint8, (seats, self.objects)),
-            ("last", np.int16, (seats, 4)),  # role, meant, message, picked
-            ("totals", np.int32, seats),
-            ("played", np.int32),
-        ]
+        return (NONE, max(self.rounds, len(ascii_lowercase), MAX_PLAYERS))
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Referential, state: ReferentialState) -> None:
         for seat in range(config.num_players):
             state.seated[seat] = seat
             for place in range(4):
@@ -205,7 +208,7 @@ class Referential(ArrayGame):
         deal(config, state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Referential, state: ReferentialState, actions: Any, out: Any) -> None:
         if state.phase == SPEAK:
             for seat in range(config.num_players):
                 if state.role[seat] == SPEAK:
@@ -229,7 +232,9 @@ class Referential(ArrayGame):
             deal(config, state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: Referential, state: ReferentialState, seat: int, mask: Any
+    ) -> None:
         if state.role[seat] == SPEAK:
             for message in range(config.messages):
                 mask[message] = 1
@@ -238,36 +243,38 @@ class Referential(ArrayGame):
                 mask[thing] = state.open_to[seat, thing]
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(
+        config: Referential, state: ReferentialState, seat: int, obs: Any
+    ) -> None:
+        """The vector that the class describes."""
         a, n = config.attributes, config.length
         speaks = state.role[seat] == SPEAK
-        view[0], view[1], view[2] = state.phase, state.role[seat], state.partner[seat]
-        view[3], view[4] = state.played, state.totals[seat]
-        spell(view, 5, state.meant[seat] if speaks else NONE, config.values, a)
-        spell(view, 5 + a, state.message[seat], config.symbols, n)
+        obs[0], obs[1], obs[2] = state.phase, state.role[seat], state.partner[seat]
+        obs[3], obs[4] = state.played, state.totals[seat]
+        spell(obs, 5, state.meant[seat] if speaks else NONE, config.values, a)
+        spell(obs, 5 + a, state.message[seat], config.symbols, n)
         at = 5 + a + n
-        view[at] = state.last[seat, 0]
-        spell(view, at + 1, state.last[seat, 1], config.values, a)
-        spell(view, at + 1 + a, state.last[seat, 2], config.symbols, n)
-        spell(view, at + 1 + a + n, state.last[seat, 3], config.values, a)
+        obs[at] = state.last[seat, 0]
+        spell(obs, at + 1, state.last[seat, 1], config.values, a)
+        spell(obs, at + 1 + a, state.last[seat, 2], config.symbols, n)
+        spell(obs, at + 1 + a + n, state.last[seat, 3], config.values, a)
         at += 1 + 2 * a + n
         for thing in range(config.objects):
-            view[at + thing] = NONE if speaks else state.open_to[seat, thing]
+            obs[at + thing] = NONE if speaks else state.open_to[seat, thing]
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: ReferentialState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
         score: Result = "score"
-        rate = float(state["totals"].mean()) / self.rounds
+        rate = float(state.totals.mean()) / self.rounds
         reason = f"{rate:.0%} of the messages were understood"
         return replace(ended, results=(score,) * self.num_players, reason=reason)
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        return tuple(float(n) for n in state["totals"].tolist())
+    def scores(self, state: ReferentialState) -> tuple[float, ...]:
+        return tuple(float(n) for n in state.totals.tolist())
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: ReferentialState, seat: int, rng: Rng) -> Any:
         """Draw what a listener's speaker means, what others mean and say, and their candidates."""
         copy = self.clone(state)
         for listener in range(self.num_players) if not state.over else ():
@@ -288,7 +295,7 @@ class Referential(ArrayGame):
                 others = [thing for thing in range(self.objects) if thing != meant]
                 rng.shuffle(others)
                 copy.open_to[listener] = 0
-                copy.open_to[listener, [meant, *others[: self.shown - 1]]] = 1
+                copy.open_to[listener, [meant, *others[: self.num_candidates - 1]]] = 1
         return copy
 
     # Words
@@ -308,7 +315,7 @@ class Referential(ArrayGame):
             ]
         )
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: ReferentialState, seat: int) -> str:
         partner = self.players[state.partner[seat]]
         lines = [
             f"You are {self.players[seat]}. Rounds played: {int(state.played)} of {self.rounds}. "
@@ -326,20 +333,24 @@ class Referential(ArrayGame):
                 lines.append(f"Candidates: {', '.join(self.names[thing] for thing in things)}.")
         if state.last[seat, 0] != NONE:
             role, meant, message, picked = state.last[seat].tolist()
-            lines.append(f"Last round, as a {ROLES[role]}: {self._told(meant, message, picked)}")
+            lines.append(
+                f"Last round, as a {ROLES[role]}: {self._round_text(meant, message, picked)}"
+            )
         return "\n".join(lines)
 
-    def _told(self, meant: int, message: int, picked: int) -> str:
+    def _round_text(self, meant: int, message: int, picked: int) -> str:
         right = "right" if meant == picked else "wrong"
         return (
             f"{self.words[message]} was said for {self.names[meant]}, and {self.names[picked]} was "
             f"picked: {right}."
         )
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: ReferentialState, seat: int, action: int) -> str:
         return self.words[action] if state.role[seat] == SPEAK else self.names[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: ReferentialState | None, actions: Mapping[int, int], after: ReferentialState
+    ) -> list[Event]:
         if before is None or before.phase == SPEAK:
             return []
         events = []
@@ -349,22 +360,22 @@ class Referential(ArrayGame):
             text = f"{self.players[speaker]} to {self.players[listener]}: "
             data = {"speaker": speaker, "listener": int(listener), "meant": meant}
             data |= {"message": message, "picked": picked}
-            events.append(Event("reveal", text + self._told(meant, message, picked), data))
+            events.append(Event("reveal", text + self._round_text(meant, message, picked), data))
         if after.over:
             events.append(Event("end", f"The game is over after {self.rounds} rounds."))
         return events
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        seats = range(self.num_players) if player is None else (player,)
+    def scene(self, state: ReferentialState, seat: int | None = None) -> Scene:
+        viewers = range(self.num_players) if seat is None else (seat,)
         bars = tuple(
             Bar(name, float(state.totals[s]), float(self.rounds), s)
             for s, name in enumerate(self.players)
         )
-        lines = [line for seat in seats for line in self.describe(state, seat).splitlines()[1:]]
+        lines = [line for s in viewers for line in self.describe(state, s).splitlines()[1:]]
         return Scene(bars=bars, lines=tuple(lines))
 
 
-def deal(config: Any, state: Any) -> None:
+def deal(config: Referential, state: ReferentialState) -> None:
     """Pair everybody anew, draw what is meant and the candidates, and ask the speakers."""
     half = config.num_players // 2
     shuffle(state, state.seated)
@@ -380,7 +391,7 @@ def deal(config: Any, state: Any) -> None:
     ask(config, state, SPEAK)
 
 
-def pair_up(config: Any, state: Any, speaker: int, listener: int) -> None:
+def pair_up(config: Referential, state: ReferentialState, speaker: int, listener: int) -> None:
     """Let one seat speak to another about an object among the candidates."""
     meant = randint(state, config.objects)
     for role in range(2):
@@ -392,7 +403,7 @@ def pair_up(config: Any, state: Any, speaker: int, listener: int) -> None:
         for thing in range(config.objects):
             state.open_to[seat, thing] = 0
     state.open_to[listener, meant] = 1
-    missing = config.shown - 1
+    missing = config.num_candidates - 1
     while missing > 0:
         thing = randint(state, config.objects)
         if state.open_to[listener, thing] == 0:
@@ -400,71 +411,66 @@ def pair_up(config: Any, state: Any, speaker: int, listener: int) -> None:
             missing -= 1
 
 
-def ask(config: Any, state: Any, role: int) -> None:
+def ask(config: Referential, state: ReferentialState, role: int) -> None:
     """Ask all speakers, or all listeners, at once."""
     state.phase = role
     for seat in range(config.num_players):
         state.acting[seat] = state.role[seat] == role
 
 
-def spell(view: Any, at: int, number: int, base: int, digits: int) -> None:
+def spell(obs: NDArray[np.int16], at: int, number: int, base: int, digits: int) -> None:
     """Write a number's digits, the highest first, or -1 for all if there is none."""
     for place in range(digits - 1, -1, -1):
-        view[at + place] = NONE if number == NONE else number % base
+        obs[at + place] = NONE if number == NONE else number % base
         number = NONE if number == NONE else number // base
 
 
 def read(digits: Sequence[int], base: int) -> int:
-    """The number of which these are the digits; -1 if there is none."""
+    """The number that these digits write; -1 if there is none."""
     number = 0
     for digit in digits:
         number = number * base + digit
     return NONE if NONE in digits else number
 
 
-@agent(
-    "signaller",
-    plays=("games/Referential-v0",),
-    needs=("array",),
-    summary="Speaks and listens by a code, or learns one from an urn: style=code|urn.",
-)
-class Signaller(Agent):
-    """Speaks and listens by a code, or learns one: style=code|urn.
+@agent("signaller", needs=("array",))
+class Signaller(ScriptedAgent):
+    """Speaks and listens by a code, or learns one from an urn.
 
-    "code" says message o + `code` for object o, counted around, and as a listener takes the first
-    candidate that this fits, or else the first. "urn" draws messages and objects in proportion to
-    weights, all 1 at first; whenever it is understood, the weight it drew by grows by 1.
+    In the style "code" it says message o + `code` for object o, counted around, and as a listener
+    takes the first candidate that this fits, or else the first. In the style "urn" it draws
+    messages and objects in proportion to weights, all 1 at first; whenever it is understood, the
+    weight it drew by grows by 1.
     """
 
-    STYLES = ("code", "urn")
+    plays = (Referential,)
+    stream = 8
 
-    def __init__(self, *, style: str = "code", code: int = 0, seed: int | None = None) -> None:
-        if style not in self.STYLES:
-            raise UnknownName("signaller style", style, self.STYLES)
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["code", "urn"], Meta(description="'code' has a fixed code, 'urn' learns one")
+        ] = "code",
+        code: Annotated[
+            int, Meta(description="number of the message that means the first object")
+        ] = 0,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._urn, self._code = style == "urn", code
-        self._rng = Rng.seeded(seed, stream=8)
         self._weights: dict[tuple[int, int], Any] = {}
-
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=8)
 
     def forget(self, episode_key: int) -> None:
         for key in [key for key in self._weights if key[0] == episode_key]:
             del self._weights[key]
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, Referential):
-            raise InvalidOption(f"the signaller plays games/Referential-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
+        game = cast(Referential, turn.game)
         seen = turn.observation.tolist()
         a, n = game.attributes, game.length
-        meant, message = (
-            read(seen[5 : 5 + a], game.values),
-            read(seen[5 + a : 5 + a + n], game.symbols),
-        )
+        meant = read(seen[5 : 5 + a], game.values)
+        message = read(seen[5 + a : 5 + a + n], game.symbols)
         last = seen[5 + a + n : 6 + 3 * a + 2 * n]
         things = [thing for thing, flag in enumerate(seen[-game.objects :]) if flag > 0]
         if self._urn:
@@ -492,5 +498,5 @@ class Signaller(Agent):
         if last[0] != NONE and was == read(last[1 + a + n :], game.values):
             weights[last[0], was, read(last[1 + a : 1 + a + n], game.symbols)] += 1
         if not things:
-            return self._rng.weighted(weights[SPEAK, said[0]].tolist())
-        return things[self._rng.weighted(weights[LISTEN, things, said[1]].tolist())]
+            return self.rng.weighted(weights[SPEAK, said[0]].tolist())
+        return things[self.rng.weighted(weights[LISTEN, things, said[1]].tolist())]

@@ -1,12 +1,12 @@
 """Split Facts: a question whose answer follows from facts that two players hold in halves.
 
 Every person has one friend, so that going from friend to friend one comes round to everybody, and
-lives in a town of his own. The question is where the friend of the friend … of somebody lives; each
-friendship is known to one of the two players only. They talk in turn, and either may answer at any
-time; the other then hears the answer and gives his own. If both answers are right both are paid 1;
-characters said are costs. It is the information-split question answering that Optima trains on
-(Chen et al., "Optima: Optimizing Effectiveness and Efficiency for LLM-Based Multi-Agent System",
-2024), made so that nothing can be looked up: who is whose friend and lives where is drawn anew.
+lives in a town of their own. The question is where the friend of the friend … of somebody lives;
+each friendship is known to one of the two players only. They talk in turn, and either may answer at
+any time; the other then hears the answer and gives theirs. It is the information-split question
+answering that Optima trains on (Chen et al., "Optima: Optimizing Effectiveness and Efficiency for
+LLM-Based Multi-Agent System", 2024), made so that nothing can be looked up: who is whose friend and
+lives where is drawn anew.
 
 Facts are dealt at random, half to each. Those that the answer needs are dealt in turn if
 `alternate`, so that no part of the chain can be followed alone.
@@ -14,10 +14,6 @@ Facts are dealt at random, half to each. Those that the answer needs are dealt i
 Known answer checked: what one can know without hearing anything is what a count of all worlds
 gives; two who tell each other the next link in turn need one message a link, and one more if the
 second has to begin.
-
-The array view is an int16 vector: own seat, whose turn it is, the first person, messages said,
-answers by seat (1 + town); the towns there are; for every person the friend and the town by own
-facts (1 + number, 0 unknown); and the same as last said in the words of facts.
 """
 
 from __future__ import annotations
@@ -26,31 +22,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
-    Decision,
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
     Turn,
-    UnknownName,
     agent,
-    check_ranges,
     environment,
     only,
 )
@@ -81,20 +76,20 @@ class Answer(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class World:
-    """The state: each person's friend and town, who holds which facts, what was said."""
+class SplitFactsState:
+    """The state: who is whose friend and lives where, who holds which facts, what was said."""
 
     rng: Rng
-    friends: tuple[int, ...]
-    towns: tuple[int, ...]  # numbers into TOWNS
-    choices: tuple[int, ...]  # the towns there are, in order of the alphabet
-    dealt: tuple[frozenset[Fact], frozenset[Fact]]
+    friends: tuple[int, ...]  # by person
+    towns: tuple[int, ...]  # by person, a number into TOWNS
+    choices: tuple[int, ...]  # the towns there are, in alphabetical order
+    dealt: tuple[frozenset[Fact], frozenset[Fact]]  # by seat
     first: int  # the person the question starts from
     turn: int = 0
     claims: tuple[tuple[int, int, int], ...] = ()  # kind, person, value: as said, true or not
-    answers: tuple[int, int] = (NOTHING, NOTHING)
+    answers: tuple[int, int] = (NOTHING, NOTHING)  # by seat, a number into TOWNS
     messages: int = 0
-    last: str = ""
+    last: str = ""  # what was said last
 
 
 @environment(
@@ -114,22 +109,40 @@ class World:
     ),
 )
 @dataclass(frozen=True)
-class SplitFacts(TextGame[World]):
-    """You and another player answer one question together. Each of you holds half of the facts.
+class SplitFacts(Talking, TextGame[SplitFactsState]):
+    """Split Facts: two players answer a question from facts of which each holds half.
 
-    Everybody in the facts has one friend and lives in one town. No two have the same friend or the
-    same town, and going from friend to friend one comes round to everybody. In your turn write
-    Say(text='Ada is the friend of Ben.') to tell the other player something, or
-    Answer(town='Calford'). Each of you answers once; after the first answer the other player must
-    answer, too. If both answers are right, you are both paid 1. Say no more than you have to.
+    The menu numbers every friendship and every home as a Say, then every town as an Answer. An
+    observation is an int16 vector: own seat, the seat to move, the first person, messages said,
+    answers by seat (1 + town); the towns there are; for every person the friend and the town by own
+    facts (1 + number, 0 unknown); and the same as last said in the words of facts. If both answers
+    are right both are paid 1; characters said are costs.
     """
 
-    people: int = 8
-    links: int = 4
-    alternate: bool = True
-    max_messages: int = 20
-    message_limit: int = 300
+    people: Annotated[int, Meta(ge=3, le=len(PEOPLE), description="people in the facts")] = 8
+    links: Annotated[
+        int, Meta(ge=1, le=len(PEOPLE) - 1, description="friendships from the first to the last")
+    ] = 4
+    alternate: Annotated[
+        bool, Meta(description="whether the facts needed are dealt in turn, or all at random")
+    ] = True
+    max_messages: Annotated[
+        int, Meta(ge=0, le=1000, description="messages that may be said, by both together")
+    ] = 20
+    message_limit: Annotated[
+        int, Meta(ge=60, le=10_000, description="most characters of a message")
+    ] = 300
 
+    rules_text = """
+        You and another player answer one question together. Each of you holds half of the facts.
+
+        Everybody in the facts has one friend and lives in one town. No two have the same friend or
+        the same town, and going from friend to friend one comes round to everybody. In your turn
+        write Say(text='Ada is the friend of Ben.') to tell the other player something, or
+        Answer(town='Calford'). Each of you answers once; after the first answer the other player
+        must answer, too. If both answers are right, you are both paid 1. Say no more than you have
+        to.
+    """
     order = "sequential"
     payoffs = "common"
     num_players = SEATS
@@ -140,18 +153,16 @@ class SplitFacts(TextGame[World]):
     payoff_bounds = (0.0, 1.0)
     action_types = (Say, Answer)
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("people", 3, len(PEOPLE)),
-            ("links", 1, self.people - 1),
-            ("max_messages", 0, 1000),
-            ("message_limit", 60, 10_000),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
+        if self.links >= self.people:
+            raise InvalidOption(
+                f"links must be from 1 to {self.people - 1} with {self.people} people, not "
+                f"{self.links}"
+            )
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Every friendship, every home and every answer there can be."""
+        """Every friendship and home that can be said, and every answer."""
         everybody = range(self.people)
         friends = [say_friend(a, b) for a in everybody for b in everybody if a != b]
         homes = [say_home(person, town) for person in everybody for town in range(len(TOWNS))]
@@ -159,7 +170,7 @@ class SplitFacts(TextGame[World]):
 
     @cached_property
     def _meanings(self) -> dict[str, tuple[int, int, int]]:
-        """What sentences in the words of facts say: a kind, a person, a friend or town."""
+        """The claims that sentences in the words of facts make: kind, person, friend or town."""
         everybody = range(self.people)
         friends = {say_friend(a, b): (FRIEND, a, b) for a in everybody for b in everybody if a != b}
         homes = {
@@ -169,9 +180,9 @@ class SplitFacts(TextGame[World]):
         }
         return friends | homes
 
-    # The world
+    # The facts
 
-    def initial_state(self, seed: int | None = None) -> World:
+    def initial_state(self, seed: int | None = None) -> SplitFactsState:
         rng = Rng.seeded(seed)
         everybody = list(range(self.people))
         rng.shuffle(everybody)
@@ -189,7 +200,7 @@ class SplitFacts(TextGame[World]):
             if (kind, person) not in needed
         ]
         dealt = self._deal(rng, needed, others)
-        return World(rng, friends, towns, tuple(sorted(towns)), dealt, chain[0])
+        return SplitFactsState(rng, friends, towns, tuple(sorted(towns)), dealt, chain[0])
 
     def _deal(
         self, rng: Rng, needed: list[Fact], others: list[Fact]
@@ -204,7 +215,7 @@ class SplitFacts(TextGame[World]):
         order = needed + others
         return (frozenset(order[lead::2]), frozenset(order[1 - lead :: 2]))
 
-    def solution(self, state: World) -> int:
+    def solution(self, state: SplitFactsState) -> int:
         """The town in question."""
         person = state.first
         for _ in range(self.links):
@@ -213,38 +224,31 @@ class SplitFacts(TextGame[World]):
 
     # The rules
 
-    def to_act(self, state: World) -> tuple[int, ...]:
+    def to_act(self, state: SplitFactsState) -> tuple[int, ...]:
         return () if NOTHING not in state.answers else (state.turn,)
 
-    def legal(self, state: World, seat: int) -> Grammar:
+    def legal(self, state: SplitFactsState, seat: int) -> Grammar:
         answer = Option(Answer, {"town": OneOf(tuple(TOWNS[town] for town in state.choices))})
         if max(state.answers) != NOTHING or state.messages == self.max_messages:
             return Grammar((answer,))
         samples = tuple(self.sentence(state, fact) for fact in sorted(state.dealt[seat]))
         return Grammar((Option(Say, {"text": Text(self.message_limit, samples)}), answer))
 
-    def sentence(self, state: World, fact: Fact) -> str:
+    def sentence(self, state: SplitFactsState, fact: Fact) -> str:
         """A true fact in words."""
         kind, person = fact
         if kind == FRIEND:
             return say_friend(person, state.friends[person])
         return say_home(person, state.towns[person])
 
-    def step(self, state: World, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
-        state.turn = 1 - player
-        name = self.players[player]
+    def step(self, state: SplitFactsState, actions: Mapping[int, Any]) -> Step:
+        ((seat, action),) = actions.items()
+        state.turn = 1 - seat
+        name = self.players[seat]
         if isinstance(action, Say):
-            state.messages, state.last = state.messages + 1, action.text
-            meaning = self._meanings.get(action.text)
-            if meaning is not None:
-                kept = [claim for claim in state.claims if claim[:2] != meaning[:2]]
-                state.claims = (*kept, meaning)
-            event = Event("message", f"{name}: {action.text}", {"text": action.text})
-            cost = {"characters": float(len(action.text))}
-            return Step(costs=dict.fromkeys(range(SEATS), cost), events=[event])
+            return self._say(state, name, action.text)
         town = TOWNS.index(action.town)
-        state.answers = (town, state.answers[1]) if player == 0 else (state.answers[0], town)
+        state.answers = (town, state.answers[1]) if seat == 0 else (state.answers[0], town)
         events = [Event("answer", f"{name} answers: {action.town}.", {"town": action.town})]
         if NOTHING in state.answers:
             return Step(events=events)
@@ -253,10 +257,20 @@ class SplitFacts(TextGame[World]):
         paid = {"right": 1.0} if self._both_right(state) else {}
         return Step({seat: dict(paid) for seat in range(SEATS)} if paid else {}, events=events)
 
-    def _both_right(self, state: World) -> bool:
+    def _say(self, state: SplitFactsState, name: str, text: str) -> Step:
+        state.messages, state.last = state.messages + 1, text
+        meaning = self._meanings.get(text)
+        if meaning is not None:
+            kept = [claim for claim in state.claims if claim[:2] != meaning[:2]]
+            state.claims = (*kept, meaning)
+        cost = {"characters": float(len(text))}
+        event = Event("message", f"{name}: {self.quoted(text)}", {"text": text})
+        return Step(costs=dict.fromkeys(range(SEATS), cost), events=[event])
+
+    def _both_right(self, state: SplitFactsState) -> bool:
         return set(state.answers) == {self.solution(state)}
 
-    def outcome(self, state: World) -> Outcome | None:
+    def outcome(self, state: SplitFactsState) -> Outcome | None:
         if NOTHING in state.answers:
             return None
         score, result = float(self._both_right(state)), "score"
@@ -264,15 +278,15 @@ class SplitFacts(TextGame[World]):
         results: tuple[Result, ...] = (result, result)  # type: ignore[assignment]
         return Outcome(results, (score, score), reason)
 
-    def opening(self, state: World) -> Sequence[Event]:
-        told = [Event("question", self._question(state), {"first": PEOPLE[state.first]})]
+    def opening(self, state: SplitFactsState) -> Sequence[Event]:
+        events = [Event("question", self._question(state), {"first": PEOPLE[state.first]})]
         for seat in range(SEATS):
             text = f"Your facts: {' '.join(self._facts(state, seat))}"
-            told.append(Event("facts", text, {}, only(seat)))
-        return told
+            events.append(Event("facts", text, {}, only(seat)))
+        return events
 
-    def determinize(self, state: World, seat: int, rng: Rng) -> World:
-        """Draw the other's facts among all worlds that fit one's own and how facts are dealt."""
+    def determinize(self, state: SplitFactsState, seat: int, rng: Rng) -> SplitFactsState:
+        """Draw the other's facts from all that fit one's own and the way facts are dealt."""
         if not self.to_act(state):
             return self.clone(state)
         while True:
@@ -287,14 +301,14 @@ class SplitFacts(TextGame[World]):
             if not self.alternate or self._takes_turns(copy):
                 return copy
 
-    def _own_friends(self, state: World, seat: int) -> list[int]:
+    def _own_friends(self, state: SplitFactsState, seat: int) -> list[int]:
         """By person the friend, or NOTHING where this player was not dealt it."""
         return [
             friend if (FRIEND, person) in state.dealt[seat] else NOTHING
             for person, friend in enumerate(state.friends)
         ]
 
-    def _takes_turns(self, state: World) -> bool:
+    def _takes_turns(self, state: SplitFactsState) -> bool:
         """Whether the facts that are needed are dealt in turn."""
         holders, person = [], state.first
         for link in range(self.links + 1):
@@ -305,14 +319,14 @@ class SplitFacts(TextGame[World]):
 
     # What a player sees
 
-    def _question(self, state: World) -> str:
-        asked = f"{PEOPLE[state.first]}'s friend" + "'s friend" * (self.links - 1)
-        return f"Where does {asked} live?"
+    def _question(self, state: SplitFactsState) -> str:
+        person = f"{PEOPLE[state.first]}'s friend" + "'s friend" * (self.links - 1)
+        return f"Where does {person} live?"
 
-    def _facts(self, state: World, seat: int) -> list[str]:
+    def _facts(self, state: SplitFactsState, seat: int) -> list[str]:
         return [self.sentence(state, fact) for fact in sorted(state.dealt[seat])]
 
-    def describe(self, state: World, seat: int) -> str:
+    def describe(self, state: SplitFactsState, seat: int) -> str:
         lines = [
             f"You are {self.players[seat]}. The question: {self._question(state)}",
             f"Your facts: {' '.join(self._facts(state, seat))}",
@@ -320,10 +334,10 @@ class SplitFacts(TextGame[World]):
             f"Messages so far: {state.messages} of {self.max_messages}.",
         ]
         if state.claims:
-            said = " ".join(written(*claim) for claim in sorted(state.claims))
+            said = " ".join(claim_text(*claim) for claim in sorted(state.claims))
             lines.append(f"Said in the words of facts: {said}")
         if state.last:
-            lines.append(f"Said last: {state.last}")
+            lines.append(f"Said last: {self.quoted(state.last)}")
         for name, town in zip(self.players, state.answers, strict=True):
             if town != NOTHING:
                 lines.append(f"{name} has answered: {TOWNS[town]}.")
@@ -337,8 +351,8 @@ class SplitFacts(TextGame[World]):
         top = max(len(TOWNS), self.max_messages)
         return spaces.Box(0, top, (6 + 5 * self.people,), np.int16)
 
-    def observe(self, state: World, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
+    def observe(self, state: SplitFactsState, seat: int) -> NDArray[np.int16]:
+        """The vector that the class describes."""
         own, said = np.zeros((2, self.people), np.int16), np.zeros((2, self.people), np.int16)
         for kind, person in state.dealt[seat]:
             own[kind, person] = 1 + (state.friends if kind == FRIEND else state.towns)[person]
@@ -348,11 +362,11 @@ class SplitFacts(TextGame[World]):
         parts = [np.array([*head, *state.choices], np.int16), own.ravel(), said.ravel()]
         return np.concatenate(parts)
 
-    def scene(self, state: World, player: int | None = None) -> Scene:
+    def scene(self, state: SplitFactsState, seat: int | None = None) -> Scene:
         lines = [self._question(state)]
-        for seat in range(SEATS) if player is None else (player,):
-            lines.append(f"{self.players[seat]}: {' '.join(self._facts(state, seat))}")
-        lines += [f"Said: {written(*claim)}" for claim in state.claims]
+        for holder in range(SEATS) if seat is None else (seat,):
+            lines.append(f"{self.players[holder]}: {' '.join(self._facts(state, holder))}")
+        lines += [f"Said: {claim_text(*claim)}" for claim in state.claims]
         for name, town in zip(self.players, state.answers, strict=True):
             if town != NOTHING:
                 lines.append(f"{name} answers {TOWNS[town]}")
@@ -360,14 +374,16 @@ class SplitFacts(TextGame[World]):
 
 
 def say_friend(person: int, friend: int) -> str:
+    """The sentence for a friendship."""
     return f"{PEOPLE[friend]} is the friend of {PEOPLE[person]}."
 
 
 def say_home(person: int, town: int) -> str:
+    """The sentence for a home."""
     return f"{PEOPLE[person]} lives in {TOWNS[town]}."
 
 
-def written(kind: int, person: int, value: int) -> str:
+def claim_text(kind: int, person: int, value: int) -> str:
     """A claim in words."""
     return say_friend(person, value) if kind == FRIEND else say_home(person, value)
 
@@ -386,14 +402,14 @@ def complete_circle(rng: Rng, friends: Sequence[int]) -> tuple[int, ...]:
                 chain.append(friends[chain[-1]])
             chains.append(chain)
     rng.shuffle(chains)
-    circle = [person for chain in chains for person in chain] or around(friends)
+    circle = [person for chain in chains for person in chain] or known_circle(friends)
     done = list(friends)
     for person, friend in zip(circle, [*circle[1:], circle[0]], strict=True):
         done[person] = friend
     return tuple(done)
 
 
-def around(friends: Sequence[int]) -> list[int]:
+def known_circle(friends: Sequence[int]) -> list[int]:
     """The circle that is known in full."""
     circle = [0]
     while friends[circle[-1]] != circle[0]:
@@ -401,33 +417,28 @@ def around(friends: Sequence[int]) -> list[int]:
     return circle
 
 
-@agent(
-    "fact-teller",
-    plays=("games/SplitFacts-v0",),
-    needs=("array",),
-    summary="Tells the facts that answer a question, or all it has: style=relay|all.",
-)
-class FactTeller(Agent):
-    """Tells facts and answers as soon as it can: style=relay|all.
+@agent("fact-teller", needs=("array",))
+class FactTeller(ScriptedAgent):
+    """Tells the facts that answer a question, or all it has, and answers as soon as it can."""
 
-    "relay" tells the next link of the chain that both know, "all" tells everything it holds.
-    """
-
-    STYLES = ("relay", "all")
+    plays = (SplitFacts,)
     WAIT = "Go on."
 
-    def __init__(self, *, style: str = "relay") -> None:
-        if style not in self.STYLES:
-            raise UnknownName("fact-teller style", style, self.STYLES)
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["relay", "all"],
+            Meta(
+                description="'relay' tells the next link of the chain both know, 'all' all it has"
+            ),
+        ] = "relay",
+    ) -> None:
+        super().__init__(seed=0)
         self._relays = style == "relay"
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, SplitFacts):
-            raise InvalidOption(f"the fact-teller plays games/SplitFacts-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(SplitFacts, turn.game)
         seen = np.asarray(turn.observation)
         own = seen[6 + game.people : 6 + 3 * game.people].reshape(2, game.people)
         said = seen[6 + 3 * game.people :].reshape(2, game.people)
@@ -440,10 +451,10 @@ class FactTeller(Agent):
         heard = int(seen[4:6].max())
         if heard or silent or complete or (town and kind == TOWN):
             return Answer(TOWNS[(town or heard or int(seen[6]) + 1) - 1])
-        fact = (kind, person) if self._relays else self._untold(own, said)
+        fact = (kind, person) if self._relays else self._first_untold(own, said)
         if fact is None or not own[fact]:
             return Say(self.WAIT)
-        return Say(written(*fact, int(own[fact]) - 1))
+        return Say(claim_text(*fact, int(own[fact]) - 1))
 
     @staticmethod
     def _frontier(known: NDArray[Any], first: int, links: int) -> Fact:
@@ -456,6 +467,7 @@ class FactTeller(Agent):
         return TOWN, person
 
     @staticmethod
-    def _untold(own: NDArray[Any], said: NDArray[Any]) -> Fact | None:
+    def _first_untold(own: NDArray[Any], said: NDArray[Any]) -> Fact | None:
+        """A fact of its own that nobody has said; None if there is none."""
         left = np.argwhere((own > 0) & (said == 0))
         return (int(left[0][0]), int(left[0][1])) if len(left) else None

@@ -5,19 +5,11 @@ and the card lost, if it holds a form of one of them, or a word that begins or e
 other way round. After every description the guesser says one word. A card that is guessed is a
 point for both; after `tries` wrong guesses it is lost. The rules are those of Brian Hersh's game,
 1989, without its sand-glass and second team: tries are counted instead of seconds. Words,
-associations and cards are our own: forbidden are the words that share most hints with the word.
+associations and cards are Palestra's own: forbidden are the words that share most hints with the
+word.
 
 Known answers checked: guessing at random finds a card with probability 1 - (1 - 1/n)^tries among n
 words; with one hint for every m words, the scripted players find one of m.
-
-The array view is an int16 vector of 6 + f + h + w numbers, for f forbidden words, h hints and w
-words of the table; words are numbered from 1, 0 being what the guesser is not to see:
-
-    phase, role                     0 describe, 1 guess, 2 over; 0 giver, 1 guesser
-    cards done, points, tries used
-    the word, the forbidden words
-    hints said for this card        0 or 1 for every hint
-    words guessed for it            0 or 1 for every word
 """
 
 from __future__ import annotations
@@ -27,25 +19,26 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
     Bar,
-    Decision,
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     Option,
     Outcome,
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Seat,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -55,11 +48,19 @@ from palestra import (
     only,
 )
 
-from palestra_games.social.associations import Table, Word, checked_table, related, words_of
+from palestra_games.social.associations import (
+    Associations,
+    Word,
+    check_associations,
+    english,
+    related,
+    words_of,
+)
 
 GIVER, GUESSER = 0, 1
 DESCRIBE, GUESS, OVER = range(3)
-LETTERS = 24
+LETTERS = 24  # of the longest word that may be said
+MOST_FORBIDDEN = 10
 WORD = re.compile(r"[A-Za-z]+")
 
 
@@ -81,14 +82,14 @@ class Guess(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Cards:
-    """The state: the word by number, what has been said and guessed for it, and cards done."""
+    """The state: the card that is played, and those that are done."""
 
     rng: Rng
-    target: int
-    done: tuple[int, ...] = ()
+    target: int  # the word, by its number in the vocabulary
+    done: tuple[int, ...] = ()  # words of the cards done
     points: int = 0
-    said: tuple[str, ...] = ()
-    guessed: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()  # descriptions of this card
+    guessed: tuple[str, ...] = ()  # wrong guesses at it
 
 
 @environment(
@@ -98,22 +99,49 @@ class Cards:
     paper="Hersh (1989), Taboo",
 )
 @dataclass(frozen=True)
-class Taboo(TextGame[Cards]):
-    """You play Taboo with one other player. player_0 is the giver, player_1 the guesser.
+class Taboo(Talking, TextGame[Cards]):
+    """Taboo for two: a giver describes a word without forbidden ones, a guesser guesses it.
 
-    The giver sees a word and describes it: Describe(text='It swims and is very large.'). He must
-    not use the word or a forbidden word, nor a form of one, nor a longer word that begins or ends
-    with one, nor a part of one of four letters or more; else he is buzzed and the card is lost. He
-    may give a card up: Skip(). After a description the guesser says one word: Guess(word='whale').
-    If it is wrong, the giver says more. Every word that is found is one point for both of you.
+    The menu numbers every hint of the table as a Describe, then Skip(), then every word as a Guess.
+    An observation is an int16 vector of 6 + f + h + w numbers, for f forbidden words, h hints and w
+    words of the table; words are numbered from 1, and 0 is what the guesser must not see:
+
+        phase, role                     0 describe, 1 guess, 2 over; 0 giver, 1 guesser
+        cards done, points, tries used
+        the word, the forbidden words
+        hints said for this card        0 or 1 for every hint
+        words guessed for it            0 or 1 for every word
+
+    Both players are paid 1 for every word that is found.
     """
 
-    cards: int = 5
-    tries: int = 5
-    forbidden: int = 5
-    message_limit: int = 300
-    associations: Table = ()
+    cards: Annotated[
+        int, Meta(ge=1, le=10_000, description="cards to play; at most one a word of the table")
+    ] = 5
+    tries: Annotated[
+        int, Meta(ge=1, le=100, description="wrong guesses after which a card is lost")
+    ] = 5
+    forbidden: Annotated[
+        int, Meta(ge=0, le=MOST_FORBIDDEN, description="forbidden words on a card, at most")
+    ] = 5
+    message_limit: Annotated[
+        int, Meta(ge=LETTERS, le=100_000, description="most characters of a description")
+    ] = 300
+    associations: Annotated[
+        Associations,
+        Meta(description="pairs of a hint and the words it fits, best first; empty: Palestra's"),
+    ] = ()
 
+    rules_text = """
+        You play Taboo with one other player. player_0 is the giver, player_1 the guesser.
+
+        The giver sees a word and describes it: Describe(text='It swims and is very large.'). They
+        must not use the word or a forbidden word, nor a form of one, nor a longer word that begins
+        or ends with one, nor a part of one of four letters or more; else they are buzzed and the
+        card is lost. They may give a card up: Skip(). After a description the guesser says one
+        word: Guess(word='whale'). If it is wrong, the giver says more. Every word that is found is
+        one point for both of you.
+    """
     order = "sequential"
     payoffs = "common"
     num_players = 2
@@ -122,19 +150,13 @@ class Taboo(TextGame[Cards]):
     reward_terms = ("found",)
     action_types = (Describe, Skip, Guess)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "associations", checked_table(self.associations, 2))
+    def validate(self) -> None:
+        check_associations(self.table, 2)
         most = len(self.vocabulary)
-        if not 1 <= self.cards <= most:
+        if self.cards > most:
             raise InvalidOption(f"cards must be from 1 to {most}, one a word, not {self.cards}")
-        if not 1 <= self.tries <= 100:
-            raise InvalidOption(f"tries must be from 1 to 100, not {self.tries}")
-        if not 0 <= self.forbidden <= min(10, most - 1):
-            raise InvalidOption(f"forbidden must be from 0 to 10, not {self.forbidden}")
-        if self.message_limit < LETTERS:
-            raise InvalidOption(
-                f"message_limit must be at least {LETTERS}, not {self.message_limit}"
-            )
+        if self.forbidden >= most:
+            raise InvalidOption(f"forbidden must be from 0 to {most - 1}, not {self.forbidden}")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -145,12 +167,17 @@ class Taboo(TextGame[Cards]):
         return (Seat(self.players[0], "giver"), Seat(self.players[1], "guesser"))
 
     @cached_property
+    def table(self) -> Associations:
+        """The associations played with: the caller's, or those of the package."""
+        return self.associations or english()
+
+    @cached_property
     def hints(self) -> tuple[str, ...]:
-        return tuple(hint for hint, _ in self.associations)
+        return tuple(hint for hint, _ in self.table)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        return words_of(self.associations)
+        return words_of(self.table)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
@@ -158,8 +185,8 @@ class Taboo(TextGame[Cards]):
         return (*map(Describe, self.hints), Skip(), *map(Guess, self.vocabulary))
 
     def card(self, target: int) -> tuple[str, ...]:
-        """The forbidden words for a word: those that share most hints with it, by alphabet."""
-        return forbidden_words(self.associations, self.vocabulary[target], self.forbidden)
+        """The forbidden words for a word: those that share most hints with it."""
+        return forbidden_words(self.table, self.vocabulary[target], self.forbidden)
 
     def breach(self, target: int, text: str) -> str:
         """The first word of a description that the card forbids; empty if there is none."""
@@ -203,7 +230,7 @@ class Taboo(TextGame[Cards]):
         return Step(events=events)
 
     def _hear(self, state: Cards, text: str) -> list[Event]:
-        events = [Event("message", f"The giver says: {text}", {"text": text})]
+        events = [Event("message", f"The giver says: {self.quoted(text)}", {"text": text})]
         word = self.breach(state.target, text)
         if not word:
             state.said += (text,)
@@ -221,15 +248,15 @@ class Taboo(TextGame[Cards]):
             text = f"All cards are done: {state.points} of {self.cards} were found."
             return [*events, Event("end", text, {"points": state.points})]
         state.target = state.rng.choice(self._left(state))
-        return [*events, self._dealt(state)]
+        return [*events, self._card_event(state)]
 
     def _left(self, state: Cards) -> list[int]:
         return [n for n in range(len(self.vocabulary)) if n not in state.done]
 
-    def _dealt(self, state: Cards) -> Event:
-        return Event("card", self._shown(state), {"word": state.target}, only(GIVER))
+    def _card_event(self, state: Cards) -> Event:
+        return Event("card", self._card_text(state), {"word": state.target}, only(GIVER))
 
-    def _shown(self, state: Cards) -> str:
+    def _card_text(self, state: Cards) -> str:
         no = ", ".join(self.card(state.target)) or "none"
         return f"The word is {self.vocabulary[state.target]}. Forbidden: {no}."
 
@@ -241,13 +268,13 @@ class Taboo(TextGame[Cards]):
         return Outcome((score, score), (float(state.points),) * 2, reason)
 
     def opening(self, state: Cards) -> Sequence[Event]:
-        return [self._dealt(state)]
+        return [self._card_event(state)]
 
     def noop(self, state: Cards, seat: int) -> TextAction | None:
         return Skip() if seat == GIVER else None
 
     def determinize(self, state: Cards, seat: int, rng: Rng) -> Cards:
-        """For the guesser, draw the word from those for which nothing said would be buzzed."""
+        """Draw the guesser's word from those for which nothing said would be buzzed."""
         copy = self.clone(state)
         if seat == GUESSER and self.to_act(state):
             fitting = [n for n in self._left(state) if self._fits(state, n)]
@@ -274,8 +301,8 @@ class Taboo(TextGame[Cards]):
         if not self.to_act(state):
             return lines[0]
         if seat == GIVER:
-            lines.append(self._shown(state))
-        lines += [f"Said: {text}" for text in state.said]
+            lines.append(self._card_text(state))
+        lines += [f"Said: {self.quoted(text)}" for text in state.said]
         if state.guessed:
             lines.append(f"Wrong guesses: {', '.join(state.guessed)}.")
         lines.append(f"Guesses left: {self.tries - len(state.guessed)}.")
@@ -291,7 +318,7 @@ class Taboo(TextGame[Cards]):
         return spaces.Box(0, max(words, self.tries, OVER), (length,), np.int16)
 
     def observe(self, state: Cards, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
+        """The vector that the class describes."""
         acting = self.to_act(state)
         phase = OVER if not acting else GUESS if acting[0] == GUESSER else DESCRIBE
         card = [0] * (1 + self.forbidden)
@@ -320,7 +347,8 @@ class Taboo(TextGame[Cards]):
 
 
 @lru_cache(maxsize=4096)
-def forbidden_words(table: Table, target: str, count: int) -> tuple[str, ...]:
+def forbidden_words(table: Associations, target: str, count: int) -> tuple[str, ...]:
+    """The words that share most hints with a word; of equals the first in the alphabet."""
     shared = Counter(w for _, words in table if target in words for w in words if w != target)
     return tuple(sorted(shared, key=lambda word: (-shared[word], word))[:count])
 
@@ -335,30 +363,22 @@ def guesser_grammar(words: tuple[str, ...]) -> Grammar:
     return Grammar((Option(Guess, {"word": Word(LETTERS, words)}),))
 
 
-@agent(
-    "taboo-player",
-    plays=("games/Taboo-v0",),
-    needs=("array",),
-    summary="Describes and guesses the words of Taboo by a table of associations.",
-)
-class TabooPlayer(Agent):
-    """Plays both roles of Taboo by the table of associations.
+@agent("taboo-player", needs=("array",))
+class TabooPlayer(ScriptedAgent):
+    """Describes and guesses the words of Taboo by the table of associations.
 
     The giver says a hint that fits the word and has not been said, the shortest list first, and
     skips when there is none left. The guesser says the first word that all the hints fit.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Taboo,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, Taboo):
-            raise InvalidOption(f"the taboo-player plays games/Taboo-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Taboo, turn.game)
         seen = np.asarray(turn.observation).tolist()
         start = 6 + game.forbidden
         flags, words = seen[start : start + len(game.hints)], seen[start + len(game.hints) :]
-        said = [fits for flag, (_, fits) in zip(flags, game.associations, strict=True) if flag]
+        said = [fits for flag, (_, fits) in zip(flags, game.table, strict=True) if flag]
         if turn.seat == GIVER:
             return self._describe(game, seen[5] - 1, flags)
         guessed = {word for word, flag in zip(game.vocabulary, words, strict=True) if flag}
@@ -370,7 +390,7 @@ class TabooPlayer(Agent):
         word = game.vocabulary[target]
         left = [
             (len(fits), hint)
-            for flag, (hint, fits) in zip(flags, game.associations, strict=True)
+            for flag, (hint, fits) in zip(flags, game.table, strict=True)
             if not flag and word in fits and not game.breach(target, hint)
         ]
         return Describe(min(left)[1]) if left else Skip()

@@ -4,8 +4,8 @@ The complete rules of the board game for two to four players (K. Teuber, "The Se
 1995): a map of 19 hexes laid at random with its number tokens in a spiral, two settlements and
 roads each in a snake draft, production by two dice, the robber and discards on a 7, roads,
 settlements and cities with limited pieces and a limited bank, harbours, trade with the bank and
-among players, all five development cards, the longest road and the largest army. It is the world
-of "Agents of Change: Self-Evolving LLM Agents for Strategic Planning" (2025). Easily missed are:
+among players, all five development cards, the longest road and the largest army. "Agents of Change:
+Self-Evolving LLM Agents for Strategic Planning" (2025) plays it. Rules that are easily missed:
 
 * If the bank cannot pay all that a roll brings of a resource, nobody gets any, unless it is due to
   one player alone.
@@ -13,20 +13,21 @@ of "Agents of Change: Self-Evolving LLM Agents for Strategic Planning" (2025). E
   be, before the roll. Points on cards count at once.
 * A rival's settlement cuts a road. If the holder of the longest road then falls behind several
   who are level, nobody has it.
-* One wins in one's own turn only.
+* A player can win only in their own turn.
 
-Whose turn it is offers cards to all; the others accept, decline or make a counter-offer, sealed;
-and he trades with one of them or with nobody. `offers` a turn and cards on a side are limited. Over
-the table one may talk in the game itself; here offers are all that is said. Whoever wins is paid 1,
-the others lose it between them; after `max_turns` turns nobody is.
+The player whose turn it is, the mover, offers cards to all; the others accept, decline or make a
+counter-offer, sealed; and the mover trades with one of them or with nobody. The options limit the
+offers in a turn and the cards on a side. In the board game players also talk; here they only make
+offers. The winner is paid 1, and the others lose it between them; after `max_turns` turns nobody is
+paid.
 
-What everybody can know of a hand, because the cards came and went openly, is in both views; the
-rest of it is hidden.
+What everybody can know of a hand, because the cards came and went openly, is in the observation and
+in the text; the rest of it is hidden.
 
 Board, legal moves, production, payments, points and bonuses are compared with another
 implementation, `catanatron`, in whole games; dice, deck and bank with published numbers.
 
-The array view is an int16 vector:
+An observation is an int16 vector:
 
     own seat, phase, whose turn, turns that have ended, dice (2), the robber's hex
     terrain and number of each hex (19 each), kind of each harbour (9, 5 takes any resource)
@@ -43,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -51,6 +52,7 @@ from numpy.typing import NDArray
 from palestra import (
     Event,
     Grammar,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -60,7 +62,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
     only,
 )
@@ -104,6 +105,7 @@ from palestra_games.board.catan.rules import (
     Bank,
     Buy,
     Cards,
+    CatanState,
     City,
     Counter,
     Decline,
@@ -118,7 +120,6 @@ from palestra_games.board.catan.rules import (
     Rob,
     Roll,
     Settle,
-    Table,
     Trade,
     Withdraw,
     award_largest_army,
@@ -131,7 +132,7 @@ from palestra_games.board.catan.rules import (
     free_corners,
     gain,
     holds,
-    new_table,
+    new_state,
     open_points,
     pay,
     playable,
@@ -146,7 +147,7 @@ from palestra_games.board.catan.rules import (
     victims,
     write_cards,
 )
-from palestra_games.board.catan.words import draw_table, tell_table
+from palestra_games.board.catan.words import draw_board, state_lines
 
 ROBBED_NOBODY = "nobody"
 MAX_SIDE = 4  # cards on one side of an offer
@@ -161,43 +162,57 @@ FULL: Cards = (SUPPLY,) * KINDS
         "Teuber (1995), The Settlers of Catan; Agents of Change: Self-Evolving LLM Agents for "
         "Strategic Planning (2025)"
     ),
-    players=(2, 4),
 )
 @dataclass(frozen=True)
-class Catan(TextGame[Table]):
-    """You play Catan. Settle the island, and be the first to reach the points that win.
+class Catan(TextGame[CatanState]):
+    """Catan: settle an island, trade what it yields, and be the first to ten points.
 
-    Hexes are called A to S and yield brick, lumber, wool, grain or ore; corners have numbers, and a
-    road is called by its two corners. At the start everybody places a settlement and a road at it,
-    in order of seats, and then another of each in reverse order; the second settlement yields a
-    card of every hex it touches. After that, in your turn:
-    - Roll() first. Every hex with that number, except the robber's, gives one card to each
-      settlement and two to each city on its corners. On a 7 whoever has more than 7 cards discards
-      half of them, Discard(card='ore') one by one, and you move the robber: Rob(hex='C',
-      player='player_1') takes a card from one who has a building there.
-    - Build: Road(road='7-8') costs brick and lumber; Settle(corner=12) costs brick, lumber, wool
-      and grain, on a corner your roads reach, with no building on any neighbouring corner;
-      City(corner=12) costs 2 grain and 3 ore and replaces a settlement; Buy() a development card
-      for wool, grain and ore.
-    - Trade: Bank(give='wool', get='ore') pays four of a kind for one card, three with a 3:1
-      harbour, two with the harbour of that resource. Offer(give='2 wool', want='ore') asks all
-      others, who Accept(), Decline(), or Counter(give='ore', want='3 wool'); you then
-      Trade(player='player_2') with one of them, or Withdraw().
-    - Play one development card a turn, not one you have just bought: Knight() moves the robber,
-      also before the roll; RoadBuilding() builds two roads; Plenty(first='ore', second='wool')
-      takes two cards from the bank; Monopoly(card='ore') takes all ore of the others. Victory
-      point cards just count.
-    - End() your turn.
-    A settlement is worth 1 point, a city 2, a victory point card 1; the longest road of at least 5
-    roads 2, and the largest army of at least 3 knights played 2. You win in your own turn.
+    Actions are typed, such as Settle(corner=12); `menu` numbers them, with offers of one or two
+    cards of a kind for one or two of another. The observation is described at the head of the
+    module. The winner is paid 1, and the others lose it between them.
     """
 
-    num_players: int = 4
-    goal: int = 10
-    max_turns: int = 200
-    offers: int = 2
-    offer_cards: int = 3
+    num_players: Annotated[int, Meta(ge=2, le=4, description="how many play")] = 4
+    goal: Annotated[int, Meta(ge=3, le=15, description="points that win")] = 10
+    max_turns: Annotated[
+        int, Meta(ge=1, le=10_000, description="turns of all players after which nobody wins")
+    ] = 200
+    offers: Annotated[
+        int, Meta(ge=0, le=100, description="offers to other players that a turn allows")
+    ] = 2
+    offer_cards: Annotated[
+        int, Meta(ge=1, le=MAX_SIDE, description="cards on each side of an offer at most")
+    ] = 3
 
+    rules_text = """
+        You play Catan. Settle the island, and be the first to reach the points that win.
+
+        Hexes are called A to S and yield brick, lumber, wool, grain or ore; corners have numbers,
+        and a road is called by its two corners. At the start everybody places a settlement and a
+        road at it, in order of seats, and then another of each in reverse order; the second
+        settlement yields a card of every hex it touches. After that, in your turn:
+        - Roll() first. Every hex with that number, except the robber's, gives one card to each
+        settlement and two to each city on its corners. On a 7 whoever has more than 7 cards
+        discards half of them, Discard(card='ore') one by one, and you move the robber: Rob(hex='C',
+        player='player_1') takes a card from one who has a building there.
+        - Build: Road(road='7-8') costs brick and lumber; Settle(corner=12) costs brick, lumber,
+        wool and grain, on a corner your roads reach, with no building on any neighbouring corner;
+        City(corner=12) costs 2 grain and 3 ore and replaces a settlement; Buy() a development card
+        for wool, grain and ore.
+        - Trade: Bank(give='wool', get='ore') pays four of a kind for one card, three with a 3:1
+        harbour, two with the harbour of that resource. Offer(give='2 wool', want='ore') asks all
+        others, who Accept(), Decline(), or Counter(give='ore', want='3 wool'); you then
+        Trade(player='player_2') with one of them, or Withdraw().
+        - Play one development card a turn, not one you have just bought: Knight() moves the robber,
+        also before the roll; RoadBuilding() builds two roads; Plenty(first='ore', second='wool')
+        takes two cards from the bank; Monopoly(card='ore') takes all ore of the others. Victory
+        point cards just count.
+        - End() your turn.
+
+        A settlement is worth 1 point, a city 2, a victory point card 1; the longest road of at
+        least 5 roads 2, and the largest army of at least 3 knights played 2. You win in your own
+        turn.
+    """
     order = "phased"
     payoffs = "zero-sum"
     perfect_information = False
@@ -205,16 +220,6 @@ class Catan(TextGame[Table]):
         *(Settle, City, Road, Roll, Discard, Rob, Buy, Knight, RoadBuilding, Plenty, Monopoly),
         *(Bank, Offer, Accept, Decline, Counter, Trade, Withdraw, End),
     )
-
-    def __post_init__(self) -> None:
-        ranges = (
-            ("num_players", 2, 4),
-            ("goal", 3, 15),
-            ("max_turns", 1, 10_000),
-            ("offers", 0, 100),
-            ("offer_cards", 1, MAX_SIDE),
-        )
-        check_ranges(self, ranges)
 
     # What follows from the options
 
@@ -225,7 +230,7 @@ class Catan(TextGame[Table]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Everything, offers of one or two cards of a kind for one or two of another."""
+        """Every action, with offers of one or two cards of a kind for one or two of another."""
         pairs = [(a, b) for a in RESOURCES for b in RESOURCES if a != b]
         sides = [
             (give, want)
@@ -250,19 +255,19 @@ class Catan(TextGame[Table]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Table:
-        return new_table(Rng.seeded(seed), self.num_players)
+    def initial_state(self, seed: int | None = None) -> CatanState:
+        return new_state(Rng.seeded(seed), self.num_players)
 
-    def to_act(self, state: Table) -> tuple[int, ...]:
+    def to_act(self, state: CatanState) -> tuple[int, ...]:
         if state.phase == OVER:
             return ()
         if state.phase == DISCARD:
-            return tuple(seat for seat in state.players if state.owed[seat])
+            return tuple(seat for seat in state.seats if state.owed[seat])
         if state.phase == ANSWER:
-            return tuple(seat for seat in state.players if seat != state.turn)
+            return tuple(seat for seat in state.seats if seat != state.turn)
         return (state.turn,)
 
-    def legal(self, state: Table, seat: int) -> Grammar:
+    def legal(self, state: CatanState, seat: int) -> Grammar:
         hand = state.hands[seat]
         if state.phase == SETTLE:
             return one_of(Settle, corner=free_corners(state))
@@ -278,12 +283,12 @@ class Catan(TextGame[Table]):
         if state.phase == ANSWER:
             return Grammar(tuple(self._answers(state, hand)))
         if state.phase == CHOOSE:
-            open_to = [p for p in state.players if self._may_trade(state, p)]
-            options = [Option(Trade, {"player": OneOf((self.players[p],))}) for p in open_to]
+            partners = [other for other in state.seats if self._may_trade(state, other)]
+            options = [Option(Trade, {"player": OneOf((self.players[p],))}) for p in partners]
             return Grammar((*options, Option(Withdraw)))
         return Grammar((*self._cards(state), *self._business(state)))
 
-    def _robbing(self, state: Table) -> list[Option]:
+    def _robbing(self, state: CatanState) -> list[Option]:
         by_victim: dict[str, list[str]] = {}
         for place, letter in enumerate(LETTERS):
             if place != state.robber:
@@ -294,10 +299,10 @@ class Catan(TextGame[Table]):
             for name, letters in sorted(by_victim.items())
         ]
 
-    def _victims(self, state: Table, place: int) -> list[str]:
+    def _victims(self, state: CatanState, place: int) -> list[str]:
         return [self.players[p] for p in victims(state, place)] or [ROBBED_NOBODY]
 
-    def _answers(self, state: Table, hand: Sequence[int]) -> list[Option]:
+    def _answers(self, state: CatanState, hand: Sequence[int]) -> list[Option]:
         options = [Option(Accept)] if holds(hand, state.offer.wants) else []
         options.append(Option(Decline))
         if any(hand):
@@ -308,11 +313,11 @@ class Catan(TextGame[Table]):
         most = self.offer_cards
         return OfferOption(kind, {"give": CardSet(tuple(hand), most), "want": CardSet(FULL, most)})
 
-    def _may_trade(self, state: Table, seat: int) -> bool:
+    def _may_trade(self, state: CatanState, seat: int) -> bool:
         answer = state.answers[seat]
         return answer is not None and answer.open and holds(state.hands[state.turn], answer.wants)
 
-    def _cards(self, state: Table) -> list[Option]:
+    def _cards(self, state: CatanState) -> list[Option]:
         """The development cards that may be played now."""
         ready, bank = playable(state), state.bank
         options = []
@@ -333,7 +338,7 @@ class Catan(TextGame[Table]):
             options.append(Option(Monopoly, {"card": OneOf(RESOURCES)}))
         return options
 
-    def _business(self, state: Table) -> list[Option]:
+    def _business(self, state: CatanState) -> list[Option]:
         """What the mover may build, buy and trade after the roll."""
         if state.phase == ROLL:
             return []
@@ -352,12 +357,12 @@ class Catan(TextGame[Table]):
             if hand[kind] >= rate and gets:
                 fields = {"give": OneOf((RESOURCES[kind],)), "get": OneOf(tuple(gets))}
                 options.append(Option(Bank, fields))
-        rivals_hold = any(any(state.hands[p]) for p in state.players if p != seat)
+        rivals_hold = any(any(state.hands[other]) for other in state.seats if other != seat)
         if any(hand) and rivals_hold and state.offers < self.offers:
             options.append(self._trading(Offer, hand))
         return [*options, Option(End)]
 
-    def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: CatanState, actions: Mapping[int, Any]) -> Step:
         if state.phase == DISCARD:
             events = self._discard(state, actions)
         elif state.phase == ANSWER:
@@ -367,59 +372,63 @@ class Catan(TextGame[Table]):
             events = getattr(self, f"_{type(action).__name__.lower()}")(state, action)
         if state.phase > PAVE and points(state, state.turn) >= self.goal:
             state.winner, state.phase = state.turn, OVER
-            return Step(self._paid(state), events=[*events, self._ending(state)])
+            return Step(self._payments(state), events=[*events, self._end_event(state)])
         if state.turns == self.max_turns:
             state.phase = OVER
-            return Step(events=[*events, self._ending(state)])
+            return Step(events=[*events, self._end_event(state)])
         return Step(events=events)
 
-    def _paid(self, state: Table) -> dict[int, dict[str, float]]:
+    def _payments(self, state: CatanState) -> dict[int, dict[str, float]]:
         lost = -1.0 / (self.num_players - 1)
-        return {p: {"payoff": 1.0 if p == state.winner else lost} for p in state.players}
+        return {s: {"payoff": 1.0 if s == state.winner else lost} for s in state.seats}
 
-    def _ending(self, state: Table) -> Event:
-        had = [f"{name} {points(state, p)}" for p, name in enumerate(self.players)]
-        text = f"{self._reason(state)} Points: {', '.join(had)}."
-        return Event("reveal", text, {"points": [points(state, p) for p in state.players]})
+    def _end_event(self, state: CatanState) -> Event:
+        scores = [points(state, seat) for seat in state.seats]
+        pairs = zip(self.players, scores, strict=True)
+        listing = ", ".join(f"{name} {score}" for name, score in pairs)
+        text = f"{self._reason(state)} Points: {listing}."
+        return Event("reveal", text, {"points": scores})
 
-    def _reason(self, state: Table) -> str:
+    def _reason(self, state: CatanState) -> str:
         if state.winner == NOBODY:
             return f"Nobody has won in {self.max_turns} turns."
         return f"{self.players[state.winner]} has won."
 
-    def _told(self, state: Table, kind: str, what: str, **data: Any) -> Event:
+    def _mover_event(self, state: CatanState, kind: str, what: str, **data: Any) -> Event:
         """An event of the mover."""
         text = f"{self.players[state.turn]} {what}."
         return Event(kind, text, {"player": state.turn, **data})
 
     # The rules: building
 
-    def _settle(self, state: Table, action: Settle) -> list[Event]:
+    def _settle(self, state: CatanState, action: Settle) -> list[Event]:
         seat, corner = state.turn, action.corner
         state.corners[corner] = 1 + 2 * seat
-        events = [self._told(state, "build", f"settles at {corner}", corner=corner)]
+        events = [self._mover_event(state, "build", f"settles at {corner}", corner=corner)]
         if state.phase == SETTLE:
             state.phase, state.placed = PAVE, corner
             if len(buildings(state, seat, city=False)) == 2:
                 cards = first_yield(state, corner)
                 gain(state, seat, cards)
                 got = write_cards(cards) or "nothing"
-                events.append(self._told(state, "yield", f"gets {got}", cards=cards))
+                events.append(self._mover_event(state, "yield", f"gets {got}", cards=cards))
             return events
         pay(state, seat, SETTLEMENT_COST)
         award_longest_road(state)
         return events
 
-    def _city(self, state: Table, action: City) -> list[Event]:
+    def _city(self, state: CatanState, action: City) -> list[Event]:
         pay(state, state.turn, CITY_COST)
         state.corners[action.corner] += 1
         text = f"builds a city at {action.corner}"
-        return [self._told(state, "build", text, corner=action.corner)]
+        return [self._mover_event(state, "build", text, corner=action.corner)]
 
-    def _road(self, state: Table, action: Road) -> list[Event]:
+    def _road(self, state: CatanState, action: Road) -> list[Event]:
         seat = state.turn
         state.roads[ROAD_NAMES.index(action.road)] = seat
-        events = [self._told(state, "build", f"builds the road {action.road}", road=action.road)]
+        events = [
+            self._mover_event(state, "build", f"builds the road {action.road}", road=action.road)
+        ]
         if state.phase == PAVE:
             self._next_placement(state)
             return events
@@ -432,31 +441,31 @@ class Catan(TextGame[Table]):
         award_longest_road(state)
         return events
 
-    def _next_placement(self, state: Table) -> None:
+    def _next_placement(self, state: CatanState) -> None:
         """A snake draft: everybody in order of seats, then everybody in reverse."""
         done = sum(what > 0 for what in state.corners)
         seats = self.num_players
         state.phase = SETTLE if done < 2 * seats else ROLL
         state.turn = done if done < seats else max(0, 2 * seats - 1 - done)
 
-    def _buy(self, state: Table, action: Buy) -> list[Event]:
+    def _buy(self, state: CatanState, action: Buy) -> list[Event]:
         seat, card = state.turn, state.deck.pop(state.rng.below(len(state.deck)))
         pay(state, seat, CARD_COST)
         state.developments[seat].append(card)
         state.fresh += 1
         drawn = f"The card is: {DEVELOPMENTS[card]}."
         return [
-            self._told(state, "buy", "buys a development card"),
+            self._mover_event(state, "buy", "buys a development card"),
             Event("reveal", drawn, {"card": DEVELOPMENTS[card]}, only(seat)),
         ]
 
     # The rules: dice, robber and cards
 
-    def _roll(self, state: Table, action: Roll) -> list[Event]:
+    def _roll(self, state: CatanState, action: Roll) -> list[Event]:
         state.dice = (state.rng.between(1, 6), state.rng.between(1, 6))
         roll = sum(state.dice)
         text = f"rolls {state.dice[0]} + {state.dice[1]} = {roll}"
-        events = [self._told(state, "roll", text, dice=state.dice)]
+        events = [self._mover_event(state, "roll", text, dice=state.dice)]
         if roll == 7:
             sizes = [sum(hand) for hand in state.hands]
             state.owed = [size // 2 if size > FULL_HAND else 0 for size in sizes]
@@ -469,7 +478,7 @@ class Catan(TextGame[Table]):
                 events.append(Event("yield", text, {"player": seat, "cards": cards}))
         return events
 
-    def _discard(self, state: Table, actions: Mapping[int, Any]) -> list[Event]:
+    def _discard(self, state: CatanState, actions: Mapping[int, Any]) -> list[Event]:
         events = []
         for seat, action in sorted(actions.items()):
             pay(state, seat, one_card(action.card))
@@ -480,68 +489,68 @@ class Catan(TextGame[Table]):
             state.phase = ROB
         return events
 
-    def _rob(self, state: Table, action: Rob) -> list[Event]:
+    def _rob(self, state: CatanState, action: Rob) -> list[Event]:
         state.robber = LETTERS.index(action.hex)
         state.phase = TRADE if any(state.dice) else ROLL
         text = f"moves the robber to {action.hex}"
         if action.player == ROBBED_NOBODY:
-            return [self._told(state, "robber", text, hex=action.hex)]
+            return [self._mover_event(state, "robber", text, hex=action.hex)]
         victim = self.players.index(action.player)
         card = RESOURCES[steal(state, state.turn, victim)]
         text += f" and robs {action.player}"
-        event = self._told(state, "robber", text, hex=action.hex, victim=victim)
+        event = self._mover_event(state, "robber", text, hex=action.hex, victim=victim)
         seen = Event("reveal", f"The card is: {card}.", {"card": card}, only(state.turn, victim))
         return [event, seen]
 
-    def _knight(self, state: Table, action: Knight) -> list[Event]:
+    def _knight(self, state: CatanState, action: Knight) -> list[Event]:
         spend_development(state, KNIGHT)
         state.knights[state.turn] += 1
         award_largest_army(state, state.turn)
         state.phase = ROB
-        return [self._told(state, "card", "plays a knight")]
+        return [self._mover_event(state, "card", "plays a knight")]
 
-    def _roadbuilding(self, state: Table, action: RoadBuilding) -> list[Event]:
+    def _roadbuilding(self, state: CatanState, action: RoadBuilding) -> list[Event]:
         spend_development(state, ROAD_BUILDING)
         state.free_roads, state.phase = 2, FREE_ROADS
-        return [self._told(state, "card", "plays road building")]
+        return [self._mover_event(state, "card", "plays road building")]
 
-    def _plenty(self, state: Table, action: Plenty) -> list[Event]:
+    def _plenty(self, state: CatanState, action: Plenty) -> list[Event]:
         spend_development(state, PLENTY)
         for card in (action.first, action.second):
             gain(state, state.turn, one_card(card))
         text = f"plays a year of plenty and takes {action.first} and {action.second}"
-        return [self._told(state, "card", text, cards=(action.first, action.second))]
+        return [self._mover_event(state, "card", text, cards=(action.first, action.second))]
 
-    def _monopoly(self, state: Table, action: Monopoly) -> list[Event]:
+    def _monopoly(self, state: CatanState, action: Monopoly) -> list[Event]:
         spend_development(state, MONOPOLY)
         kind, taken = RESOURCES.index(action.card), 0
-        for seat in state.players:
+        for seat in state.seats:
             if seat != state.turn:
                 count = state.hands[seat][kind]
                 pay(state, seat, one_card(action.card, count))
                 taken += count
         gain(state, state.turn, one_card(action.card, taken))
         text = f"plays a monopoly and takes {taken} {action.card}"
-        return [self._told(state, "card", text, card=action.card, count=taken)]
+        return [self._mover_event(state, "card", text, card=action.card, count=taken)]
 
     # The rules: trade
 
-    def _bank(self, state: Table, action: Bank) -> list[Event]:
+    def _bank(self, state: CatanState, action: Bank) -> list[Event]:
         rate = rates(state, state.turn)[RESOURCES.index(action.give)]
         pay(state, state.turn, one_card(action.give, rate))
         gain(state, state.turn, one_card(action.get))
         text = f"gives the bank {rate} {action.give} for {action.get}"
-        return [self._told(state, "bank", text, give=action.give, rate=rate, get=action.get)]
+        return [self._mover_event(state, "bank", text, give=action.give, rate=rate, get=action.get)]
 
-    def _offer(self, state: Table, action: Offer) -> list[Event]:
+    def _offer(self, state: CatanState, action: Offer) -> list[Event]:
         state.offer = Answer(self.sets[action.give], self.sets[action.want])
         show(state, state.turn, state.offer.gives)
         state.answers = [None] * self.num_players
         state.offers, state.phase = state.offers + 1, ANSWER
         text = f"offers {action.give} for {action.want}"
-        return [self._told(state, "offer", text, give=action.give, want=action.want)]
+        return [self._mover_event(state, "offer", text, give=action.give, want=action.want)]
 
-    def _answer(self, state: Table, actions: Mapping[int, Any]) -> list[Event]:
+    def _answer(self, state: CatanState, actions: Mapping[int, Any]) -> list[Event]:
         events = []
         for seat, action in sorted(actions.items()):
             answer, text = Answer(), "declines"
@@ -560,7 +569,7 @@ class Catan(TextGame[Table]):
             self._clear_offer(state)
         return events
 
-    def _trade(self, state: Table, action: Trade) -> list[Event]:
+    def _trade(self, state: CatanState, action: Trade) -> list[Event]:
         partner = self.players.index(action.player)
         answer = state.answers[partner]
         assert answer is not None
@@ -570,70 +579,60 @@ class Catan(TextGame[Table]):
         gain(state, partner, answer.wants)
         given, got = write_cards(answer.wants), write_cards(answer.gives)
         text = f"gives {action.player} {given} for {got}"
-        event = self._told(state, "trade", text, partner=partner, gave=given, got=got)
+        event = self._mover_event(state, "trade", text, partner=partner, gave=given, got=got)
         self._clear_offer(state)
         return [event]
 
-    def _withdraw(self, state: Table, action: Withdraw) -> list[Event]:
+    def _withdraw(self, state: CatanState, action: Withdraw) -> list[Event]:
         self._clear_offer(state)
-        return [self._told(state, "withdraw", "trades with nobody")]
+        return [self._mover_event(state, "withdraw", "trades with nobody")]
 
-    def _clear_offer(self, state: Table) -> None:
+    def _clear_offer(self, state: CatanState) -> None:
         state.offer, state.answers = Answer(), [None] * self.num_players
         state.phase = TRADE
 
-    def _end(self, state: Table, action: End) -> list[Event]:
-        event = self._told(state, "end", "ends the turn")
+    def _end(self, state: CatanState, action: End) -> list[Event]:
+        event = self._mover_event(state, "end", "ends the turn")
         state.turn = (state.turn + 1) % self.num_players
         state.turns += 1
         state.phase, state.dice = ROLL, (0, 0)
         state.fresh, state.played, state.offers = 0, False, 0
         return [event]
 
-    def outcome(self, state: Table) -> Outcome | None:
+    def outcome(self, state: CatanState) -> Outcome | None:
         if state.phase != OVER:
             return None
         result: Result = "truncated"
         if state.winner == NOBODY:
             none = (result,) * self.num_players
             return Outcome(none, (0.0,) * self.num_players, self._reason(state))
-        paid = self._paid(state)
-        scores = tuple(paid[seat]["payoff"] for seat in state.players)
+        paid = self._payments(state)
+        scores = tuple(paid[seat]["payoff"] for seat in state.seats)
         results: tuple[Result, ...] = tuple("win" if score > 0 else "loss" for score in scores)
         return Outcome(results, scores, self._reason(state))
 
-    def truncated(self, state: Table) -> bool:
+    def truncated(self, state: CatanState) -> bool:
         return state.phase == OVER and state.winner == NOBODY
 
-    def noop(self, state: Table, seat: int) -> TextAction | None:
+    def noop(self, state: CatanState, seat: int) -> TextAction | None:
         return {ANSWER: Decline(), CHOOSE: Withdraw(), TRADE: End()}.get(state.phase)
 
-    def determinize(self, state: Table, seat: int, rng: Rng) -> Table:
+    def determinize(self, state: CatanState, seat: int, rng: Rng) -> CatanState:
         """Draw anew what is not known of the others' hands, their development cards and the deck.
 
-        The mover has not won, so that his cards hold no points that would.
+        The mover has not won, so their cards hold no points that would win.
         """
         copy = self.clone(state)
         if state.phase == OVER:
             return copy
-        others = [p for p in state.players if p != seat]
-        unknown = [
-            kind
-            for kind in range(KINDS)
-            for p in others
-            for _ in range(state.hands[p][kind] - state.sure[p][kind])
-        ]
-        rng.shuffle(unknown)
-        for p in others:
-            copy.hands[p] = state.sure[p].copy()
-            for _ in range(sum(state.hands[p]) - sum(state.sure[p])):
-                copy.hands[p][unknown.pop()] += 1
-        unseen = [card for p in others for card in state.developments[p]] + state.deck
+        others = [other for other in state.seats if other != seat]
+        deal_unknown_cards(copy, others, rng)
+        unseen = [card for other in others for card in state.developments[other]] + state.deck
         while True:
             cards = unseen.copy()
             rng.shuffle(cards)
-            for p in others:
-                copy.developments[p] = [cards.pop() for _ in state.developments[p]]
+            for other in others:
+                copy.developments[other] = [cards.pop() for _ in state.developments[other]]
             copy.deck = cards
             if points(copy, state.turn) < self.goal:
                 return copy
@@ -656,8 +655,8 @@ class Catan(TextGame[Table]):
             ]
         )
 
-    def describe(self, state: Table, seat: int) -> str:
-        return "\n".join(tell_table(state, seat, self.players))
+    def describe(self, state: CatanState, seat: int) -> str:
+        return "\n".join(state_lines(state, seat, self.players))
 
     def observation_space(self, seat: int) -> spaces.Box:
         return self._space
@@ -668,27 +667,50 @@ class Catan(TextGame[Table]):
         size += 4 * KINDS + 1 + 5 + 2 * KINDS + self.num_players * (12 + 2 * KINDS)
         return spaces.Box(0, max(self.max_turns, 100), (size,), np.int16)
 
-    def observe(self, state: Table, player: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
-        own = state.developments[player]
-        fresh = own[len(own) - state.fresh :] if player == state.turn else []
-        row = [player, state.phase, state.turn, state.turns, *state.dice, state.robber]
+    def observe(self, state: CatanState, seat: int) -> NDArray[np.int16]:
+        """The vector that the head of the module describes."""
+        own = state.developments[seat]
+        fresh = own[len(own) - state.fresh :] if seat == state.turn else []
+        row = [seat, state.phase, state.turn, state.turns, *state.dice, state.robber]
         row += [*state.terrain, *state.number, *state.harbours, *state.corners]
         row += [who + 1 for who in state.roads]
-        row += [*state.bank, len(state.deck), *state.hands[player]]
+        row += [*state.bank, len(state.deck), *state.hands[seat]]
         row += [*count_developments(own), *count_developments(fresh)]
         row += [state.played, state.free_roads, state.offers, state.longest + 1, state.largest + 1]
         row += [*state.offer.gives, *state.offer.wants]
-        for seat in state.players:
-            row += [open_points(state, seat), sum(state.hands[seat]), *state.sure[seat]]
-            row += [len(state.developments[seat]), state.knights[seat], state.lengths[seat]]
-            answer = state.answers[seat] or Answer()
-            row += [state.owed[seat], (state.answers[seat] is not None) + answer.open]
-            row += [*answer.gives, *answer.wants]
+        for other in state.seats:
+            row += self._seat_numbers(state, other)
         return np.array(row, np.int16)
 
-    def scene(self, state: Table, seat: int | None = None) -> Scene:
-        return draw_table(state, seat, self.players)
+    @staticmethod
+    def _seat_numbers(state: CatanState, seat: int) -> list[int]:
+        """What everybody sees of a seat."""
+        answer = state.answers[seat] or Answer()
+        return [
+            *(open_points(state, seat), sum(state.hands[seat]), *state.sure[seat]),
+            *(len(state.developments[seat]), state.knights[seat], state.lengths[seat]),
+            *(state.owed[seat], (state.answers[seat] is not None) + answer.open),
+            *(*answer.gives, *answer.wants),
+        ]
+
+    def scene(self, state: CatanState, seat: int | None = None) -> Scene:
+        return draw_board(state, seat, self.players)
+
+
+def deal_unknown_cards(state: CatanState, seats: Sequence[int], rng: Rng) -> None:
+    """Deal the cards that nobody else can know anew among the hands of these seats."""
+    unknown = [
+        kind
+        for kind in range(KINDS)
+        for seat in seats
+        for _ in range(state.hands[seat][kind] - state.sure[seat][kind])
+    ]
+    rng.shuffle(unknown)
+    for seat in seats:
+        size = sum(state.hands[seat])
+        state.hands[seat] = state.sure[seat].copy()
+        for _ in range(size - sum(state.sure[seat])):
+            state.hands[seat][unknown.pop()] += 1
 
 
 def one_card(card: str, count: int = 1) -> Cards:
@@ -697,6 +719,7 @@ def one_card(card: str, count: int = 1) -> Cards:
 
 
 def held_kinds(hand: Sequence[int]) -> list[str]:
+    """The resources of which a hand has cards."""
     return [name for name, count in zip(RESOURCES, hand, strict=True) if count]
 
 

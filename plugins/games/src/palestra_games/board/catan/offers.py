@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,7 +41,7 @@ class CardSet:
         return rng.choice(tuple(self.sets))
 
     def pattern(self, chars: int) -> str:
-        return written(self.sets)
+        return any_of(self.sets)
 
     def longest(self, chars: int) -> int:
         return max(len(repr(text)) for text in self.sets)
@@ -81,7 +82,7 @@ class OfferOption(Option):
         for text, cards in give.sets.items():
             groups.setdefault(tuple(int(n > 0) for n in cards), []).append(text)
         sides = (
-            f"give={written(texts)}, want={written(self._wanted(kinds, want))}"
+            f"give={any_of(texts)}, want={any_of(self._wanted(kinds, want))}"
             for kinds, texts in groups.items()
         )
         return "(" + "|".join(rf"{self.name}\({side}\)" for side in sides) + ")"
@@ -91,6 +92,6 @@ class OfferOption(Option):
         return [text for text, cards in want.sets.items() if disjoint(given, cards)]
 
 
-def written(texts: object) -> str:
-    """A pattern of any of some strings as they are quoted."""
-    return "(" + "|".join(re.escape(repr(text)) for text in texts) + ")"  # type: ignore[attr-defined]
+def any_of(texts: Iterable[str]) -> str:
+    """A pattern that matches any of some strings as they are quoted."""
+    return "(" + "|".join(re.escape(repr(text)) for text in texts) + ")"

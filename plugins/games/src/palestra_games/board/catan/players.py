@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_games.board.catan.board import (
     CORNERS,
@@ -40,6 +41,7 @@ from palestra_games.board.catan.rules import (
     Bank,
     Buy,
     Cards,
+    CatanState,
     City,
     Decline,
     Discard,
@@ -53,7 +55,6 @@ from palestra_games.board.catan.rules import (
     Rob,
     Roll,
     Settle,
-    Table,
     Trade,
     Withdraw,
     city_places,
@@ -76,22 +77,18 @@ LATER = 0.7  # cards that a plan further down the list counts as more distant
 Plan = tuple[Cards, TextAction]  # what it costs, and the move
 
 
-def pips(table: Table, place: int) -> int:
+def pips(state: CatanState, place: int) -> int:
     """In how many of the 36 rolls of two dice a hex yields."""
-    return 6 - abs(7 - table.number[place]) if table.terrain[place] != DESERT else 0
+    return 6 - abs(7 - state.number[place]) if state.terrain[place] != DESERT else 0
 
 
 def missing(hand: Sequence[int], cost: Cards) -> Cards:
+    """The cards that a hand lacks to pay a cost."""
     return tuple(max(0, need - have) for have, need in zip(hand, cost, strict=True))
 
 
-@agent(
-    "catan-settler",
-    plays=("games/Catan-v0",),
-    needs=("array",),
-    summary="Settles where most is yielded, builds what it can pay, trades for what it lacks.",
-)
-class Settler(Agent):
+@agent("catan-settler", needs=("array",))
+class Settler(ScriptedAgent):
     """Settles where most is yielded, builds what it can pay, and trades for what it lacks.
 
     It prefers cities to settlements, those to development cards, builds roads only to new corners,
@@ -99,31 +96,25 @@ class Settler(Agent):
     are not about to win.
     """
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
+    plays = (Catan,)
+    stream = 4
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        if not isinstance(turn.game, Catan):
-            raise InvalidOption(f"the catan-settler plays games/Catan-v0, not {turn.env}")
-        return Mind(turn.game, turn.fork(self._rng).state, turn.seat, turn).choose()
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Catan, turn.game)
+        return TurnPlanner(game, turn.fork(self.rng).state, turn.seat, turn).choose()
 
 
-class Mind:
-    """One decision: the table as one seat sees it, with what is hidden drawn anew."""
+class TurnPlanner:
+    """One decision in a state as one seat sees it, with what is hidden drawn anew."""
 
-    def __init__(self, game: Catan, table: Table, seat: int, turn: Turn) -> None:
-        self._game, self._table, self._player, self._turn = game, table, seat, turn
-        self._hand = table.hands[seat]
+    def __init__(self, game: Catan, state: CatanState, seat: int, turn: Turn) -> None:
+        self._game, self._state, self._seat, self._turn = game, state, seat, turn
+        self._hand = state.hands[seat]
 
     def choose(self) -> TextAction:
+        """The action to play."""
         moves: dict[int, Callable[[], TextAction]] = {
-            SETTLE: lambda: Settle(max(free_corners(self._table), key=self._corner_worth)),
+            SETTLE: lambda: Settle(max(free_corners(self._state), key=self._corner_worth)),
             PAVE: lambda: Road(ROAD_NAMES[self._first_road()]),
             FREE_ROADS: lambda: Road(ROAD_NAMES[self._next_road()]),
             ROLL: self._before_roll,
@@ -132,45 +123,46 @@ class Mind:
             ANSWER: self._answer,
             CHOOSE: self._pick_partner,
         }
-        return moves.get(self._table.phase, self._business)()
+        return moves.get(self._state.phase, self._business)()
 
     # Where to build
 
     def _corner_worth(self, corner: int) -> float:
         """What a building there would yield; more for resources one does not have yet."""
-        table = self._table
+        state = self._state
         mine = {
-            table.terrain[place]
+            state.terrain[place]
             for own in range(CORNERS)
-            if owner(table, own) == self._player
+            if owner(state, own) == self._seat
             for place in HEXES_AT[own]
         }
         worth = HARBOUR * any(corner in pair for pair in HARBOUR_CORNERS)
         for place in HEXES_AT[corner]:
-            if table.terrain[place] != DESERT:
-                worth += pips(table, place) * WORTH[table.terrain[place]]
-                worth += VARIETY * (table.terrain[place] not in mine)
+            if state.terrain[place] != DESERT:
+                worth += pips(state, place) * WORTH[state.terrain[place]]
+                worth += VARIETY * (state.terrain[place] not in mine)
         return worth
 
     def _first_road(self) -> int:
         """From the settlement just placed, towards the best free corner two roads away."""
-        start = self._table.placed
+        start = self._state.placed
         return max(ROADS_AT[start], key=lambda road: self._beyond(other_end(road, start)))
 
     def _beyond(self, corner: int) -> float:
         """The best that can be settled one road further."""
-        free = free_corners(self._table)
-        ends = [other_end(r, corner) for r in ROADS_AT[corner] if self._table.roads[r] == NOBODY]
+        free = free_corners(self._state)
+        ends = [other_end(r, corner) for r in ROADS_AT[corner] if self._state.roads[r] == NOBODY]
         return max([0.0, *(self._corner_worth(end) for end in ends if end in free)])
 
     def _next_road(self) -> int:
-        return max(road_places(self._table, self._player), key=self._road_worth)
+        """The road that leads to the best corner."""
+        return max(road_places(self._state, self._seat), key=self._road_worth)
 
     def _road_worth(self, road: int) -> float:
         """What it leads to: a corner to settle, or half of one that is a road further."""
-        table, free = self._table, free_corners(self._table)
-        ends = [end for end in ROADS[road] if not reaches(table, self._player, end)]
-        ends = [end for end in ends if owner(table, end) == NOBODY]
+        state, free = self._state, free_corners(self._state)
+        ends = [end for end in ROADS[road] if not reaches(state, self._seat, end)]
+        ends = [end for end in ends if owner(state, end) == NOBODY]
         direct = [self._corner_worth(end) for end in ends if end in free]
         return max([0.0, *direct, *(self._beyond(end) / 2 for end in ends)])
 
@@ -178,16 +170,16 @@ class Mind:
 
     def _plans(self) -> list[Plan]:
         """What to build next, most wanted first."""
-        table, seat = self._table, self._player
-        cities, corners = city_places(table, seat), settlement_places(table, seat)
+        state, seat = self._state, self._seat
+        cities, corners = city_places(state, seat), settlement_places(state, seat)
         plans: list[Plan] = []
         if cities:
             plans.append((CITY_COST, City(max(cities, key=self._corner_worth))))
         if corners:
             plans.append((SETTLEMENT_COST, Settle(max(corners, key=self._corner_worth))))
-        elif road_places(table, seat) and self._road_worth(self._next_road()):
+        elif road_places(state, seat) and self._road_worth(self._next_road()):
             plans.append((ROAD_COST, Road(ROAD_NAMES[self._next_road()])))
-        if table.deck:
+        if state.deck:
             plans.append((CARD_COST, Buy()))
         return plans
 
@@ -198,6 +190,7 @@ class Mind:
         return min([9.0, *gaps]) - 0.05 * sum(hand)
 
     def _business(self) -> TextAction:
+        """Cards, buildings, trades: what to do after the roll."""
         plans = self._plans()
         card = self._development(plans)
         if card is not None:
@@ -214,7 +207,7 @@ class Mind:
     def _bank_deal(self, cost: Cards) -> TextAction | None:
         """A trade with the bank, if with such trades alone the cost can be paid."""
         lacks, spare = missing(self._hand, cost), missing(cost, tuple(self._hand))
-        paying = rates(self._table, self._player)
+        paying = rates(self._state, self._seat)
         if sum(n // rate for n, rate in zip(spare, paying, strict=True)) < sum(lacks):
             return None
         for give in range(KINDS):
@@ -229,7 +222,7 @@ class Mind:
         for cost, _ in plans:
             lacks, spare = missing(self._hand, cost), missing(cost, tuple(self._hand))
             most = spare.index(max(spare))
-            count = 1 + (self._table.offers > 0)
+            count = 1 + (self._state.offers > 0)
             if sum(lacks) <= 2 and spare[most] >= count and any(lacks):
                 want = RESOURCES[lacks.index(max(lacks))]
                 offer = Offer(write_cards(one_card(RESOURCES[most], count)), want)
@@ -243,19 +236,19 @@ class Mind:
         return Knight() if self._wants_knight() else Roll()
 
     def _wants_knight(self) -> bool:
-        table = self._table
-        blocked = any(owner(table, corner) == self._player for corner in HEXES[table.robber])
-        army = table.largest != self._player and table.knights[self._player] >= 2
+        state = self._state
+        blocked = any(owner(state, corner) == self._seat for corner in HEXES[state.robber])
+        army = state.largest != self._seat and state.knights[self._seat] >= 2
         return (blocked or army) and Knight() in self._turn.legal
 
     def _development(self, plans: Sequence[Plan]) -> TextAction | None:
         """A card worth playing after the roll."""
-        table, legal = self._table, self._turn.legal
+        state, legal = self._state, self._turn.legal
         if self._wants_knight():
             return Knight()
-        if RoadBuilding() in legal and not settlement_places(table, self._player):
+        if RoadBuilding() in legal and not settlement_places(state, self._seat):
             return RoadBuilding()
-        rivals = [hand for seat, hand in enumerate(table.hands) if seat != self._player]
+        rivals = [hand for seat, hand in enumerate(state.hands) if seat != self._seat]
         most = max(range(KINDS), key=lambda kind: sum(hand[kind] for hand in rivals))
         monopoly = Monopoly(RESOURCES[most])
         if sum(hand[most] for hand in rivals) >= RICH and monopoly in legal:
@@ -279,25 +272,28 @@ class Mind:
         return Discard(RESOURCES[min(kinds, key=without)])
 
     def _rob(self) -> TextAction:
-        """Where the leading rivals lose most and oneself nothing."""
-        table = self._table
-        places = [place for place in range(len(HEXES)) if place != table.robber]
+        """The hex where leading rivals lose most and this seat nothing."""
+        state = self._state
+        places = [place for place in range(len(HEXES)) if place != state.robber]
         place = max(places, key=self._harm)
         options = [
-            p for p in table.players if Rob(LETTERS[place], self._name(p)) in self._turn.legal
+            seat
+            for seat in state.seats
+            if Rob(LETTERS[place], self._name(seat)) in self._turn.legal
         ]
         if not options:
             return Rob(LETTERS[place], ROBBED_NOBODY)
-        victim = max(options, key=lambda p: (open_points(table, p), sum(table.hands[p])))
+        victim = max(options, key=lambda seat: (open_points(state, seat), sum(state.hands[seat])))
         return Rob(LETTERS[place], self._name(victim))
 
     def _harm(self, place: int) -> float:
+        """What the robber costs rivals on a hex, more for those that lead, less own losses."""
         harm = 0.0
         for corner in HEXES[place]:
-            who = owner(self._table, corner)
+            who = owner(self._state, corner)
             if who != NOBODY:
-                loss = pips(self._table, place) * (1 + is_city(self._table, corner))
-                harm += loss * (-4 if who == self._player else 1 + open_points(self._table, who))
+                loss = pips(self._state, place) * (1 + is_city(self._state, corner))
+                harm += loss * (-4 if who == self._seat else 1 + open_points(self._state, who))
         return harm
 
     # Trade with others
@@ -306,9 +302,10 @@ class Mind:
         return self._game.players[seat]
 
     def _answer(self) -> TextAction:
-        offer = self._table.offer
+        """Accept an offer that helps, unless the mover is about to win."""
+        offer = self._state.offer
         deal = Answer(offer.wants, offer.gives)
-        near = open_points(self._table, self._table.turn) >= self._game.goal - 2
+        near = open_points(self._state, self._state.turn) >= self._game.goal - 2
         if not near and Accept() in self._turn.legal and self._improves(deal.gives, deal.wants) > 0:
             return Accept()
         return Decline()
@@ -319,10 +316,11 @@ class Mind:
         return self._distance(self._hand) - self._distance(after)
 
     def _pick_partner(self) -> TextAction:
+        """The partner whose terms help most, if any do."""
         best, partner = 0.0, NOBODY
-        for seat, answer in enumerate(self._table.answers):
+        for seat, answer in enumerate(self._state.answers):
             if answer is not None and Trade(self._name(seat)) in self._turn.legal:
                 gain = self._improves(answer.wants, answer.gives)
-                if gain > best and open_points(self._table, seat) < self._game.goal - 2:
+                if gain > best and open_points(self._state, seat) < self._game.goal - 2:
                     best, partner = gain, seat
         return Withdraw() if partner == NOBODY else Trade(self._name(partner))

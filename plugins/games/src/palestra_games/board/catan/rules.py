@@ -1,4 +1,4 @@
-"""The rules of Catan as functions of a table: who may build what, what a roll and a card bring."""
+"""The rules of Catan as functions of its state: who may build what, what rolls and cards bring."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Counter(TextAction, frozen=True):
 
 
 class Trade(TextAction, frozen=True):
-    """Trade with a player who has accepted, or on the terms of his counter-offer."""
+    """Trade with a player who has accepted, or on the terms of their counter-offer."""
 
     player: str
 
@@ -161,67 +161,66 @@ class End(TextAction, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a player said to an offer: what he would give, and what for; nothing if he declined."""
+    """What a player said to an offer: what they would give, and what for; nothing if declined."""
 
     gives: Cards = NOTHING
     wants: Cards = NOTHING
 
     @property
     def open(self) -> bool:
+        """Whether something is offered."""
         return self.gives != NOTHING
 
 
 @dataclass(slots=True)
-class Table:
-    """The state. A corner is 0, or 1 + 2 * its owner's seat, and one more for a city.
-
-    `sure` holds of each hand the cards that everybody knows to be in it. The last `fresh` cards of
-    the mover's `developments` were bought in this turn. The `deck` has no order: cards are drawn
-    from anywhere in it. `dice` are zeros before the roll.
-    """
+class CatanState:
+    """A game of Catan; lists by seat unless said otherwise."""
 
     rng: Rng
-    terrain: tuple[int, ...]
-    number: tuple[int, ...]
-    harbours: tuple[int, ...]
-    robber: int
-    deck: list[int]
-    hands: list[list[int]]
-    sure: list[list[int]]
-    developments: list[list[int]]
-    knights: list[int]
-    lengths: list[int]  # of the longest roads
+    terrain: tuple[int, ...]  # by hex: the resource, or DESERT
+    number: tuple[int, ...]  # by hex: its number token; 0 for the desert
+    harbours: tuple[int, ...]  # by harbour: the resource, or ANY
+    robber: int  # the hex
+    deck: list[int]  # development cards left, in no order: they are drawn from anywhere in it
+    hands: list[list[int]]  # cards of each resource
+    sure: list[list[int]]  # of these, the cards that everybody knows to be in the hand
+    developments: list[list[int]]  # development cards, in the order they were bought
+    knights: list[int]  # knights played
+    lengths: list[int]  # roads in the longest road
     owed: list[int]  # cards still to discard
-    answers: list[Answer | None]
+    answers: list[Answer | None]  # to the offer; None before an answer
+    # by corner: 0, or 1 + 2 * its owner's seat, and one more for a city
     corners: list[int] = field(default_factory=lambda: [0] * CORNERS)
-    roads: list[int] = field(default_factory=lambda: [NOBODY] * len(ROADS))
-    turn: int = 0
-    turns: int = 0  # that have ended
+    roads: list[int] = field(default_factory=lambda: [NOBODY] * len(ROADS))  # by road: its owner
+    turn: int = 0  # the seat whose turn it is
+    turns: int = 0  # turns that have ended
     phase: int = SETTLE
     placed: int = NOBODY  # the corner of the last settlement of the start
-    dice: tuple[int, int] = (0, 0)
-    fresh: int = 0
-    played: bool = False  # a development card in this turn
-    free_roads: int = 0
-    offers: int = 0
-    offer: Answer = field(default_factory=Answer)
-    longest: int = NOBODY
-    largest: int = NOBODY
+    dice: tuple[int, int] = (0, 0)  # zeros before the roll
+    fresh: int = 0  # how many of the mover's last development cards were bought in this turn
+    played: bool = False  # whether a development card was played in this turn
+    free_roads: int = 0  # roads still to build for nothing
+    offers: int = 0  # made in this turn
+    offer: Answer = field(default_factory=Answer)  # the one that stands
+    longest: int = NOBODY  # seat with the longest road
+    largest: int = NOBODY  # seat with the largest army
     winner: int = NOBODY
 
     @property
-    def players(self) -> range:
+    def seats(self) -> range:
+        """All seats."""
         return range(len(self.hands))
 
     @property
     def bank(self) -> list[int]:
+        """Cards of each resource that nobody has."""
         return [SUPPLY - sum(hand[kind] for hand in self.hands) for kind in range(KINDS)]
 
 
-def new_table(rng: Rng, players: int) -> Table:
+def new_state(rng: Rng, players: int) -> CatanState:
     """A map laid out, and nothing built."""
     terrain, number, harbours = lay_map(rng)
-    return Table(
+    return CatanState(
         rng,
         terrain,
         number,
@@ -242,6 +241,7 @@ def new_table(rng: Rng, players: int) -> Table:
 
 
 def write_cards(cards: Sequence[int]) -> str:
+    """Cards as text; empty for none."""
     parts = [
         f"{n} {name}" if n > 1 else name for n, name in zip(cards, RESOURCES, strict=True) if n
     ]
@@ -259,36 +259,37 @@ def card_sets(most: int) -> dict[str, Cards]:
 
 
 def holds(hand: Sequence[int], cards: Sequence[int]) -> bool:
+    """Whether all these cards are in a hand."""
     return all(have >= need for have, need in zip(hand, cards, strict=True))
 
 
 # Cards change hands, and with them what everybody knows of a hand
 
 
-def gain(table: Table, seat: int, cards: Sequence[int]) -> None:
-    """Cards are put openly into a hand."""
+def gain(state: CatanState, seat: int, cards: Sequence[int]) -> None:
+    """Put cards openly into a hand."""
     for kind, count in enumerate(cards):
-        table.hands[seat][kind] += count
-        table.sure[seat][kind] += count
+        state.hands[seat][kind] += count
+        state.sure[seat][kind] += count
 
 
-def pay(table: Table, seat: int, cards: Sequence[int]) -> None:
-    """Cards openly leave a hand; those not known to be in it before were unknown ones."""
+def pay(state: CatanState, seat: int, cards: Sequence[int]) -> None:
+    """Take cards openly out of a hand; those not known to be in it before were unknown ones."""
     for kind, count in enumerate(cards):
-        table.hands[seat][kind] -= count
-        table.sure[seat][kind] = max(0, table.sure[seat][kind] - count)
+        state.hands[seat][kind] -= count
+        state.sure[seat][kind] = max(0, state.sure[seat][kind] - count)
 
 
-def show(table: Table, seat: int, cards: Sequence[int]) -> None:
-    """A player has shown that he holds these cards."""
-    known = table.sure[seat]
-    table.sure[seat] = [max(pair) for pair in zip(known, cards, strict=True)]
+def show(state: CatanState, seat: int, cards: Sequence[int]) -> None:
+    """Note that a player has shown these cards."""
+    known = state.sure[seat]
+    state.sure[seat] = [max(pair) for pair in zip(known, cards, strict=True)]
 
 
-def steal(table: Table, thief: int, victim: int) -> int:
-    """A card drawn from a hand, seen by these two only; returns its kind."""
-    hand, known = table.hands[victim], table.sure[victim]
-    kind = table.rng.below(sum(hand))
+def steal(state: CatanState, thief: int, victim: int) -> int:
+    """Move a random card to the thief, seen by these two only; returns its kind."""
+    hand, known = state.hands[victim], state.sure[victim]
+    kind = state.rng.below(sum(hand))
     for resource, count in enumerate(hand):
         if kind < count:
             kind = resource
@@ -296,37 +297,39 @@ def steal(table: Table, thief: int, victim: int) -> int:
         kind -= count
     open_card = sum(known) == sum(hand) == known[kind]
     hand[kind] -= 1
-    table.hands[thief][kind] += 1
-    table.sure[victim] = [max(0, count - 1) for count in known]
-    table.sure[thief][kind] += open_card
+    state.hands[thief][kind] += 1
+    state.sure[victim] = [max(0, count - 1) for count in known]
+    state.sure[thief][kind] += open_card
     return kind
 
 
 # What is built
 
 
-def owner(table: Table, corner: int) -> int:
+def owner(state: CatanState, corner: int) -> int:
     """Whose building stands on a corner, or NOBODY."""
-    return (table.corners[corner] - 1) // 2
+    return (state.corners[corner] - 1) // 2
 
 
-def is_city(table: Table, corner: int) -> bool:
-    return table.corners[corner] > 0 and table.corners[corner] % 2 == 0
+def is_city(state: CatanState, corner: int) -> bool:
+    """Whether a city stands on a corner."""
+    return state.corners[corner] > 0 and state.corners[corner] % 2 == 0
 
 
-def buildings(table: Table, seat: int, *, city: bool) -> list[int]:
+def buildings(state: CatanState, seat: int, *, city: bool) -> list[int]:
     """The corners where a player has settlements, or cities."""
     mark = 1 + 2 * seat + city
-    return [corner for corner, what in enumerate(table.corners) if what == mark]
+    return [corner for corner, what in enumerate(state.corners) if what == mark]
 
 
-def roads_of(table: Table, seat: int) -> list[int]:
-    return [road for road, who in enumerate(table.roads) if who == seat]
+def roads_of(state: CatanState, seat: int) -> list[int]:
+    """The roads of a player."""
+    return [road for road, who in enumerate(state.roads) if who == seat]
 
 
-def free_corners(table: Table) -> list[int]:
+def free_corners(state: CatanState) -> list[int]:
     """Corners without a building there or on a neighbouring corner: the distance rule."""
-    taken = table.corners
+    taken = state.corners
     return [
         corner
         for corner in range(CORNERS)
@@ -334,141 +337,143 @@ def free_corners(table: Table) -> list[int]:
     ]
 
 
-def settlement_places(table: Table, seat: int) -> list[int]:
+def settlement_places(state: CatanState, seat: int) -> list[int]:
     """Free corners that an own road leads to; none if no settlement is left."""
-    if len(buildings(table, seat, city=False)) == MAX_SETTLEMENTS:
+    if len(buildings(state, seat, city=False)) == MAX_SETTLEMENTS:
         return []
     return [
         corner
-        for corner in free_corners(table)
-        if any(table.roads[road] == seat for road in ROADS_AT[corner])
+        for corner in free_corners(state)
+        if any(state.roads[road] == seat for road in ROADS_AT[corner])
     ]
 
 
-def city_places(table: Table, seat: int) -> list[int]:
-    if len(buildings(table, seat, city=True)) == MAX_CITIES:
+def city_places(state: CatanState, seat: int) -> list[int]:
+    """Own settlements that can become cities; none if no city is left."""
+    if len(buildings(state, seat, city=True)) == MAX_CITIES:
         return []
-    return buildings(table, seat, city=False)
+    return buildings(state, seat, city=False)
 
 
-def road_places(table: Table, seat: int) -> list[int]:
+def road_places(state: CatanState, seat: int) -> list[int]:
     """Free roads that touch an own building, or an own road on a corner no rival has built on."""
-    if len(roads_of(table, seat)) == MAX_ROADS:
+    if len(roads_of(state, seat)) == MAX_ROADS:
         return []
     return [
         road
         for road, ends in enumerate(ROADS)
-        if table.roads[road] == NOBODY and any(reaches(table, seat, end) for end in ends)
+        if state.roads[road] == NOBODY and any(reaches(state, seat, end) for end in ends)
     ]
 
 
-def reaches(table: Table, seat: int, corner: int) -> bool:
+def reaches(state: CatanState, seat: int, corner: int) -> bool:
     """Whether a player may go on building roads from a corner."""
-    if table.corners[corner]:
-        return owner(table, corner) == seat
-    return any(table.roads[road] == seat for road in ROADS_AT[corner])
+    if state.corners[corner]:
+        return owner(state, corner) == seat
+    return any(state.roads[road] == seat for road in ROADS_AT[corner])
 
 
-def road_length(table: Table, seat: int) -> int:
+def road_length(state: CatanState, seat: int) -> int:
     """The longest road of a player; a rival's building on it ends it."""
-    closed = {corner for corner in range(CORNERS) if owner(table, corner) not in (NOBODY, seat)}
-    return longest_road(set(roads_of(table, seat)), closed)
+    closed = {corner for corner in range(CORNERS) if owner(state, corner) not in (NOBODY, seat)}
+    return longest_road(set(roads_of(state, seat)), closed)
 
 
-def award_longest_road(table: Table) -> None:
-    """It goes to the only player with the most roads in line, at least five; a tie keeps it.
+def award_longest_road(state: CatanState) -> None:
+    """Give it to the only player with the most roads in line, at least five; a tie keeps it.
 
     If the holder falls behind and several others tie, nobody has it.
     """
-    table.lengths = [road_length(table, seat) for seat in table.players]
-    most = max(table.lengths)
-    leaders = [seat for seat in table.players if table.lengths[seat] == most]
+    state.lengths = [road_length(state, seat) for seat in state.seats]
+    most = max(state.lengths)
+    leaders = [seat for seat in state.seats if state.lengths[seat] == most]
     if most < LONG:
-        table.longest = NOBODY
-    elif table.longest not in leaders:
-        table.longest = leaders[0] if len(leaders) == 1 else NOBODY
+        state.longest = NOBODY
+    elif state.longest not in leaders:
+        state.longest = leaders[0] if len(leaders) == 1 else NOBODY
 
 
-def award_largest_army(table: Table, seat: int) -> None:
-    """It goes to whoever has played at least three knights, and more than its holder."""
-    rival = table.knights[table.largest] if table.largest != NOBODY else ARMY - 1
-    if table.knights[seat] > rival:
-        table.largest = seat
+def award_largest_army(state: CatanState, seat: int) -> None:
+    """Give it to a player with at least three knights played, and more than its holder."""
+    rival = state.knights[state.largest] if state.largest != NOBODY else ARMY - 1
+    if state.knights[seat] > rival:
+        state.largest = seat
 
 
-def open_points(table: Table, seat: int) -> int:
+def open_points(state: CatanState, seat: int) -> int:
     """Points that everybody sees."""
-    built = len(buildings(table, seat, city=False)) + 2 * len(buildings(table, seat, city=True))
-    return built + BONUS * ((table.longest == seat) + (table.largest == seat))
+    built = len(buildings(state, seat, city=False)) + 2 * len(buildings(state, seat, city=True))
+    return built + BONUS * ((state.longest == seat) + (state.largest == seat))
 
 
-def points(table: Table, seat: int) -> int:
+def points(state: CatanState, seat: int) -> int:
     """All points, those on hidden cards included."""
-    return open_points(table, seat) + table.developments[seat].count(POINT)
+    return open_points(state, seat) + state.developments[seat].count(POINT)
 
 
 # What rolls, cards and harbours bring
 
 
-def produce(table: Table, roll: int) -> list[Cards]:
+def produce(state: CatanState, roll: int) -> list[Cards]:
     """Pay everybody what a roll brings, and return it by seat.
 
     Where the bank is short of a resource nobody gets any, unless one player alone is due it.
     """
-    due = [[0] * KINDS for _ in table.players]
-    for place, number in enumerate(table.number):
-        if number != roll or place == table.robber:
+    due = [[0] * KINDS for _ in state.seats]
+    for place, number in enumerate(state.number):
+        if number != roll or place == state.robber:
             continue
         for corner in HEXES[place]:
-            if table.corners[corner]:
-                due[owner(table, corner)][table.terrain[place]] += 1 + is_city(table, corner)
-    for kind, left in enumerate(table.bank):
-        claims = [seat for seat in table.players if due[seat][kind]]
+            if state.corners[corner]:
+                due[owner(state, corner)][state.terrain[place]] += 1 + is_city(state, corner)
+    for kind, left in enumerate(state.bank):
+        claims = [seat for seat in state.seats if due[seat][kind]]
         if sum(due[seat][kind] for seat in claims) > left:
             for seat in claims:
                 due[seat][kind] = left if len(claims) == 1 else 0
-    for seat in table.players:
-        gain(table, seat, due[seat])
+    for seat in state.seats:
+        gain(state, seat, due[seat])
     return [tuple(cards) for cards in due]
 
 
-def first_yield(table: Table, corner: int) -> Cards:
+def first_yield(state: CatanState, corner: int) -> Cards:
     """One card of every resource next to a corner: what the second settlement brings."""
-    kinds = [table.terrain[place] for place in HEXES_AT[corner]]
+    kinds = [state.terrain[place] for place in HEXES_AT[corner]]
     return tuple(kinds.count(kind) for kind in range(KINDS))
 
 
-def victims(table: Table, place: int) -> list[int]:
+def victims(state: CatanState, place: int) -> list[int]:
     """Whom the mover may rob on a hex: rivals with a building there and a card in hand."""
-    there = {owner(table, corner) for corner in HEXES[place]} - {NOBODY, table.turn}
-    return sorted(seat for seat in there if any(table.hands[seat]))
+    there = {owner(state, corner) for corner in HEXES[place]} - {NOBODY, state.turn}
+    return sorted(seat for seat in there if any(state.hands[seat]))
 
 
-def rates(table: Table, seat: int) -> list[int]:
+def rates(state: CatanState, seat: int) -> list[int]:
     """How many cards of each resource a player pays the bank for another card."""
     kinds = {
         kind
-        for kind, corners in zip(table.harbours, HARBOUR_CORNERS, strict=True)
-        if any(owner(table, corner) == seat for corner in corners)
+        for kind, corners in zip(state.harbours, HARBOUR_CORNERS, strict=True)
+        if any(owner(state, corner) == seat for corner in corners)
     }
     usual = 3 if ANY in kinds else 4
     return [2 if kind in kinds else usual for kind in range(KINDS)]
 
 
-def playable(table: Table) -> set[int]:
+def playable(state: CatanState) -> set[int]:
     """The kinds of development cards the mover may play now, places and bank apart."""
-    if table.played:
+    if state.played:
         return set()
-    held = table.developments[table.turn]
-    return set(held[: len(held) - table.fresh]) - {POINT}
+    held = state.developments[state.turn]
+    return set(held[: len(held) - state.fresh]) - {POINT}
 
 
-def spend_development(table: Table, kind: int) -> None:
+def spend_development(state: CatanState, kind: int) -> None:
     """Take a card from the mover's hand, an old one."""
-    table.developments[table.turn].remove(kind)
-    table.played = True
+    state.developments[state.turn].remove(kind)
+    state.played = True
 
 
 def count_developments(cards: Iterable[int]) -> list[int]:
+    """How many development cards of each kind there are."""
     held = list(cards)
     return [held.count(kind) for kind in range(len(DEVELOPMENTS))]

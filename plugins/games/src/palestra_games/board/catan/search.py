@@ -1,7 +1,7 @@
 """Players of Catan that weigh positions: by a value function, by alpha-beta, or moves at random.
 
 They are the baselines of "Agents of Change: Self-Evolving LLM Agents for Strategic Planning"
-(2025), with weights of our own. None of them makes offers; they answer those of others.
+(2025), with weights of our own. They make no offers, but answer those of others.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import inf
-from typing import Any
+from typing import Annotated, Any, cast
 
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_games.board.catan.board import CORNERS, DESERT, HEXES_AT, KINDS, RESOURCES, ROADS_AT
 from palestra_games.board.catan.game import Catan
@@ -27,11 +27,11 @@ from palestra_games.board.catan.rules import (
     SETTLEMENT_COST,
     Accept,
     Buy,
+    CatanState,
     City,
     Decline,
     Discard,
     Settle,
-    Table,
     Trade,
     free_corners,
     holds,
@@ -48,10 +48,10 @@ NEAR, EXCESS = 18.0, 4.0  # a settlement or city half paid, and cards that a 7 w
 LIKELY: dict[type[TextAction], float] = {City: 10_000, Settle: 1_000, Buy: 100}
 
 
-def choices(game: Catan, table: Table, seat: int) -> list[TextAction]:
+def choices(game: Catan, state: CatanState, seat: int) -> list[TextAction]:
     """Every legal move but offers and counter-offers."""
     found: list[TextAction] = []
-    for option in game.legal(table, seat):
+    for option in game.legal(state, seat):
         if not isinstance(option, OfferOption):
             names = list(option.fields)
             ways = product(*(field.values for field in option.fields.values()))  # type: ignore[attr-defined]
@@ -59,133 +59,120 @@ def choices(game: Catan, table: Table, seat: int) -> list[TextAction]:
     return found
 
 
-def worth(table: Table, player: int) -> float:
-    """The value of a position: one's own side of it less the best rival's."""
-    if table.phase == OVER:
-        return WIN if table.winner == player else -WIN
-    yields = yields_of(table)
-    sides = [side(table, seat, yields[seat]) for seat in table.players]
-    own = sides.pop(player)
+def worth(state: CatanState, seat: int) -> float:
+    """The value of a position for a seat: its own side of it less the best rival's."""
+    if state.phase == OVER:
+        return WIN if state.winner == seat else -WIN
+    yields = yields_of(state)
+    sides = [side(state, other, yields[other]) for other in state.seats]
+    own = sides.pop(seat)
     return own - max(sides)
 
 
-def side(table: Table, seat: int, yields: Sequence[int]) -> float:
-    """What a player has on the board and in hand."""
-    hand = table.hands[seat]
-    points = open_points(table, seat) + table.developments[seat].count(POINT)
+def side(state: CatanState, seat: int, yields: Sequence[int]) -> float:
+    """The value of what a player has on the board and in hand."""
+    hand = state.hands[seat]
+    points = open_points(state, seat) + state.developments[seat].count(POINT)
     value = POINTS * points + YIELD * sum(yields) + KIND * sum(n > 0 for n in yields)
-    value += PLACE * min(3, reachable(table, seat)) + ROAD * table.lengths[seat]
-    value += ARMY * table.knights[seat] + UNPLAYED * len(table.developments[seat])
+    value += PLACE * min(3, reachable(state, seat)) + ROAD * state.lengths[seat]
+    value += ARMY * state.knights[seat] + UNPLAYED * len(state.developments[seat])
     value += sum(hand) - EXCESS * max(0, sum(hand) - FULL_HAND)
-    return value + NEAR * sum(paid(hand, cost) for cost in (CITY_COST, SETTLEMENT_COST))
+    return value + NEAR * sum(share_in_hand(hand, cost) for cost in (CITY_COST, SETTLEMENT_COST))
 
 
-def yields_of(table: Table) -> list[list[int]]:
+def yields_of(state: CatanState) -> list[list[int]]:
     """Cards of each resource in 36 rolls, by seat."""
-    found = [[0] * KINDS for _ in table.players]
+    found = [[0] * KINDS for _ in state.seats]
     for corner in range(CORNERS):
-        if table.corners[corner]:
-            own = found[owner(table, corner)]
+        if state.corners[corner]:
+            own = found[owner(state, corner)]
             for place in HEXES_AT[corner]:
-                if table.terrain[place] != DESERT and place != table.robber:
-                    own[table.terrain[place]] += pips(table, place) * (1 + is_city(table, corner))
+                if state.terrain[place] != DESERT and place != state.robber:
+                    own[state.terrain[place]] += pips(state, place) * (1 + is_city(state, corner))
     return found
 
 
-def reachable(table: Table, seat: int) -> float:
+def reachable(state: CatanState, seat: int) -> float:
     """How many corners could be settled at once, each by a tenth of its yield in 36 rolls."""
     return sum(
-        sum(pips(table, place) for place in HEXES_AT[corner]) / 10
-        for corner in free_corners(table)
-        if any(table.roads[road] == seat for road in ROADS_AT[corner])
+        sum(pips(state, place) for place in HEXES_AT[corner]) / 10
+        for corner in free_corners(state)
+        if any(state.roads[road] == seat for road in ROADS_AT[corner])
     )
 
 
-def paid(hand: Sequence[int], cost: Sequence[int]) -> float:
+def share_in_hand(hand: Sequence[int], cost: Sequence[int]) -> float:
     """The share of a cost that is in hand."""
     return 1 - sum(missing(hand, tuple(cost))) / sum(cost)
 
 
-@agent(
-    "catan-value",
-    kind="search",
-    plays=("games/Catan-v0",),
-    needs=("array",),
-    summary="Plays the move of Catan whose outcome a value function likes best.",
-)
-class CatanValue(Agent):
-    """Plays the move after which the position is worth most to it."""
+@agent("catan-value", kind="search", needs=("array",))
+class CatanValue(ScriptedAgent):
+    """Plays the move of Catan whose outcome a value function likes best."""
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._rng = Rng.seeded(seed, stream=11)
+    plays = (Catan,)
+    stream = 11
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=11)
+    def choose(self, turn: Turn) -> TextAction:
+        game, state = cast(Catan, turn.game), turn.fork(self.rng).state
+        moves = choices(game, state, turn.seat)
+        return moves[0] if len(moves) == 1 else self._best(game, state, turn.seat, moves)
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, Catan):
-            raise InvalidOption(f"{self.name or 'this agent'} plays games/Catan-v0, not {turn.env}")
-        table = turn.fork(self._rng).state
-        moves = choices(game, table, turn.seat)
-        return moves[0] if len(moves) == 1 else self._best(game, table, turn.seat, moves)
-
-    def _best(self, game: Catan, table: Table, seat: int, moves: list[TextAction]) -> TextAction:
-        return max(moves, key=lambda move: worth(after(game, table, seat, move), seat))
+    def _best(
+        self, game: Catan, state: CatanState, seat: int, moves: list[TextAction]
+    ) -> TextAction:
+        return max(moves, key=lambda move: worth(after(game, state, seat, move), seat))
 
 
-@agent(
-    "catan-alphabeta",
-    kind="search",
-    plays=("games/Catan-v0",),
-    needs=("array",),
-    summary="Looks depth moves of Catan ahead with the same value function.",
-)
+@agent("catan-alphabeta", kind="search", needs=("array",))
 class CatanAlphaBeta(CatanValue):
-    """Looks `depth` moves ahead, no further than the next roll, whose mean is in the value.
+    """Looks `depth` moves of Catan ahead with the value function of `catan-value`.
 
-    Moves of others before that, such as discards, are taken to be the worst for it. Of the moves of
-    a position the `width` best by value are looked into. What is hidden or drawn is drawn once a
+    It looks no further than the next roll, whose mean is in the value. Moves of others before that,
+    such as discards, are taken to be the worst for it. What is hidden or drawn is drawn once a
     decision, the same for all moves.
     """
 
-    def __init__(self, *, depth: int = 3, width: int = 8, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        depth: Annotated[int, Meta(ge=1, le=6, description="moves looked ahead")] = 3,
+        width: Annotated[
+            int,
+            Meta(ge=1, le=100, description="moves of a position looked into, the best by value"),
+        ] = 8,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(seed=seed)
-        for name, value, most in (("depth", depth, 6), ("width", width, 100)):
-            if not 1 <= value <= most:
-                raise InvalidOption(
-                    f"catan-alphabeta: {name} must be from 1 to {most}, not {value}"
-                )
         self._depth, self._width = depth, width
 
-    def _best(self, game: Catan, table: Table, seat: int, moves: list[TextAction]) -> TextAction:
+    def _best(
+        self, game: Catan, state: CatanState, seat: int, moves: list[TextAction]
+    ) -> TextAction:
         best, lower = moves[0], -inf
-        for move, child in self._ordered(game, table, seat, seat):
+        for move, child in self._ordered(game, state, seat, seat):
             value = self._value(game, child, seat, self._depth - 1, lower, inf)
             if value > lower:
                 best, lower = move, value
         return best
 
     def _ordered(
-        self, game: Catan, table: Table, mover: int, seat: int
-    ) -> list[tuple[TextAction, Table]]:
+        self, game: Catan, state: CatanState, mover: int, seat: int
+    ) -> list[tuple[TextAction, CatanState]]:
         """Moves and where they lead, the best for the mover by `seat`'s value first."""
-        children = [(m, after(game, table, mover, m)) for m in choices(game, table, mover)]
+        children = [(m, after(game, state, mover, m)) for m in choices(game, state, mover)]
         children.sort(key=lambda pair: worth(pair[1], seat), reverse=mover == seat)
         return children[: self._width]
 
     def _value(
-        self, game: Catan, table: Table, seat: int, depth: int, lower: float, upper: float
+        self, game: Catan, state: CatanState, seat: int, depth: int, lower: float, upper: float
     ) -> float:
-        if depth == 0 or table.phase in (ROLL, OVER):
-            return worth(table, seat)
-        mover = game.to_act(table)[0]
+        if depth == 0 or state.phase in (ROLL, OVER):
+            return worth(state, seat)
+        mover = game.to_act(state)[0]
         sign = 1 if mover == seat else -1
         best = -inf
-        for _, child in self._ordered(game, table, mover, seat):
+        for _, child in self._ordered(game, state, mover, seat):
             value = sign * self._value(game, child, seat, depth - 1, lower, upper)
             best = max(best, value)
             if sign > 0:
@@ -197,35 +184,33 @@ class CatanAlphaBeta(CatanValue):
         return sign * best
 
 
-@agent(
-    "catan-weighted",
-    plays=("games/Catan-v0",),
-    needs=("array",),
-    summary="Plays Catan at random, but builds what it can far more likely.",
-)
+@agent("catan-weighted", needs=("array",))
 class CatanWeighted(CatanValue):
-    """Plays at random, but builds cities, settlements and cards far more likely than the rest."""
+    """Plays Catan at random, but far more often builds a city or settlement or buys a card."""
 
-    def _best(self, game: Catan, table: Table, seat: int, moves: list[TextAction]) -> TextAction:
-        return moves[self._rng.weighted([LIKELY.get(type(move), 1) for move in moves])]
+    def _best(
+        self, game: Catan, state: CatanState, seat: int, moves: list[TextAction]
+    ) -> TextAction:
+        return moves[self.rng.weighted([LIKELY.get(type(move), 1) for move in moves])]
 
 
-def after(game: Catan, table: Table, seat: int, move: TextAction) -> Table:
-    """The table after a move, and after the trade that it agrees to.
+def after(game: Catan, state: CatanState, seat: int, move: TextAction) -> CatanState:
+    """The state after a move, and after the trade that it agrees to.
 
     Others who act at the same time decline, or discard what they have most of.
     """
-    child = game.clone(table)
+    child = game.clone(state)
     actions: dict[int, Any] = {seat: move}
-    for other in game.to_act(table):
+    for other in game.to_act(state):
         if other != seat:
-            actions[other] = Decline() if table.phase == ANSWER else most_held(table, other)
+            actions[other] = Decline() if state.phase == ANSWER else discard_most_held(state, other)
     game.step(child, actions)
     if isinstance(move, Accept) and holds(child.hands[child.turn], child.offer.gives):
         game.step(child, {child.turn: Trade(game.players[seat])})
     return child
 
 
-def most_held(table: Table, seat: int) -> Discard:
-    hand = table.hands[seat]
+def discard_most_held(state: CatanState, seat: int) -> Discard:
+    """Discard a card of the resource that a seat has most of."""
+    hand = state.hands[seat]
     return Discard(RESOURCES[hand.index(max(hand))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from palestra.kernel.errors import InvalidOption
+from palestra import InvalidOption
 
 from palestra_games.board.chess.rules import DRAW_CLOCK, NOWHERE
 
@@ -83,6 +83,7 @@ def _wrong(field: int, name: str, read: str, accepted: str) -> InvalidOption:
 
 
 def _number(field: int, name: str, word: str, low: int, high: int) -> int:
+    """A field that holds a number."""
     if not (word.isascii() and word.isdigit() and len(word) <= 9 and low <= int(word) <= high):
         raise _wrong(field, name, word, f"a number from {low} to {high}")
     return int(word)
@@ -100,6 +101,7 @@ def _men(board: str) -> str:
 
 
 def _rank(number: int, rank: str) -> str:
+    """One letter or '.' a cell of a rank, from file a on."""
     name = f"men, rank {number}"
     for letter in rank:
         if letter not in LETTERS and letter not in "12345678":
@@ -127,6 +129,7 @@ def _check_numbers(men: str) -> None:
 
 
 def _check_castling(position: Position) -> None:
+    """Rights need king and rook on their home cells."""
     rights = position.castling
     if any(right not in HOMES for right in rights) or len(set(rights)) != len(rights):
         raise _wrong(3, "castling", rights, "'-' or some of the letters KQkq, each once")

@@ -9,13 +9,14 @@ out, and so are dead positions of other kinds. Two positions are the same if the
 move, the men stand on the same cells, and the same castling rights and en passant captures are
 left; an en passant cell counts only where the capture is legal.
 
-The rules are in `chess_rules`, start positions in `chess_fen`. Numbers of move sequences from six
-positions are those published on the Chess Programming Wiki ("Perft Results"), from the start 20,
-400, 8,902, 197,281, 4,865,609; whole random games agree with OpenSpiel's chess.
+The rules are in `palestra_games.board.chess.rules`, start positions in `fen` beside it. Numbers of
+move sequences from six positions are those published on the Chess Programming Wiki ("Perft
+Results"), from the start 20, 400, 8,902, 197,281, 4,865,609; whole random games agree with
+OpenSpiel's chess.
 
 Actions are the 8 x 8 x 73 planes of AlphaZero (Silver et al., "A general reinforcement learning
 algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018): number
-73 * cell + plane, see `chess_rules`. The array view is 8 x 8 cells of 20 numbers, int8:
+73 * cell + plane, see the rules. An observation is 8 x 8 cells of 20 numbers, int8:
 
     0-5      own pawns, knights, bishops, rooks, queens, king
     6-11     the other player's
@@ -25,40 +26,56 @@ algorithm that masters chess, shogi, and Go through self-play", Science 362, 201
     18       how often this position has occurred before
     19       1 if it is one's own turn
 
-Cells are seen from the player's own side, in the array view and in action numbers alike: row 0 is
-his own first rank, and files go from a to h for both. Numbers 12-15 and 17-19 are the same in all
+Cells are seen from the player's own side, in observations and in action numbers alike: row 0 is
+their own first rank, and files go from a to h for both. Numbers 12-15 and 17-19 are the same in all
 cells.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-from palestra import ArrayGame, Grid, Outcome, Piece, Scene, environment
-from palestra.kernel.errors import InvalidAction, InvalidOption
+from palestra import (
+    ArrayGame,
+    Grid,
+    InvalidAction,
+    InvalidOption,
+    Meta,
+    Outcome,
+    Piece,
+    Scene,
+    constant,
+    environment,
+)
+from palestra.kernel.answers import stated
 from palestra.rules import draw, mover, truncate, turn_to, win
 
-from palestra_games.board.chess.fen import MEN, START, Position, read_fen, write_fen
+from palestra_games.board.chess.fen import (
+    MEN,
+    MOST_MOVES_PLAYED,
+    START,
+    Position,
+    read_fen,
+    write_fen,
+)
 from palestra_games.board.chess.rules import (
     CHECKMATE,
     DEAD_POSITION,
     DRAW_CLOCK,
     IN_PLAY,
     KING,
-    MOST_MOVES,
     NOWHERE,
     PAWN,
     PLANES,
     TIME_UP,
-    attacked,
     board_cell,
     ending,
-    face,
+    examine,
+    is_attacked,
     is_dead,
     origin_of,
     own_cell,
@@ -68,6 +85,7 @@ from palestra_games.board.chess.rules import (
     rights_of,
     target_of,
 )
+from palestra_games.board.chess.state import ChessState
 
 COLOURS = ("White", "Black")
 KINDS = ("", "pawn", "knight", "bishop", "rook", "queen", "king")
@@ -81,8 +99,6 @@ ENDINGS = (
     "The limit of moves is reached.",
 )
 LETTERS = dict(zip(range(-6, 7), "kqrbnp.PNBRQK", strict=True))
-AROUND_WORDS = " \t\r\n.,;:!?'\"()*`"
-BRACKETED = re.compile(r"\[([^\[\]]*)\]")
 MOVE = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([NBRQ]?)[+#]?")
 CASTLING = re.compile(r"(O-O-O|O-O|0-0-0|0-0)[+#]?")
 
@@ -93,27 +109,45 @@ CASTLING = re.compile(r"(O-O-O|O-O|0-0-0|0-0)[+#]?")
     tags=("perfect-information", "deterministic"),
 )
 @dataclass(frozen=True)
-class Chess(ArrayGame):
-    """You play chess by the usual rules, castling, en passant and promotion included.
+class Chess(ArrayGame[ChessState]):
+    """Chess by the FIDE Laws of 2023, without draw offers and resigning.
 
-    Checkmate wins. The game is drawn by stalemate, when a position occurs for the third time,
-    after fifty moves by each side without a capture or pawn move, and when neither side has the
-    men to give mate. These draws come by themselves; there are no draw offers and no resigning.
-    White is player_0 and moves first, unless the start position says otherwise.
-
-    Write a move as the cell it starts from and the cell it goes to, "e2e4"; a promotion ends with
-    the new piece, q, r, b or n: "e7e8q"; castle by moving the king two cells: "e1g1". Standard
-    algebraic notation, "Nf3", "exd5", "e8=Q" or "O-O", is understood too.
-
-    The board is shown with White at the bottom, White's men in capital letters: P pawn, N knight,
-    B bishop, R rook, Q queen, K king. Below it is the position in FEN: the men, whose turn it is,
-    castling rights (K, Q: White on the king's, queen's side; k, q: Black), the cell on which a pawn
-    can be taken en passant, half moves without capture or pawn move, and the move number.
+    An action is 73 * cell + plane, as in AlphaZero; an observation is 8 x 8 cells of 20 numbers,
+    int8. Both are described at the head of the module. The winner is paid 1, the loser -1. A game
+    that reaches `max_moves` is truncated.
     """
 
-    fen: str = START
-    max_moves: int | None = None  # half moves of both players together
+    fen: Annotated[
+        str, Meta(description="start position in Forsyth-Edwards Notation, four to six fields")
+    ] = START
+    max_moves: Annotated[
+        int | None,
+        Meta(
+            ge=1,
+            le=MOST_MOVES_PLAYED,
+            description="half moves of both players together after which the game is stopped; "
+            "None for no limit",
+        ),
+    ] = None
 
+    rules_text = """
+        You play chess by the usual rules, castling, en passant and promotion included.
+
+        Checkmate wins. The game is drawn by stalemate, when a position occurs for the third time,
+        after fifty moves by each side without a capture or pawn move, and when neither side has the
+        men to give mate. These draws come by themselves; there are no draw offers and no resigning.
+        White is player_0 and moves first, unless the start position says otherwise.
+
+        Write a move as the cell it starts from and the cell it goes to, "e2e4"; a promotion ends
+        with the new piece, q, r, b or n: "e7e8q"; castle by moving the king two cells: "e1g1".
+        Standard algebraic notation, "Nf3", "exd5", "e8=Q" or "O-O", is understood too.
+
+        The board is shown with White at the bottom, White's men in capital letters: P pawn, N
+        knight, B bishop, R rook, Q queen, K king. Below it is the position in FEN: the men, whose
+        turn it is, castling rights (K, Q: White on the king's, queen's side; k, q: Black), the cell
+        on which a pawn can be taken en passant, half moves without capture or pawn move, and the
+        move number.
+    """
     order = "sequential"
     payoffs = "zero-sum"
     deterministic = True
@@ -122,14 +156,13 @@ class Chess(ArrayGame):
     observation_shape = (8, 8, 20)
     observation_bounds = (0, DRAW_CLOCK)
 
-    def __post_init__(self) -> None:
-        if self.max_moves is not None and self.max_moves < 1:
-            raise InvalidOption(f"max_moves must be at least 1, not {self.max_moves}")
+    def validate(self) -> None:
+        """Refuse start positions that no game reaches or that end it; see `read_fen` for others."""
         if self.start == read_fen(START):
             return
-        state = self.initial_state(0)
+        state: ChessState = self.initial_state(0)
         other = 1 - self.start.seat
-        if attacked(state, int(state.kings[other]), self.start.seat):
+        if is_attacked(state, int(state.kings[other]), self.start.seat):
             raise InvalidOption(
                 f"fen, field 2 (side to move): {COLOURS[other]} is in check, so it must be "
                 f"{COLOURS[other]}'s turn"
@@ -143,35 +176,38 @@ class Chess(ArrayGame):
         """The start position."""
         return read_fen(self.fen)
 
-    def constants(self) -> Mapping[str, Any]:
-        return {
-            "ranks": self.start.ranks,
-            "first": self.start.seat,
-            "castling": self.start.rights,
-            "en_passant": self.start.target,
-            "clock": self.start.clock,
-            "max_moves": self.max_moves or 0,
-        }
+    @constant
+    def ranks(self) -> tuple[int, ...]:
+        """The board at the start as one number a rank; see `Position.ranks`."""
+        return self.start.ranks
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """The board, and what follows from it: legal moves, and keys of the last positions."""
-        return [
-            ("board", np.int8, 128),
-            ("kings", np.int16, 2),
-            ("castling", np.uint8),
-            ("en_passant", np.int16),
-            ("clock", np.int16),
-            ("men_key", np.int64),
-            ("keys", np.int64, DRAW_CLOCK + 1),
-            ("earlier", np.int8),
-            ("checked", np.uint8),
-            ("how_over", np.uint8),
-            ("num_moves", np.int16),
-            ("moves", np.int16, MOST_MOVES),
-        ]
+    @constant
+    def first_seat(self) -> int:
+        """The seat that moves first."""
+        return self.start.seat
+
+    @constant
+    def castling(self) -> int:
+        """Castling rights at the start as bits 1, 2, 4, 8 for K, Q, k, q."""
+        return self.start.rights
+
+    @constant
+    def en_passant(self) -> int:
+        """The en passant cell of the start as 16 * rank + file, or NOWHERE."""
+        return self.start.target
+
+    @constant
+    def clock(self) -> int:
+        """Half moves without capture or pawn move before the start."""
+        return self.start.clock
+
+    @constant
+    def move_limit(self) -> int:
+        """Half moves after which the game is stopped; 0 for no limit."""
+        return self.max_moves or 0
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Chess, state: ChessState) -> None:
         for number in range(64):
             code = (config.ranks[number >> 3] >> (4 * (number & 7))) & 15
             kind, cell = code & 7, board_cell(0, number)
@@ -181,33 +217,33 @@ class Chess(ArrayGame):
         state.castling = config.castling
         state.en_passant = config.en_passant
         state.clock = config.clock
-        face(state, config.first)
-        turn_to(state, config.first)
+        examine(state, config.first_seat)
+        turn_to(state, config.first_seat)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Chess, state: ChessState, actions: Any, out: Any) -> None:
         seat = mover(state)
         play(state, seat, actions[seat])
-        face(state, 1 - seat)
+        examine(state, 1 - seat)
         state.how_over = ending(state)
         if state.how_over == CHECKMATE:
             win(state, seat, out)
         elif state.how_over != IN_PLAY:
             draw(state)
-        elif state.turn + 1 == config.max_moves:
+        elif state.turn + 1 == config.move_limit:
             state.how_over = TIME_UP
             truncate(state)
         else:
             turn_to(state, 1 - seat)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Chess, state: ChessState, seat: int, mask: Any) -> None:
         moves = state.moves
         for number in range(state.num_moves):
             mask[moves[number]] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Chess, state: ChessState, seat: int, obs: Any) -> None:
         board, sign = state.board, 1 - 2 * seat
         own, other = rights_of(state, seat), rights_of(state, 1 - seat)
         clock, earlier, acting = state.clock, state.earlier, state.acting[seat]
@@ -215,21 +251,21 @@ class Chess(ArrayGame):
             row, column = number >> 3, number & 7
             kind = board[board_cell(seat, number)] * sign
             if kind > 0:
-                view[row, column, kind - 1] = 1
+                obs[row, column, kind - 1] = 1
             elif kind < 0:
-                view[row, column, 5 - kind] = 1
-            view[row, column, 12] = own & 1
-            view[row, column, 13] = own >> 1
-            view[row, column, 14] = other & 1
-            view[row, column, 15] = other >> 1
-            view[row, column, 17] = clock
-            view[row, column, 18] = earlier
-            view[row, column, 19] = acting
+                obs[row, column, 5 - kind] = 1
+            obs[row, column, 12] = own & 1
+            obs[row, column, 13] = own >> 1
+            obs[row, column, 14] = other & 1
+            obs[row, column, 15] = other >> 1
+            obs[row, column, 17] = clock
+            obs[row, column, 18] = earlier
+            obs[row, column, 19] = acting
         if state.en_passant != NOWHERE:
             target = own_cell(seat, state.en_passant)
-            view[target >> 3, target & 7, 16] = 1
+            obs[target >> 3, target & 7, 16] = 1
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: ChessState) -> Outcome | None:
         outcome = super().outcome(state)
         return outcome and replace(outcome, reason=ENDINGS[state.how_over])
 
@@ -243,7 +279,7 @@ class Chess(ArrayGame):
             )
         return "\n".join(lines)
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: ChessState, seat: int) -> str:
         position = self.position(state)
         turn = f"{COLOURS[position.seat]} is to move{' and in check' if state.checked else ''}."
         if state.over:
@@ -256,39 +292,38 @@ class Chess(ArrayGame):
             lines.append(f"Times this position has occurred before: {state.earlier}.")
         return "\n".join(lines)
 
-    def position(self, state: Any) -> Position:
+    def position(self, state: ChessState) -> Position:
         """What a FEN of this state says."""
-        half_moves = self.start.seat + int(state["turn"])
-        rights, target = int(state["castling"]), int(state["en_passant"])
+        half_moves = self.start.seat + int(state.turn)
+        rights, target = int(state.castling), int(state.en_passant)
         return Position(
             men="".join(LETTERS[man] for man in self.men(state)),
             seat=half_moves % 2,
             castling="".join(right for bit, right in enumerate("KQkq") if rights >> bit & 1),
             en_passant="" if target == NOWHERE else cell_name(target),
-            clock=int(state["clock"]),
+            clock=int(state.clock),
             number=self.start.number + half_moves // 2,
         )
 
     @staticmethod
-    def men(state: Any) -> list[int]:
+    def men(state: ChessState) -> list[int]:
         """Kinds by cell, a1 to h8 rank by rank; Black's negative."""
-        rows: list[list[int]] = state["board"].reshape(8, 16)[:, :8].tolist()
+        rows: list[list[int]] = state.board.reshape(8, 16)[:, :8].tolist()
         return [man for row in rows for man in row]
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: ChessState, seat: int, action: int) -> str:
         text = coordinates(seat, action)
         if len(text) == 4 and text[3] in "18" and abs(man_at(state, seat, action)) == PAWN:
             return text + "q"
         return text
 
-    def parse(self, state: Any, seat: int, text: str) -> int:
+    def parse(self, state: ChessState, seat: int, text: str) -> int:
         """Read a move in coordinates, or else in standard algebraic notation."""
         try:
             return super().parse(state, seat, text)
         except InvalidAction as error:
-            for phrase in (text, *reversed(BRACKETED.findall(text)), *text.split()[-1:]):
-                word = phrase.strip(AROUND_WORDS)
-                found = list(self.read_algebraic(state, seat, word))
+            for word in stated(text):
+                found = list(self.read_algebraic(state, seat, word.rstrip("!?")))
                 if len(found) == 1:
                     return found[0]
                 if found:
@@ -297,7 +332,7 @@ class Chess(ArrayGame):
                     raise InvalidAction(text, error.legal, error.example, why) from error
             raise
 
-    def read_algebraic(self, state: Any, seat: int, text: str) -> Iterator[int]:
+    def read_algebraic(self, state: ChessState, seat: int, text: str) -> Iterator[int]:
         """The legal moves that standard algebraic notation such as Nbd7 may mean."""
         castling, move = CASTLING.fullmatch(text), MOVE.fullmatch(text)
         for action in self.legal(state, seat).nonzero()[0].tolist():
@@ -309,22 +344,22 @@ class Chess(ArrayGame):
                 if castling is not None and long == (files < 0):
                     yield action
             elif move is not None:
-                letter, file, rank, target, promoted = move.groups()
+                letter, file, rank, target, promotion = move.groups()
                 fits = MEN[kind] == (letter or "P") and name[2:4] == target
                 from_there = file in ("", name[0]) and rank in ("", name[1])
-                if fits and from_there and (not promoted or name[4:] == promoted.lower()):
+                if fits and from_there and (not promotion or name[4:] == promotion.lower()):
                     yield action
 
     # Pictures
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: ChessState, seat: int | None = None) -> Scene:
         pieces = [
             Piece(LETTERS[man], int(man < 0), "tile", f"{COLOURS[man < 0]} {KINDS[abs(man)]}")
             if man
             else None
             for man in self.men(state)
         ]
-        side = (self.start.seat + int(state["turn"])) % 2
+        side = (self.start.seat + int(state.turn)) % 2
         checked: frozenset[tuple[int, int]] = frozenset()
         if state.checked:
             king = int(state.kings[side])
@@ -341,18 +376,18 @@ class Chess(ArrayGame):
 
 
 def cell_name(cell: int) -> str:
-    """A cell of the board as e4."""
+    """A cell of the board in writing: e4."""
     return f"{'abcdefgh'[cell & 7]}{(cell >> 4) + 1}"
 
 
 @cache
 def coordinates(seat: int, action: int) -> str:
-    """An action as e2e4, with a letter where it promotes to less than a queen."""
+    """An action in writing: e2e4, with a letter where it promotes to less than a queen."""
     cells = cell_name(origin_of(seat, action)) + cell_name(target_of(seat, action))
     lesser = promotion_of(action)
     return cells + MEN[lesser].lower() if lesser else cells
 
 
-def man_at(state: Any, seat: int, action: int) -> int:
-    """What an action moves."""
-    return int(state["board"][origin_of(seat, action)])
+def man_at(state: ChessState, seat: int, action: int) -> int:
+    """The kind of man that an action moves; Black's negative."""
+    return int(state.board[origin_of(seat, action)])

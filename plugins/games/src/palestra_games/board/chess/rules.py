@@ -1,13 +1,16 @@
-"""How chess men move: the parts of `Chess`'s rules that compile.
+"""How chess men move, as plain functions that compile; see `palestra.kernel.array_game`.
 
-Plain functions over its state record, see `palestra.kernel.array_game`. The board has 128 cells, 16 a
-rank, of which the right half is empty: cell 16 * rank + file is off the board exactly if
-`cell & OFF` is not zero. White's men are positive numbers there, Black's negative.
+The board has 128 cells, 16 a rank, of which the right half is empty: cell 16 * rank + file is off
+the board exactly if `cell & OFF` is not zero. White's men are positive numbers there, Black's
+negative.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palestra_games.board.chess.state import ChessState
 
 OFF = 0x88
 NOWHERE = -1
@@ -73,7 +76,7 @@ def promotion_of(action: int) -> int:
 # Attack
 
 
-def attacked(state: Any, cell: int, by: int) -> bool:
+def is_attacked(state: ChessState, cell: int, by: int) -> bool:
     """Whether a player's men attack a cell."""
     board, sign = state.board, 1 - 2 * by
     for leap in range(8):
@@ -101,8 +104,8 @@ def slides(kind: int, line: int) -> bool:
     return kind == QUEEN or kind == (BISHOP if line & 1 else ROOK)
 
 
-def pinned_men(state: Any, seat: int) -> int:
-    """A bit 8 * rank + file for every man of a player that stands alone before his king."""
+def pinned_men(state: ChessState, seat: int) -> int:
+    """A bit 8 * rank + file for every man of a player that stands alone before their king."""
     board, sign, king, pinned = state.board, 1 - 2 * seat, int(state.kings[seat]), 0
     for line in range(8):
         step = LINES[line]
@@ -119,7 +122,7 @@ def pinned_men(state: Any, seat: int) -> int:
     return pinned
 
 
-def exposes(state: Any, seat: int, origin: int, target: int) -> bool:
+def exposes(state: ChessState, seat: int, origin: int, target: int) -> bool:
     """Whether a move leaves the player's own king attacked."""
     board, king = state.board, int(state.kings[seat])
     man, victim = board[origin], target
@@ -128,7 +131,7 @@ def exposes(state: Any, seat: int, origin: int, target: int) -> bool:
     taken = board[victim]
     board[victim], board[origin] = 0, 0
     board[target] = man
-    exposed = attacked(state, target if origin == king else king, 1 - seat)
+    exposed = is_attacked(state, target if origin == king else king, 1 - seat)
     board[target] = 0
     board[victim], board[origin] = taken, man
     return exposed
@@ -137,8 +140,8 @@ def exposes(state: Any, seat: int, origin: int, target: int) -> bool:
 # Moves
 
 
-def list_moves(state: Any, seat: int) -> None:
-    """Write a player's legal moves into `state.moves`, and whether his king is attacked.
+def list_moves(state: ChessState, seat: int) -> None:
+    """Write a player's legal moves into `state.moves`, and whether their king is attacked.
 
     Only a move of the king, of a pinned man, out of check or en passant can expose the king, so
     only those are tried out.
@@ -146,7 +149,7 @@ def list_moves(state: Any, seat: int) -> None:
     board, sign = state.board, 1 - 2 * seat
     listed = int(state.num_moves)
     state.num_moves = 0
-    checked = attacked(state, int(state.kings[seat]), 1 - seat)
+    checked = is_attacked(state, int(state.kings[seat]), 1 - seat)
     state.checked = checked
     pinned = pinned_men(state, seat)
     for number in range(64):
@@ -165,7 +168,8 @@ def list_moves(state: Any, seat: int) -> None:
         state.moves[rest] = 0
 
 
-def list_pawn(state: Any, seat: int, cell: int, risky: bool) -> None:
+def list_pawn(state: ChessState, seat: int, cell: int, risky: bool) -> None:
+    """The moves of a pawn: ahead by one or two, captures, en passant."""
     board, sign, step = state.board, 1 - 2 * seat, forward(seat)
     ahead = cell + step
     if board[ahead] == 0:
@@ -183,7 +187,9 @@ def list_pawn(state: Any, seat: int, cell: int, risky: bool) -> None:
             list_move(state, seat, cell, target, plane, True)
 
 
-def list_advance(state: Any, seat: int, cell: int, target: int, plane: int, risky: bool) -> None:
+def list_advance(
+    state: ChessState, seat: int, cell: int, target: int, plane: int, risky: bool
+) -> None:
     """A pawn's move by one rank, as four if it promotes."""
     legal = list_move(state, seat, cell, target, plane, risky)
     if legal and target >> 4 == 7 - 7 * seat:
@@ -193,7 +199,8 @@ def list_advance(state: Any, seat: int, cell: int, target: int, plane: int, risk
             list_move(state, seat, cell, target, plane, False)
 
 
-def list_leaps(state: Any, seat: int, cell: int, risky: bool) -> None:
+def list_leaps(state: ChessState, seat: int, cell: int, risky: bool) -> None:
+    """The moves of a knight."""
     board, sign = state.board, 1 - 2 * seat
     for leap in range(8):
         target = cell + LEAPS[8 * seat + leap]
@@ -201,7 +208,7 @@ def list_leaps(state: Any, seat: int, cell: int, risky: bool) -> None:
             list_move(state, seat, cell, target, LEAP_PLANE + leap, risky)
 
 
-def list_lines(state: Any, seat: int, cell: int, risky: bool) -> None:
+def list_lines(state: ChessState, seat: int, cell: int, risky: bool) -> None:
     """The moves of a bishop, rook, queen or king, castling apart."""
     board, sign = state.board, 1 - 2 * seat
     kind = board[cell] * sign
@@ -220,7 +227,7 @@ def list_lines(state: Any, seat: int, cell: int, risky: bool) -> None:
                 break
 
 
-def list_castling(state: Any, seat: int) -> None:
+def list_castling(state: ChessState, seat: int) -> None:
     """Castling, for a king that is not in check."""
     king, rights = int(state.kings[seat]), rights_of(state, seat)
     if rights & 1 and free_way(state, seat, king, 1, 2):
@@ -229,21 +236,23 @@ def list_castling(state: Any, seat: int) -> None:
         list_move(state, seat, king, king - 2, CASTLE_LEFT, True)
 
 
-def free_way(state: Any, seat: int, king: int, step: int, cells: int) -> bool:
+def free_way(state: ChessState, seat: int, king: int, step: int, cells: int) -> bool:
     """Whether nothing stands between king and rook, and the king's way is not attacked."""
     for distance in range(1, cells + 1):
         if state.board[king + step * distance] != 0:
             return False
-    return not attacked(state, king + step, 1 - seat)
+    return not is_attacked(state, king + step, 1 - seat)
 
 
-def rights_of(state: Any, seat: int) -> int:
+def rights_of(state: ChessState, seat: int) -> int:
     """A player's castling rights: 1 for the king's side, 2 for the queen's side."""
     return (int(state.castling) >> (2 * seat)) & 3
 
 
-def list_move(state: Any, seat: int, cell: int, target: int, plane: int, risky: bool) -> bool:
-    """Write one move down if it is legal; only a risky one may not be."""
+def list_move(
+    state: ChessState, seat: int, cell: int, target: int, plane: int, risky: bool
+) -> bool:
+    """Write one move down if it is legal, and return whether it is; only a risky one may not be."""
     if risky and exposes(state, seat, cell, target):
         return False
     state.moves[state.num_moves] = PLANES * own_cell(seat, cell) + plane
@@ -254,19 +263,19 @@ def list_move(state: Any, seat: int, cell: int, target: int, plane: int, risky: 
 # Playing
 
 
-def play(state: Any, seat: int, action: int) -> None:
+def play(state: ChessState, seat: int, action: int) -> None:
     """Move the men, and bring castling rights, en passant square and clock in line."""
     board, sign = state.board, 1 - 2 * seat
     origin, target = origin_of(seat, action), target_of(seat, action)
     kind = int(board[origin]) * sign
     if kind == PAWN or board[target] != 0:
-        forget(state)
+        restart_clock(state)
     else:
         state.clock += 1
     if kind == PAWN and target == state.en_passant:
         put(state, target - forward(seat), 0)
     put(state, origin, 0)
-    put(state, target, promoted(seat, target, kind, action) * sign)
+    put(state, target, man_after_move(seat, target, kind, action) * sign)
     if kind == KING:
         state.kings[seat] = target
         if abs(target - origin) == 2:
@@ -279,7 +288,7 @@ def play(state: Any, seat: int, action: int) -> None:
         state.en_passant = (origin + target) // 2
 
 
-def promoted(seat: int, target: int, kind: int, action: int) -> int:
+def man_after_move(seat: int, target: int, kind: int, action: int) -> int:
     """What stands on the target after a move."""
     if kind != PAWN or target >> 4 != 7 - 7 * seat:
         return kind
@@ -299,8 +308,8 @@ def kept_rights(cell: int) -> int:
     return 15 ^ (lost << 2 if rank == 7 else lost)
 
 
-def put(state: Any, cell: int, man: int) -> None:
-    """Put a man (0: none) on a cell, and keep the sum of stamps in line."""
+def put(state: ChessState, cell: int, man: int) -> None:
+    """Put a man (0: none) on a cell, and keep the key of the men in line."""
     there = int(state.board[cell])
     if there:
         state.men_key ^= stamp(128 * (there + 6) + cell)
@@ -309,11 +318,11 @@ def put(state: Any, cell: int, man: int) -> None:
     state.board[cell] = man
 
 
-# What the position before a player means for the game
+# What follows from a position
 
 
-def face(state: Any, seat: int) -> None:
-    """Work out all that follows from the position for the player who is to move in it."""
+def examine(state: ChessState, seat: int) -> None:
+    """Write all that follows from the position for the player who is to move in it."""
     if state.en_passant != NOWHERE and not takes_en_passant(state, seat):
         state.en_passant = NOWHERE
     list_moves(state, seat)
@@ -325,7 +334,7 @@ def face(state: Any, seat: int) -> None:
             state.earlier += 1
 
 
-def takes_en_passant(state: Any, seat: int) -> bool:
+def takes_en_passant(state: ChessState, seat: int) -> bool:
     """Whether a pawn of the player may legally move to the en passant square."""
     sign, target = 1 - 2 * seat, int(state.en_passant)
     for side in (-1, 1):
@@ -336,15 +345,15 @@ def takes_en_passant(state: Any, seat: int) -> bool:
     return False
 
 
-def forget(state: Any) -> None:
-    """Start the clock anew: no earlier position can come back."""
+def restart_clock(state: ChessState) -> None:
+    """Set the clock to zero: no earlier position can come back."""
     for past in range(state.clock + 1):
         state.keys[past] = 0
     state.clock = 0
 
 
-def ending(state: Any) -> int:
-    """How the game ends in the position `face` has worked out; IN_PLAY if it goes on."""
+def ending(state: ChessState) -> int:
+    """How the game ends in a position that `examine` has seen; IN_PLAY if it goes on."""
     if state.num_moves == 0:
         return CHECKMATE if state.checked else STALEMATE
     if state.clock == 0 and is_dead(state):  # else nothing was taken since it was last looked at
@@ -354,7 +363,7 @@ def ending(state: Any) -> int:
     return FIFTY_MOVES if state.clock >= DRAW_CLOCK else IN_PLAY
 
 
-def is_dead(state: Any) -> bool:
+def is_dead(state: ChessState) -> bool:
     """Whether neither side has the men to mate: at most a knight, or bishops of one colour."""
     knights, dark, light = 0, 0, 0
     for number in range(64):
@@ -373,7 +382,7 @@ def is_dead(state: Any) -> bool:
     return light == 0 or dark == 0
 
 
-def position_key(state: Any, seat: int) -> int:
+def position_key(state: ChessState, seat: int) -> int:
     """A number for men, player to move, castling rights and en passant square (Zobrist)."""
     rights = stamp(KEY_STRIDE + int(state.castling))
     target = stamp(KEY_STRIDE + 64 + int(state.en_passant))

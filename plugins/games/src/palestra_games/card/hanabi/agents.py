@@ -7,53 +7,44 @@ Hanabi-Playing Agents", IEEE CEC 2017.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
+from palestra import ScriptedAgent, Turn, agent
 
 from palestra_games.card.hanabi.game import Hanabi
+from palestra_games.card.hanabi.observation import HeldCard, Observation
 from palestra_games.card.hanabi.rules import TOLD_COLOUR, TOLD_RANK, copies, read_hint
-from palestra_games.card.hanabi.sight import Held, Sight
 
 
-@agent(
-    "hanabi-iggi",
-    plays=("games/Hanabi-v0", "games/SimpleHanabi-v0", "games/MiniHanabi-v0"),
-    needs=("array",),
-    summary="Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.",
-)
-class Iggi(Agent):
-    """Plays Hanabi from its own array view and mask alone, and never plays a card on suspicion.
+@agent("hanabi-iggi", needs=("array",))
+class Iggi(ScriptedAgent):
+    """Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.
 
-    1. Play a card it has been told colour and rank of, if that fits.
+    It reads its own observation and legal mask alone, and never plays a card on suspicion.
+
+    1. Play a card of which it has been told colour and rank, if that fits.
     2. Play a card that fits whatever it may be, given the hints and all cards in sight.
-    3. Tell the next player who holds a card that fits its rank, or its colour if he knows the rank.
+    3. Tell the next player who holds a card that fits its rank, or its colour if the rank is known.
     4. Discard a card that is of no more use whatever it may be.
     5. Discard the oldest card.
     6. Where nothing may be discarded, give a random hint.
-    Rules that look at several cards take the oldest. Among themselves such players score about
-    17.8, 17.0, 16.3 and 15.1 on average with 2, 3, 4 and 5 players.
+
+    Rules that look at several cards take the oldest. Teams of such players score about 17.8, 17.0,
+    16.3 and 15.1 on average with 2, 3, 4 and 5 players.
     """
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
+    plays = (Hanabi,)
+    stream = 3
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, Hanabi):
-            raise InvalidOption(f"hanabi-iggi plays Hanabi, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
+        game = cast(Hanabi, turn.game)
         seen, legal = game.read(turn.observation), turn.legal_actions
         for action in self._rules(game, seen):
             if action in legal:
                 return action
-        return int(self._rng.choice([a for a in legal if a >= 2 * game.hand_size]))
+        return int(self.rng.choice([a for a in legal if a >= 2 * game.hand_size]))
 
-    def _rules(self, game: Hanabi, seen: Sight) -> Iterator[int]:
+    def _rules(self, game: Hanabi, seen: Observation) -> Iterator[int]:
         """What each rule would do, in order; a rule whose move is not legal does not apply."""
         own, hidden = seen.hands[0], unseen_cards(game, seen)
         could = [possible_cards(game, held, hidden) for held in own]
@@ -70,7 +61,7 @@ class Iggi(Agent):
         yield 0
 
 
-def unseen_cards(game: Hanabi, seen: Sight) -> list[int]:
+def unseen_cards(game: Hanabi, seen: Observation) -> list[int]:
     """How many of each card are in the deck or one's own hand."""
     left = [copies(game.ranks, card % game.ranks) for card in range(game.full_score)]
     for card, count in enumerate(seen.discards):
@@ -81,17 +72,18 @@ def unseen_cards(game: Hanabi, seen: Sight) -> list[int]:
     return left
 
 
-def possible_cards(game: Hanabi, held: Held, hidden: Sequence[int]) -> list[int]:
+def possible_cards(game: Hanabi, held: HeldCard, hidden: Sequence[int]) -> list[int]:
     """What an own card may be, given its hints and what is not in sight."""
     cards = [colour * game.ranks + rank for colour in held.colours for rank in held.ranks]
     return [card for card in cards if hidden[card]]
 
 
-def fits(game: Hanabi, seen: Sight, card: int) -> bool:
+def fits(game: Hanabi, seen: Observation, card: int) -> bool:
+    """Whether a card is the next of its firework."""
     return seen.fireworks[card // game.ranks] == card % game.ranks
 
 
-def is_useless(game: Hanabi, seen: Sight, card: int) -> bool:
+def is_useless(game: Hanabi, seen: Observation, card: int) -> bool:
     """Whether a card is on its firework already, or can no longer be reached."""
     colour, rank = divmod(card, game.ranks)
     height = seen.fireworks[colour]
@@ -102,7 +94,7 @@ def is_useless(game: Hanabi, seen: Sight, card: int) -> bool:
     return rank < height or lost
 
 
-def useful_hints(game: Hanabi, seen: Sight) -> Iterator[int]:
+def useful_hints(game: Hanabi, seen: Observation) -> Iterator[int]:
     """Hints about cards of others that fit and are not fully told: the rank first."""
     hints = range(game.num_actions - 2 * game.hand_size)
     numbers = {read_hint(game.config, 0, n): 2 * game.hand_size + n for n in hints}

@@ -2,10 +2,10 @@
 
 Two to five players hold cards of five colours and ranks 1 to 5 (three 1s, two each of 2, 3 and 4,
 one 5 a colour) that only the others see. In turn each plays a card, discards one, or spends an
-information token to tell another player which of his cards have a colour or a rank. Played cards
+information token to tell another player which of their cards have a colour or a rank. Played cards
 must continue the firework of their colour from 1 upwards; a card that does not costs one of three
 lives. The score is the number of cards in the fireworks, at most 25 (A. Bauza, "Hanabi", 2010).
-Easily missed are:
+Rules that are easily missed:
 
 * A hint must point at at least one card. A player may not discard while all tokens are there.
 * A discard gives a token back, and so does completing a firework, where one is missing.
@@ -14,7 +14,7 @@ Easily missed are:
 
 Every card added pays every player 1 ("firework"); a score that is lost is taken back ("bomb").
 
-Actions, their numbers and the array view are those of the Hanabi Learning Environment (Bard et
+Actions, their numbers and the observation are those of the Hanabi Learning Environment (Bard et
 al., "The Hanabi Challenge: A New Frontier for AI Research", Artificial Intelligence, 2020), against
 which whole random games are compared through OpenSpiel, for all numbers of players and both smaller
 presets. A player who always plays a card unseen adds 1.25 cards on average before the third
@@ -24,70 +24,77 @@ The presets are those of MARS (self-play in strategic games): Mini Hanabi has 2 
 2 ranks, hands of 3, 3 tokens and 3 lives; Simple Hanabi 2 players, 3 colours, 2 ranks, hands of 5,
 8 tokens and 3 lives. Decks follow the same rule: three 1s and one 2 a colour.
 
-The array view is a vector of zeros and ones, players in seat order from the observer on, cards
+An observation is a vector of zeros and ones, players in seat order from the observer on, cards
 oldest first, a card as one of colours * ranks places:
 
-    the others' cards; for every player whether his hand is short of a card
+    the others' cards; for every player whether their hand is short of a card
     cards in the deck that were not dealt at the start, fireworks by height, tokens, lives, discards
     the last move: player, kind (play, discard, colour, rank), who is told, colour, rank, cards
         pointed at, place of the card played or discarded, the card, whether it fitted, token gained
     for every player's cards: what the hints leave possible, colour told, rank told
 
-and, which that environment leaves out, the turns left (one place a player) once the deck is empty.
+and, after all that, the turns left (one place a player) once the deck is empty, which the Hanabi
+Learning Environment leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
 from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     Bar,
     Event,
     InvalidOption,
+    Meta,
     Outcome,
     Piece,
+    Result,
     Rng,
     Scene,
-    check_ranges,
+    constant,
     environment,
     only,
 )
-from palestra.kernel.game import Result
 from palestra.rules import finish, mover, pass_turn, turn_to
 
+from palestra_games.card.display import word_list
+from palestra_games.card.hanabi.observation import (
+    Observation,
+    last_move_of,
+    observation_of,
+    read_observation,
+)
 from palestra_games.card.hanabi.rules import (
     NOTHING,
     copies,
     deal,
     discard,
     draw_card,
-    hint,
+    give_hint,
     note_move,
     play,
     read_hint,
-    show_count,
-    show_hands,
-    show_knowledge,
-    show_last_move,
-    show_table,
     total_height,
     touches,
+    write_count,
+    write_hands,
+    write_knowledge,
+    write_last_move,
+    write_table,
 )
-from palestra_games.card.hanabi.sight import Sight, look, look_at_move, read_view
+from palestra_games.card.hanabi.state import HanabiState
 from palestra_games.card.hanabi.words import (
     COLOURS,
-    listed,
-    name_card,
-    name_pile,
-    name_value,
-    setting,
-    tell_move,
-    tell_sight,
+    card_name,
+    move_text,
+    observation_lines,
+    options_text,
+    pile_text,
+    value_name,
 )
 
 SHADES = (0, 1, 2, 7, 6)  # red, yellow, green, white and blue in the renderers' palette
@@ -98,7 +105,6 @@ SHADES = (0, 1, 2, 7, 6)  # red, yellow, green, white and blue in the renderers'
     family="card",
     tags=("cooperation", "hidden-information", "communication", "chance"),
     paper="Bard et al. (2020), The Hanabi Challenge: A New Frontier for AI Research",
-    players=(2, 5),
 )
 @environment(
     "games/SimpleHanabi-v0",
@@ -117,45 +123,59 @@ SHADES = (0, 1, 2, 7, 6)  # red, yellow, green, white and blue in the renderers'
     players=(2, 2),
 )
 @dataclass(frozen=True)
-class Hanabi(ArrayGame):
-    """You play Hanabi: you and the other players build fireworks together and score as one team.
+class Hanabi(ArrayGame[HanabiState]):
+    """Hanabi: build fireworks together, seeing every hand but your own.
 
-    There is one firework a colour. It is built from rank 1 upwards, one card at a time. You see
-    everybody's cards except your own; of your own you know only what others tell you. Cards in a
-    hand are numbered from 1, the oldest, and a new card always gets the highest number.
-    On your turn do one of these:
-    - "play card 2": if the card is the next of its colour's firework it is added there. If not,
-      it is discarded and the team loses a life.
-    - "discard card 2": put the card on the discard pile and get an information token back. Not
-      allowed while no token is missing.
-    - "tell player_1 red" or "tell player_1 3": spend an information token to point out all cards
-      of that colour or of that rank in another player's hand. There must be at least one. The
-      player also learns that his other cards are not of it.
-    After playing or discarding you draw a card while there are any. Completing a firework gives
-    an information token back if one is missing.
-    The game ends when all fireworks are complete, when the last life is lost, or when everybody
-    has had one more turn after the last card was drawn. The score is the number of cards in the
-    fireworks.
+    Actions, in this order: discard the card at a place of the hand, play the card at a place, tell
+    a colour to one of the other players (by player, then by colour), tell a rank (by player, then
+    by rank). The observation is described at the head of the module. Every card added to a firework
+    pays every player 1; a score that is lost with the last life is taken back.
     """
 
-    num_players: int = 2
-    colours: int = 5
-    ranks: int = 5
-    hand: int | None = None
-    tokens: int = 8
-    lives: int = 3
-    bomb_zero: bool = True
+    num_players: Annotated[int, Meta(ge=2, le=5, description="how many play")] = 2
+    colours: Annotated[int, Meta(ge=1, le=5, description="colours, and so fireworks")] = 5
+    ranks: Annotated[int, Meta(ge=1, le=5, description="ranks of each colour")] = 5
+    hand: Annotated[
+        int | None,
+        Meta(
+            ge=1,
+            le=7,
+            description="cards in a hand; None for 5 with two or three players and 4 with more",
+        ),
+    ] = None
+    tokens: Annotated[int, Meta(ge=1, le=20, description="information tokens at the start")] = 8
+    lives: Annotated[int, Meta(ge=1, le=20, description="lives at the start")] = 3
+    bomb_zero: Annotated[
+        bool, Meta(description="whether a team that loses its last life scores 0")
+    ] = True
 
+    rules_text = """
+        You play Hanabi: you and the other players build fireworks together and score as one team.
+
+        There is one firework a colour. It is built from rank 1 upwards, one card at a time. You see
+        everybody's cards except your own; of your own you know only what others tell you. Cards in
+        a hand are numbered from 1, the oldest, and a new card always gets the highest number. On
+        your turn do one of these:
+        - "play card 2": if the card is the next of its colour's firework it is added there. If not,
+        it is discarded and the team loses a life.
+        - "discard card 2": put the card on the discard pile and get an information token back. Not
+        allowed while no token is missing.
+        - "tell player_1 red" or "tell player_1 3": spend an information token to point out all
+        cards of that colour or of that rank in another player's hand. There must be at least one.
+        The player also learns that their other cards are not of it.
+
+        After playing or discarding you draw a card while there are any. Completing a firework gives
+        an information token back if one is missing. The game ends when all fireworks are complete,
+        when the last life is lost, or when everybody has had one more turn after the last card was
+        drawn. The score is the number of cards in the fireworks.
+    """
     order = "sequential"
     payoffs = "common"
     deterministic = True
     perfect_information = False
     reward_terms = ("firework", "bomb")
 
-    def __post_init__(self) -> None:
-        ranges = [("num_players", 2, 5), ("colours", 1, 5), ("ranks", 1, 5)]
-        ranges += [("hand", 1, 7)] if self.hand is not None else []
-        check_ranges(self, [*ranges, ("tokens", 1, 20), ("lives", 1, 20)])
+    def validate(self) -> None:
         if self.num_players * self.hand_size > self.deck_size:
             raise InvalidOption(
                 f"{self.num_players} hands of {self.hand_size} cards need more than the "
@@ -165,19 +185,26 @@ class Hanabi(ArrayGame):
 
     # What follows from the options
 
-    @property
+    @constant
     def hand_size(self) -> int:
         """Cards in a hand: as asked for, or 5 for two and three players and 4 for more."""
         if self.hand is None:
             return 5 if self.num_players <= 3 else 4
         return self.hand
 
-    @property
+    @constant
     def deck_size(self) -> int:
+        """Cards in the game."""
         return self.colours * sum(copies(self.ranks, rank) for rank in range(self.ranks))
+
+    @constant
+    def talon(self) -> int:
+        """Cards that are left in the deck when all hands have been dealt."""
+        return self.deck_size - self.num_players * self.hand_size
 
     @property
     def full_score(self) -> int:
+        """Cards in all fireworks when they are complete, and kinds of cards."""
         return self.colours * self.ranks
 
     @property
@@ -199,47 +226,10 @@ class Hanabi(ArrayGame):
         known = seats * hand * (kinds + values)
         return (hands + table + last + known + seats,)
 
-    def constants(self) -> Mapping[str, Any]:
-        talon = self.deck_size - self.num_players * self.hand_size
-        sizes = {"hand": self.hand_size, "deck_size": self.deck_size, "talon": talon}
-        return {**super().constants(), **sizes}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`deck`: cards in the order they are drawn, -1 once drawn. Hands by seat and place.
-
-        `could_…` are the sets of colours and ranks hints leave a card, a bit each; `told_…` whether
-        a hint has named its own. `turns_left` counts down once the deck is empty. `last_…` is the
-        last move.
-        """
-        hands = (self.num_players, self.hand_size)
-        return [
-            ("deck", np.int16, self.deck_size),
-            ("drawn", np.int16),
-            ("hands", np.int16, hands),
-            ("could_colour", np.int16, hands),
-            ("could_rank", np.int16, hands),
-            ("told_colour", np.uint8, hands),
-            ("told_rank", np.uint8, hands),
-            ("fireworks", np.int16, self.colours),
-            ("discards", np.int16, self.full_score),
-            ("tokens", np.int16),
-            ("lives", np.int16),
-            ("turns_left", np.int16),
-            ("last_kind", np.int16),
-            ("last_player", np.int16),
-            ("last_target", np.int16),
-            ("last_value", np.int16),
-            ("last_touched", np.int16),
-            ("last_slot", np.int16),
-            ("last_card", np.int16),
-            ("last_fitted", np.uint8),
-            ("last_gained", np.uint8),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Hanabi, state: HanabiState) -> None:
         deal(config, state)
         state.tokens, state.lives = config.tokens, config.lives
         state.turns_left = config.num_players
@@ -247,63 +237,63 @@ class Hanabi(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
-        player = mover(state)
-        action = actions[player]
+    def apply_actions(config: Hanabi, state: HanabiState, actions: Any, out: Any) -> None:
+        seat = mover(state)
+        action = actions[seat]
         if state.drawn == config.deck_size:
             state.turns_left -= 1
-        if action < config.hand:
-            discard(config, state, player, action)
-        elif action >= 2 * config.hand:
-            hint(config, state, player, action - 2 * config.hand)
-        elif play(config, state, player, action - config.hand):
-            for seat in range(config.num_players):
-                out.rewards[seat, 0] = 1.0
+        if action < config.hand_size:
+            discard(config, state, seat, action)
+        elif action >= 2 * config.hand_size:
+            give_hint(config, state, seat, action - 2 * config.hand_size)
+        elif play(config, state, seat, action - config.hand_size):
+            for other in range(config.num_players):
+                out.rewards[other, 0] = 1.0
         height = total_height(config, state)
         if state.lives == 0:
             if config.bomb_zero:
-                for seat in range(config.num_players):
-                    out.rewards[seat, 1] = 0.0 - height
+                for other in range(config.num_players):
+                    out.rewards[other, 1] = 0.0 - height
             finish(state)
         elif height == config.colours * config.ranks or state.turns_left == 0:
             finish(state)
         else:
-            if action < 2 * config.hand:
-                draw_card(config, state, player)
+            if action < 2 * config.hand_size:
+                draw_card(config, state, seat)
             pass_turn(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
-        for slot in range(config.hand):
+    def write_legal_mask(config: Hanabi, state: HanabiState, seat: int, mask: Any) -> None:
+        for slot in range(config.hand_size):
             held = state.hands[seat, slot] >= 0
             mask[slot] = held and state.tokens < config.tokens
-            mask[config.hand + slot] = held
+            mask[config.hand_size + slot] = held
         if state.tokens > 0:
             for number in range((config.num_players - 1) * (config.colours + config.ranks)):
-                mask[2 * config.hand + number] = touches(config, state, seat, number)
+                mask[2 * config.hand_size + number] = touches(config, state, seat, number)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
-        at = show_hands(config, state, seat, view)
-        at = show_table(config, state, view, at)
-        at = show_last_move(config, state, seat, view, at)
-        at = show_knowledge(config, state, seat, view, at)
+    def write_observation(config: Hanabi, state: HanabiState, seat: int, obs: Any) -> None:
+        """Hands, table, last move, knowledge and turns left; see the head of the module."""
+        at = write_hands(config, state, seat, obs)
+        at = write_table(config, state, obs, at)
+        at = write_last_move(config, state, seat, obs, at)
+        at = write_knowledge(config, state, seat, obs, at)
         if state.drawn == config.deck_size:
-            show_count(view, at, state.turns_left, config.num_players)
+            write_count(obs, at, state.turns_left, config.num_players)
 
-    def score(self, state: Any) -> int:
+    def score(self, state: HanabiState) -> int:
         """Cards in the fireworks; 0 after the last life where `bomb_zero` says so."""
         return 0 if self.bomb_zero and state.lives == 0 else int(state.fireworks.sum())
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: HanabiState) -> tuple[float, ...]:
         return (float(self.score(state)),) * self.num_players
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: HanabiState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
-        reason = "everybody has had his last turn"
+        reason = "everybody has had their last turn"
         if state.lives == 0:
             reason = "the last life was lost"
         elif state.fireworks.sum() == self.full_score:
@@ -311,13 +301,13 @@ class Hanabi(ArrayGame):
         result: Result = "score"
         return replace(ended, results=(result,) * self.num_players, reason=reason)
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: HanabiState, seat: int, rng: Rng) -> HanabiState:
         """Redraw this player's hand, uniformly among all that fit the hints, and the deck's order.
 
-        The cards to draw from are those he does not see. Every own card is drawn among those it
+        The cards to draw from are those they do not see. Every own card is drawn among those it
         could be, and all again if two drew the same one.
         """
-        copy = self.clone(state)
+        copy: HanabiState = self.clone(state)
         drawn, size = int(state.drawn), int((state.hands[seat] >= 0).sum())
         unseen = [*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()]
         options = [
@@ -334,78 +324,80 @@ class Hanabi(ArrayGame):
         copy.deck[drawn:] = rest
         return copy
 
-    def _could_be(self, state: Any, seat: int, slot: int, card: int) -> bool:
+    def _could_be(self, state: HanabiState, seat: int, slot: int, card: int) -> bool:
         colours, ranks = state.could_colour[seat, slot], state.could_rank[seat, slot]
         return bool(colours >> card // self.ranks & ranks >> card % self.ranks & 1)
 
     # Words
 
-    def read(self, view: NDArray[Any]) -> Sight:
-        """Take an array view apart."""
-        return read_view(self.config, view)
+    def read(self, obs: NDArray[Any]) -> Observation:
+        """What an observation, an array, says."""
+        return read_observation(self.config, obs)
 
     def rules_for(self, seat: int) -> str:
-        return f"{super().rules_for(seat)}\n{setting(self.config)}"
+        return f"{super().rules_for(seat)}\n{options_text(self.config)}"
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: HanabiState, seat: int, action: int) -> str:
         if action < self.hand_size:
             return f"discard card {action + 1}"
         if action < 2 * self.hand_size:
             return f"play card {action - self.hand_size + 1}"
         target, kind, value = read_hint(self.config, seat, action - 2 * self.hand_size)
-        return f"tell {self.players[target]} {name_value(kind, value)}"
+        return f"tell {self.players[target]} {value_name(kind, value)}"
 
-    def describe(self, state: Any, seat: int) -> str:
-        """What the array view holds, in words."""
+    def describe(self, state: HanabiState, seat: int) -> str:
+        """What the observation holds, in words."""
         names = self.players[seat:] + self.players[:seat]
-        seen = look(self.config, state, seat)
-        return "\n".join(tell_sight(self.config, seen, names, self.score(state)))
+        seen = observation_of(self.config, state, seat)
+        return "\n".join(observation_lines(self.config, seen, names, self.score(state)))
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: HanabiState | None, actions: Mapping[int, int], after: HanabiState
+    ) -> list[Event]:
         """Every move reveals something to somebody; cards drawn are shown to all but the drawer."""
         if before is None:
-            return [self._dealt(after, seat) for seat in range(self.num_players)]
+            return [self._deal_event(after, seat) for seat in range(self.num_players)]
         events = []
         for seat, action in actions.items():
-            move = look_at_move(self.config, after, 0)
-            text = tell_move(self.config, move, self.players) if move else ""
+            move = last_move_of(self.config, after, 0)
+            text = move_text(self.config, move, self.players) if move else ""
             events.append(Event("reveal", text, {"player": seat, "action": int(action)}))
             if after.drawn > before.drawn:
                 card = int(after.hands[seat, self.hand_size - 1])
-                text = f"{self.players[seat]} draws {name_card(self.config, card)}."
+                text = f"{self.players[seat]} draws {card_name(self.config, card)}."
                 data = {"player": seat, "card": card}
                 events.append(Event("draw", text, data, self._others(seat)))
         return events
 
-    def _dealt(self, state: Any, seat: int) -> Event:
+    def _deal_event(self, state: HanabiState, seat: int) -> Event:
         cards = state.hands[seat].tolist()
-        names = listed(name_card(self.config, card) for card in cards)
+        names = word_list(card_name(self.config, card) for card in cards)
         text = f"{self.players[seat]} is dealt {names}."
         return Event("deal", text, {"player": seat, "cards": cards}, self._others(seat))
 
-    def _others(self, player: int) -> frozenset[int]:
-        return only(*(seat for seat in range(self.num_players) if seat != player))
+    def _others(self, seat: int) -> frozenset[int]:
+        return only(*(other for other in range(self.num_players) if other != seat))
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """All hands, or for a player all but his own; the fireworks; tokens, lives and deck."""
+    def scene(self, state: HanabiState, seat: int | None = None) -> Scene:
+        """All hands, or for a player all but their own; the fireworks; tokens, lives and deck."""
         hands = [("fireworks", self._fireworks(state))]
-        for seat in range(self.num_players):
-            cards = [card for card in state.hands[seat].tolist() if card >= 0]
-            pieces = [Piece("?", -1, "card") if seat == player else self._piece(c) for c in cards]
-            hands.append((self.players[seat], tuple(pieces)))
+        for owner in range(self.num_players):
+            cards = [card for card in state.hands[owner].tolist() if card >= 0]
+            pieces = [Piece("?", -1, "card") if owner == seat else self._piece(c) for c in cards]
+            hands.append((self.players[owner], tuple(pieces)))
         left = self.deck_size - int(state.drawn)
         bars = (
             Bar("tokens", float(state.tokens), self.tokens, 6),
             Bar("lives", float(state.lives), self.lives, 0),
             Bar("deck", float(left), self.deck_size),
         )
-        lines = (f"Discarded: {name_pile(self.config, state.discards.tolist())}",)
+        lines = (f"Discarded: {pile_text(self.config, state.discards.tolist())}",)
         caption = f"Score {self.score(state)} of {self.full_score}"
         return Scene(caption, hands=tuple(hands), bars=bars, lines=lines)
 
-    def _fireworks(self, state: Any) -> tuple[Piece, ...]:
+    def _fireworks(self, state: HanabiState) -> tuple[Piece, ...]:
         heights = state.fireworks.tolist()
         return tuple(
             Piece(f"{COLOURS[colour][0].upper()}{height}", SHADES[colour], "card")
@@ -413,6 +405,6 @@ class Hanabi(ArrayGame):
         )
 
     def _piece(self, card: int) -> Piece:
-        colour, name = card // self.ranks, name_card(self.config, card)
+        colour, name = card // self.ranks, card_name(self.config, card)
         glyph = f"{COLOURS[colour][0].upper()}{card % self.ranks + 1}"
         return Piece(glyph, SHADES[colour], "card", name)

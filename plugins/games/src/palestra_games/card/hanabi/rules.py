@@ -1,14 +1,19 @@
-"""The parts of `palestra_games.card.hanabi.game`'s rules that compile.
+"""The rules of Hanabi, as plain functions that compile; see `palestra.kernel.array_game`.
 
-Plain functions over its state record, see `palestra.kernel.array_game`. A card is colour * ranks + rank,
-both from 0, and -1 where there is none. Hands are in order, oldest card first.
+A card is colour * ranks + rank, both from 0, and -1 where there is none. Hands are in order, oldest
+card first.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palestra.rules import shuffle
+
+from palestra_games.card.hanabi.state import HanabiState
+
+if TYPE_CHECKING:
+    from palestra_games.card.hanabi.game import Hanabi
 
 # What the last move was: `last_kind`.
 NOTHING, PLAYED, DISCARDED, TOLD_COLOUR, TOLD_RANK = -1, 0, 1, 2, 3
@@ -21,7 +26,7 @@ def copies(ranks: int, rank: int) -> int:
     return 1 if rank == ranks - 1 else 2
 
 
-def deal(config: Any, state: Any) -> None:
+def deal(config: Hanabi, state: HanabiState) -> None:
     """Shuffle the deck and deal every hand from its start."""
     at = 0
     for card in range(config.colours * config.ranks):
@@ -30,13 +35,13 @@ def deal(config: Any, state: Any) -> None:
             at += 1
     shuffle(state, state.deck)
     for seat in range(config.num_players):
-        for slot in range(config.hand):
+        for slot in range(config.hand_size):
             state.hands[seat, slot] = -1
-        for _ in range(config.hand):
+        for _ in range(config.hand_size):
             draw_card(config, state, seat)
 
 
-def draw_card(config: Any, state: Any, seat: int) -> None:
+def draw_card(config: Hanabi, state: HanabiState, seat: int) -> None:
     """Take the next card of the deck, if there is one, as the newest of a hand that has room."""
     if state.drawn == config.deck_size:
         return
@@ -50,10 +55,10 @@ def draw_card(config: Any, state: Any, seat: int) -> None:
     state.drawn += 1
 
 
-def take_card(config: Any, state: Any, seat: int, slot: int) -> int:
+def take_card(config: Hanabi, state: HanabiState, seat: int, slot: int) -> int:
     """Take a card out of a hand and close the gap; returns the card."""
     card = int(state.hands[seat, slot])
-    newest = config.hand - 1
+    newest = config.hand_size - 1
     for at in range(slot, newest):
         state.hands[seat, at] = state.hands[seat, at + 1]
         state.could_colour[seat, at] = state.could_colour[seat, at + 1]
@@ -68,7 +73,7 @@ def take_card(config: Any, state: Any, seat: int, slot: int) -> int:
     return card
 
 
-def note_move(state: Any, seat: int, kind: int) -> None:
+def note_move(state: HanabiState, seat: int, kind: int) -> None:
     """Start the note on the last move, which everybody sees."""
     state.last_kind, state.last_player = kind, seat
     state.last_target, state.last_value, state.last_touched = -1, -1, 0
@@ -76,7 +81,7 @@ def note_move(state: Any, seat: int, kind: int) -> None:
     state.last_fitted, state.last_gained = 0, 0
 
 
-def discard(config: Any, state: Any, seat: int, slot: int) -> None:
+def discard(config: Hanabi, state: HanabiState, seat: int, slot: int) -> None:
     """Put a card on the discard pile for an information token."""
     note_move(state, seat, DISCARDED)
     card = take_card(config, state, seat, slot)
@@ -85,8 +90,8 @@ def discard(config: Any, state: Any, seat: int, slot: int) -> None:
     state.tokens += 1
 
 
-def play(config: Any, state: Any, seat: int, slot: int) -> bool:
-    """Add a card to its firework, or discard it and lose a life; whether it fitted."""
+def play(config: Hanabi, state: HanabiState, seat: int, slot: int) -> bool:
+    """Add a card to its firework, or discard it and lose a life; return whether it fitted."""
     note_move(state, seat, PLAYED)
     card = take_card(config, state, seat, slot)
     state.last_slot, state.last_card = slot, card
@@ -103,13 +108,13 @@ def play(config: Any, state: Any, seat: int, slot: int) -> bool:
     return True
 
 
-def hint(config: Any, state: Any, seat: int, number: int) -> None:
-    """Tell another player which of his cards have a colour or rank; `number` counts the hints."""
+def give_hint(config: Hanabi, state: HanabiState, seat: int, number: int) -> None:
+    """Tell another player which of their cards have a colour or rank; `number` counts the hints."""
     target, kind, value = read_hint(config, seat, number)
     note_move(state, seat, kind)
     state.last_target, state.last_value = target, value
     state.tokens -= 1
-    for slot in range(config.hand):
+    for slot in range(config.hand_size):
         card = state.hands[target, slot]
         if card < 0:
             continue
@@ -124,7 +129,7 @@ def hint(config: Any, state: Any, seat: int, number: int) -> None:
             state.told_rank[target, slot] |= touched
 
 
-def read_hint(config: Any, seat: int, number: int) -> tuple[int, int, int]:
+def read_hint(config: Hanabi, seat: int, number: int) -> tuple[int, int, int]:
     """Whom hint `number` tells, its kind, and the colour or rank: all colours, then all ranks."""
     others = config.num_players - 1
     colours = others * config.colours
@@ -136,24 +141,23 @@ def read_hint(config: Any, seat: int, number: int) -> tuple[int, int, int]:
     return (seat + 1 + ahead) % config.num_players, kind, value
 
 
-def has_value(config: Any, card: int, kind: int, value: int) -> bool:
+def has_value(config: Hanabi, card: int, kind: int, value: int) -> bool:
     """Whether a card has a colour or a rank, by the kind of hint."""
     own = card // config.ranks if kind == TOLD_COLOUR else card % config.ranks
-    found: bool = own == value
-    return found
+    return own == value
 
 
-def touches(config: Any, state: Any, seat: int, number: int) -> bool:
+def touches(config: Hanabi, state: HanabiState, seat: int, number: int) -> bool:
     """Whether a hint would point at any card."""
     target, kind, value = read_hint(config, seat, number)
-    for slot in range(config.hand):
+    for slot in range(config.hand_size):
         card = state.hands[target, slot]
         if card >= 0 and has_value(config, card, kind, value):
             return True
     return False
 
 
-def total_height(config: Any, state: Any) -> int:
+def total_height(config: Hanabi, state: HanabiState) -> int:
     """How many cards the fireworks have."""
     height = 0
     for colour in range(config.colours):
@@ -161,89 +165,92 @@ def total_height(config: Any, state: Any) -> int:
     return height
 
 
-# The array view, part by part; each part is written from `at` on and returns where it ends.
+# The observation, part by part; each part is written from `at` on and returns where it ends.
 
 
-def show_hands(config: Any, state: Any, player: int, view: Any) -> int:
+def write_hands(config: Hanabi, state: HanabiState, observer: int, obs: Any) -> int:
+    """The cards of the others, then whose hands are short of a card."""
     kinds = config.colours * config.ranks
     at = 0
     for ahead in range(1, config.num_players):
-        seat = (player + ahead) % config.num_players
-        for slot in range(config.hand):
+        seat = (observer + ahead) % config.num_players
+        for slot in range(config.hand_size):
             card = state.hands[seat, slot]
             if card >= 0:
-                view[at + card] = 1
+                obs[at + card] = 1
             at += kinds
     for ahead in range(config.num_players):
-        seat = (player + ahead) % config.num_players
-        view[at] = state.hands[seat, config.hand - 1] < 0
+        seat = (observer + ahead) % config.num_players
+        obs[at] = state.hands[seat, config.hand_size - 1] < 0
         at += 1
     return at
 
 
-def show_table(config: Any, state: Any, view: Any, at: int) -> int:
-    at = show_count(view, at, config.deck_size - state.drawn, config.talon)
+def write_table(config: Hanabi, state: HanabiState, obs: Any, at: int) -> int:
+    """Cards in the deck, fireworks, tokens, lives and discards."""
+    at = write_count(obs, at, config.deck_size - state.drawn, config.talon)
     for colour in range(config.colours):
         height = state.fireworks[colour]
         if height > 0:
-            view[at + height - 1] = 1
+            obs[at + height - 1] = 1
         at += config.ranks
-    at = show_count(view, at, state.tokens, config.tokens)
-    at = show_count(view, at, state.lives, config.lives)
+    at = write_count(obs, at, state.tokens, config.tokens)
+    at = write_count(obs, at, state.lives, config.lives)
     for card in range(config.colours * config.ranks):
-        at = show_count(view, at, state.discards[card], copies(config.ranks, card % config.ranks))
+        at = write_count(obs, at, state.discards[card], copies(config.ranks, card % config.ranks))
     return at
 
 
-def show_count(view: Any, at: int, count: int, most: int) -> int:
+def write_count(obs: Any, at: int, count: int, most: int) -> int:
     """`count` ones in the first of `most` places."""
     for place in range(count):
-        view[at + place] = 1
+        obs[at + place] = 1
     return int(at + most)
 
 
-def show_last_move(config: Any, state: Any, seat: int, view: Any, at: int) -> int:
+def write_last_move(config: Hanabi, state: HanabiState, seat: int, obs: Any, at: int) -> int:
+    """The last move, with players counted from the observer on."""
     seats, kinds = config.num_players, config.colours * config.ranks
     kind = state.last_kind
     target, colour = at + seats + 4, at + 2 * seats + 4
     rank = colour + config.colours
     touched = rank + config.ranks
-    slot = touched + config.hand
-    card = slot + config.hand
+    slot = touched + config.hand_size
+    card = slot + config.hand_size
     end = card + kinds + 2
     if kind == NOTHING:
         return int(end)
-    view[at + (state.last_player - seat) % seats] = 1
-    view[at + seats + kind] = 1
+    obs[at + (state.last_player - seat) % seats] = 1
+    obs[at + seats + kind] = 1
     if kind in (TOLD_COLOUR, TOLD_RANK):
-        view[target + (state.last_target - seat) % seats] = 1
-        view[(colour if kind == TOLD_COLOUR else rank) + state.last_value] = 1
-        for place in range(config.hand):
-            view[touched + place] = state.last_touched >> place & 1
+        obs[target + (state.last_target - seat) % seats] = 1
+        obs[(colour if kind == TOLD_COLOUR else rank) + state.last_value] = 1
+        for place in range(config.hand_size):
+            obs[touched + place] = state.last_touched >> place & 1
     else:
-        view[slot + state.last_slot] = 1
-        view[card + state.last_card] = 1
+        obs[slot + state.last_slot] = 1
+        obs[card + state.last_card] = 1
         if kind == PLAYED:
-            view[end - 2] = state.last_fitted
-            view[end - 1] = state.last_gained
+            obs[end - 2] = state.last_fitted
+            obs[end - 1] = state.last_gained
     return int(end)
 
 
-def show_knowledge(config: Any, state: Any, player: int, view: Any, at: int) -> int:
-    """What the hints so far have told every player about his own cards."""
+def write_knowledge(config: Hanabi, state: HanabiState, observer: int, obs: Any, at: int) -> int:
+    """What the hints so far have told every player about their own cards."""
     kinds = config.colours * config.ranks
     for ahead in range(config.num_players):
-        seat = (player + ahead) % config.num_players
-        for slot in range(config.hand):
+        seat = (observer + ahead) % config.num_players
+        for slot in range(config.hand_size):
             colours, ranks = state.could_colour[seat, slot], state.could_rank[seat, slot]
             for card in range(kinds):
                 fits = colours >> card // config.ranks & ranks >> card % config.ranks & 1
-                view[at + card] = fits
+                obs[at + card] = fits
             at += kinds
             for colour in range(config.colours):
-                view[at + colour] = state.told_colour[seat, slot] & colours >> colour & 1
+                obs[at + colour] = state.told_colour[seat, slot] & colours >> colour & 1
             at += config.colours
             for rank in range(config.ranks):
-                view[at + rank] = state.told_rank[seat, slot] & ranks >> rank & 1
+                obs[at + rank] = state.told_rank[seat, slot] & ranks >> rank & 1
             at += config.ranks
     return int(at)

@@ -1,55 +1,55 @@
-"""Hanabi in words: cards, what is known of them, moves, and a whole sight."""
+"""Hanabi in words: cards, what is known of them, moves, and a whole observation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from palestra_games.card.display import word_list
+from palestra_games.card.hanabi.observation import HeldCard, Move, Observation
 from palestra_games.card.hanabi.rules import DISCARDED, PLAYED, TOLD_COLOUR, copies
-from palestra_games.card.hanabi.sight import Held, Move, Sight
+
+if TYPE_CHECKING:
+    from palestra_games.card.hanabi.game import Hanabi
 
 COLOURS = ("red", "yellow", "green", "white", "blue")
 
 
-def name_card(config: Any, card: int) -> str:
+def card_name(config: Hanabi, card: int) -> str:
     """'red 3'."""
     return f"{COLOURS[card // config.ranks]} {card % config.ranks + 1}"
 
 
-def name_value(kind: int, value: int) -> str:
+def value_name(kind: int, value: int) -> str:
     """What a hint names: 'red' or '3'."""
     return COLOURS[value] if kind == TOLD_COLOUR else str(value + 1)
 
 
-def listed(words: Iterable[str], link: str = "and") -> str:
-    """'1, 2 and 4'."""
-    *most, last = words
-    return f"{', '.join(most)} {link} {last}" if most else last
-
-
-def name_pile(config: Any, discards: Sequence[int]) -> str:
+def pile_text(config: Hanabi, discards: Sequence[int]) -> str:
     """The discard pile, counted by card."""
     words = []
     for card, count in enumerate(discards):
         times = f" ({count} times)" if count > 1 else ""
-        words += [name_card(config, card) + times] if count else []
+        words += [card_name(config, card) + times] if count else []
     return ", ".join(words) or "nothing"
 
 
-def setting(config: Any) -> str:
+def options_text(config: Hanabi) -> str:
     """The numbers of this game, for its rules."""
     numbers = [f"{copies(config.ranks, rank)} of rank {rank + 1}" for rank in range(config.ranks)]
     return (
-        f"There are {config.num_players} players. Each has a hand of {config.hand}; the team has "
-        f"{config.tokens} information tokens and {config.lives} lives. Of each colour "
-        f"({', '.join(COLOURS[: config.colours])}) there are {listed(numbers)}, in all "
+        f"There are {config.num_players} players. Each has a hand of {config.hand_size}; the team "
+        f"has {config.tokens} information tokens and {config.lives} lives. Of each colour "
+        f"({', '.join(COLOURS[: config.colours])}) there are {word_list(numbers)}, in all "
         f"{config.deck_size} cards. The best score is {config.colours * config.ranks}. A team that "
         f"loses its last life {'scores 0' if config.bomb_zero else 'keeps its score'}."
     )
 
 
-def tell_sight(config: Any, seen: Sight, names: Sequence[str], score: int) -> Iterator[str]:
-    """A sight line by line; `names` are the players' from the observer on."""
+def observation_lines(
+    config: Hanabi, seen: Observation, names: Sequence[str], score: int
+) -> Iterator[str]:
+    """An observation line by line; `names` are the players' from the observer on."""
     yield f"You are {names[0]}. The score is {score}."
     heights = zip(COLOURS, seen.fireworks, strict=False)
     yield f"Fireworks: {', '.join(f'{colour} {height}' for colour, height in heights)}."
@@ -57,55 +57,57 @@ def tell_sight(config: Any, seen: Sight, names: Sequence[str], score: int) -> It
         f"Information tokens: {seen.tokens} of {config.tokens}. Lives: {seen.lives} of "
         f"{config.lives}. Cards in the deck: {seen.deck}."
     )
-    yield f"Discarded: {name_pile(config, seen.discards)}."
+    yield f"Discarded: {pile_text(config, seen.discards)}."
     if seen.turns_left is not None:
         yield f"Turns left in the game: {seen.turns_left}."
     if seen.last is not None:
-        yield f"Last move: {tell_move(config, seen.last, names)}"
+        yield f"Last move: {move_text(config, seen.last, names)}"
     for ahead, hand in enumerate(seen.hands):
         yield f"The hand of {names[ahead]}:" if ahead else "Your hand:"
         for number, held in enumerate(hand, 1):
-            known = knowledge(config, held)
+            known = knowledge_text(config, held)
             if ahead:
-                known = f"{name_card(config, held.card)}; to {names[ahead]}: {known}"
+                known = f"{card_name(config, held.card)}; to {names[ahead]}: {known}"
             yield f"- card {number}: {known}"
 
 
-def knowledge(config: Any, held: Held) -> str:
+def knowledge_text(config: Hanabi, held: HeldCard) -> str:
     """'colour red, rank 1 or 2': what hints have told a card's holder."""
-    colours = _choice([COLOURS[c] for c in held.colours], config.colours, told=held.told_colour)
-    ranks = _choice([str(rank + 1) for rank in held.ranks], config.ranks, told=held.told_rank)
+    colours = _choice([COLOURS[c] for c in held.colours], config.colours, hinted=held.told_colour)
+    ranks = _choice([str(rank + 1) for rank in held.ranks], config.ranks, hinted=held.told_rank)
     if colours == ranks == "any":
         return "unknown"
     return f"colour {colours}, rank {ranks}"
 
 
-def _choice(left: Sequence[str], of: int, *, told: bool) -> str:
-    if told:
+def _choice(left: Sequence[str], of: int, *, hinted: bool) -> str:
+    """The values that are left out of so many; the only one if a hint has named it."""
+    if hinted:
         return left[0]
     if len(left) == of:
         return "any"
-    return listed(left, "or") if len(left) > 1 else f"{left[0]} by elimination"
+    return word_list(left, "or") if len(left) > 1 else f"{left[0]} by elimination"
 
 
-def tell_move(config: Any, move: Move, names: Sequence[str]) -> str:
+def move_text(config: Hanabi, move: Move, names: Sequence[str]) -> str:
     """A move as a sentence."""
     who = names[move.seat]
     if move.kind == DISCARDED:
-        return f"{who} discarded card {move.slot + 1}: {name_card(config, move.card)}."
+        return f"{who} discarded card {move.slot + 1}: {card_name(config, move.card)}."
     if move.kind == PLAYED:
-        card, fate = name_card(config, move.card), _fate(config, move)
+        card, fate = card_name(config, move.card), _fate(config, move)
         return f"{who} played card {move.slot + 1}: {card}, which {fate}."
     one = len(move.touched) == 1
-    slots = listed(str(slot + 1) for slot in move.touched)
+    slots = word_list(str(slot + 1) for slot in move.touched)
     rank = "" if move.kind == TOLD_COLOUR else "of rank "
     return (
         f"{who} told {names[move.target]} that {'card' if one else 'cards'} {slots} "
-        f"{'is' if one else 'are'} {rank}{name_value(move.kind, move.value)}."
+        f"{'is' if one else 'are'} {rank}{value_name(move.kind, move.value)}."
     )
 
 
-def _fate(config: Any, move: Move) -> str:
+def _fate(config: Hanabi, move: Move) -> str:
+    """What became of a card that was played."""
     if not move.fitted:
         return "did not fit and cost a life"
     if move.card % config.ranks < config.ranks - 1:

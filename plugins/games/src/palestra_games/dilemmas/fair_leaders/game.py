@@ -2,7 +2,7 @@
 
 In every stage the leader moves first, the follower sees the move and answers, and both are paid as
 a table says. Leading is worth more in some tables and less in others, so who leads decides who
-gets what. A third player may be the mediator who names the leader of every stage; he is paid by
+gets what. A third player may be the mediator who names the leader of every stage and is paid by
 how much the smaller of both totals grows. With two players a rule names the leader. The setting is
 that of "Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning"; leading and
 following is due to H. von Stackelberg, "Marktform und Gleichgewicht", 1934.
@@ -11,10 +11,10 @@ Known answers checked: in the linear duopoly p = a - q1 - q2 without costs the l
 the follower a²/16, where Cournot's two firms earn a²/9 each; the leader's payoffs in chicken and in
 the battle of the sexes; and alternation, which gives both the same there.
 
-The array view is a float32 vector of 2n + 13 numbers for n moves, the same for every seat but for
+An observation is a float32 vector of 2n + 13 numbers for n moves, the same for every seat but for
 the first three:
 
-    whose view it is                       one of three, the mediator last
+    own seat                               one of three, the mediator last
     what is to be done                     one of three: name a leader, lead, follow
     who leads                              one of two, zero before the first is named
     moves of this stage, or of the last    one of n each, zero before
@@ -25,21 +25,53 @@ the first three:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene, environment
-from palestra.kernel.game import Result
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Bar,
+    Event,
+    Meta,
+    Outcome,
+    Piece,
+    Scene,
+    Shape,
+    constant,
+    environment,
+)
 from palestra.rules import finish, randint, turn_to
 
-from palestra_games.dilemmas.matrix_game.game import checked_names, checked_table, payoff
+from palestra_games.dilemmas.outcomes import score_outcome
+from palestra_games.dilemmas.payoff_tables import (
+    FEWEST_MOVES,
+    MOST_MOVES,
+    Cells,
+    check_names,
+    flat_payoffs,
+    latest_payoff,
+)
 
 MEDIATE, LEAD, FOLLOW = 0, 1, 2
-RULES = ("fair", "alternate", "random", "first")
+Rule = Literal["fair", "alternate", "random", "first"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 FAIR, ALTERNATE, RANDOM, FIRST = range(4)
 MEDIATOR = 2  # the seat
 NOBODY = -1
+
+
+class StagesState(ArrayState):
+    """The stage that is played and what has been paid; arrays are by seat."""
+
+    phase: Annotated[int, np.int32]  # MEDIATE, LEAD or FOLLOW
+    leader: Annotated[int, np.int32]  # the seat; -1 before one is named
+    last: Annotated[NDArray[np.int32], Shape(2)]  # moves of this stage or of the last; -1 for none
+    totals: Annotated[NDArray[np.float64], Shape(2)]  # payoffs so far
+    led: Annotated[NDArray[np.int32], Shape(2)]  # stages led
+    played: Annotated[int, np.int32]  # stages played
 
 
 @environment(
@@ -50,42 +82,70 @@ NOBODY = -1
         "Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning; von "
         "Stackelberg (1934), Marktform und Gleichgewicht"
     ),
-    players=(2, 3),
 )
 @dataclass(frozen=True)
-class FairLeaders(ArrayGame):
-    """Two players, player_0 and player_1, play a game again and again; in every stage one leads.
+class FairLeaders(ArrayGame[StagesState]):
+    """A matrix game in stages: one leads, the other answers, and a rule or a mediator says who.
 
-    The leader writes the name of his move first. The follower sees it and writes the name of his.
-    Then both are paid as the table below says. The aim of both is a high total of their own.
+    Actions of the players are the numbers of their moves; actions of the mediator are 0 and 1, the
+    seat that leads. The module's docstring has the layout of an observation. Players are paid what
+    the table says, the mediator by how much the smaller total grows.
     """
 
-    num_players: int = 2
-    payoffs_table: Sequence[float] = (2, 1, 0, 0, 0, 0, 1, 2)
-    moves: Sequence[str] = ("opera", "football")
-    stages: int = 10
-    mediator: str = "fair"
+    rules_text = """
+        Two players, player_0 and player_1, play a game again and again; in every stage one leads.
+
+        The leader writes the name of their move first. The follower sees it and writes the name of
+        theirs. Then both are paid as the table below says. The aim of both is a high total of their
+        own.
+    """
+
+    num_players: Annotated[
+        int, Meta(ge=2, le=3, description="how many play; 3 with a mediator's seat")
+    ] = 2
+    payoffs_table: Annotated[
+        Cells,
+        Meta(
+            description="payoffs row by row of player_0's moves, in every cell player_0's and "
+            "player_1's; flat, or nested in rows and cells"
+        ),
+    ] = (2, 1, 0, 0, 0, 0, 1, 2)
+    moves: Annotated[
+        Sequence[str],
+        Meta(
+            min_length=FEWEST_MOVES,
+            max_length=MOST_MOVES,
+            description="names of the moves, as players write them",
+        ),
+    ] = ("opera", "football")
+    stages: Annotated[int, Meta(ge=1, le=1_000_000, description="stages that are played")] = 10
+    mediator: Annotated[
+        Rule,
+        Meta(description="rule that names the leader; num_players=3 gives a player the choice"),
+    ] = "fair"
 
     order = "sequential"
     payoffs = "general"
     observation_dtype = np.float32
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "moves", checked_names(self.moves))
-        object.__setattr__(self, "payoffs_table", checked_table(self.payoffs_table, self.moves))
-        if self.num_players not in (2, 3):
-            raise InvalidOption(
-                f"num_players must be 2, or 3 with a mediator's seat, not {self.num_players}"
-            )
-        if self.stages < 1:
-            raise InvalidOption(f"stages must be at least 1, not {self.stages}")
-        if self.mediator not in RULES:
-            raise InvalidOption(
-                f"mediator must be one of {', '.join(RULES)}, not {self.mediator!r}; "
-                "num_players=3 gives a player the choice"
-            )
+        super().__post_init__()
+        object.__setattr__(self, "payoffs_table", self.table)
+
+    def validate(self) -> None:
+        check_names("moves", self.moves)
 
     # What follows from the options
+
+    @constant
+    def table(self) -> tuple[float, ...]:
+        """The payoffs as one row of numbers."""
+        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.moves))
+
+    @constant
+    def rule(self) -> int:
+        """The number of the rule that names the leader."""
+        return RULES.index(self.mediator)
 
     @property
     def num_actions(self) -> int:
@@ -97,7 +157,7 @@ class FairLeaders(ArrayGame):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        least, most = min(self.payoffs_table), max(self.payoffs_table)
+        least, most = min(self.table), max(self.table)
         return (min(least, least * self.stages), max(most, most * self.stages))
 
     @property
@@ -109,37 +169,22 @@ class FairLeaders(ArrayGame):
         low, high = self.payoff_bounds
         return (min(0.0, low), max(float(self.stages), high))
 
-    def constants(self) -> Mapping[str, Any]:
-        rule = RULES.index(self.mediator)
-        return {**super().constants(), "table": self.payoffs_table, "rule": rule}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Moves of this stage or of the last (-1: none), and what has been played and paid."""
-        return [
-            ("phase", np.int32),
-            ("leader", np.int32),
-            ("last", np.int32, 2),
-            ("totals", np.float64, 2),
-            ("led", np.int32, 2),
-            ("played", np.int32),
-        ]
-
     def pay(self, row: int, column: int) -> tuple[float, float]:
         """What player_0 and player_1 are paid for their moves."""
         cell = 2 * (row * self.num_actions + column)
-        return self.payoffs_table[cell], self.payoffs_table[cell + 1]
+        return self.table[cell], self.table[cell + 1]
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: FairLeaders, state: StagesState) -> None:
         state.leader = NOBODY
         for seat in range(2):
             state.last[seat] = NOBODY
         open_stage(config, state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: FairLeaders, state: StagesState, actions: Any, out: Any) -> None:
         leader = state.leader
         if state.phase == MEDIATE:
             appoint(state, actions[MEDIATOR])
@@ -152,7 +197,7 @@ class FairLeaders(ArrayGame):
             state.last[1 - leader] = actions[1 - leader]
             before = min(state.totals[0], state.totals[1])
             for seat in range(2):
-                paid = payoff(config, state, seat)
+                paid = latest_payoff(config, state, seat)
                 out.rewards[seat, 0] = paid
                 state.totals[seat] += paid
             if config.num_players == 3:
@@ -165,37 +210,33 @@ class FairLeaders(ArrayGame):
                 open_stage(config, state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: FairLeaders, state: StagesState, seat: int, mask: Any) -> None:
         choices = 2 if seat == MEDIATOR else config.num_actions
         for action in range(choices):
             mask[action] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: FairLeaders, state: StagesState, seat: int, obs: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_actions
-        view[player] = 1
-        view[3 + state.phase] = 1
+        obs[seat] = 1
+        obs[3 + state.phase] = 1
         if state.leader != NOBODY:
-            view[6 + state.leader] = 1
-        for seat in range(2):
-            if state.last[seat] != NOBODY:
-                view[8 + seat * n + state.last[seat]] = 1
-            view[8 + 2 * n + seat] = state.totals[seat]
-            view[10 + 2 * n + seat] = state.led[seat]
-        view[12 + 2 * n] = state.played
+            obs[6 + state.leader] = 1
+        for place in range(2):
+            if state.last[place] != NOBODY:
+                obs[8 + place * n + state.last[place]] = 1
+            obs[8 + 2 * n + place] = state.totals[place]
+            obs[10 + 2 * n + place] = state.led[place]
+        obs[12 + 2 * n] = state.played
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: StagesState) -> Outcome | None:
         ended = super().outcome(state)
-        if ended is None:
-            return None
-        score: Result = "score"
         led = " and ".join(str(n) for n in state.led.tolist())
-        reason = f"the players led {led} of {self.stages} stages"
-        return replace(ended, results=(score,) * self.num_players, reason=reason)
+        return ended and score_outcome(ended, f"the players led {led} of {self.stages} stages")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        totals = state["totals"].tolist()
+    def scores(self, state: StagesState) -> tuple[float, ...]:
+        totals: list[float] = state.totals.tolist()
         return (*totals, min(totals)) if self.num_players == 3 else tuple(totals)
 
     # Words
@@ -209,7 +250,7 @@ class FairLeaders(ArrayGame):
                     f"- player_0 plays {mine}, player_1 plays {theirs}: they are paid {first:g} "
                     f"and {second:g}."
                 )
-        told = {
+        rules = {
             "fair": "the one with the smaller total leads; of equals the one who has led less, "
             "then player_0",
             "alternate": "they take turns in leading, player_0 first",
@@ -219,14 +260,15 @@ class FairLeaders(ArrayGame):
         if self.num_players == 3:
             lines.append(
                 "Before every stage player_2, the mediator, writes who leads, player_0 or "
-                "player_1. He is paid by how much the smaller of their totals grows."
+                "player_1. The mediator is paid by how much the smaller of the players' totals "
+                "grows."
             )
         else:
-            lines.append(f"Who leads: {told[self.mediator]}.")
+            lines.append(f"Who leads: {rules[self.mediator]}.")
         lines.append(f"There are {self.stages} stages.")
         return "\n".join(lines)
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: StagesState, seat: int) -> str:
         role = ", the mediator" if seat == MEDIATOR else ""
         lines = [
             f"You are {self.players[seat]}{role}. "
@@ -251,10 +293,12 @@ class FairLeaders(ArrayGame):
         )
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: StagesState, seat: int, action: int) -> str:
         return self.players[action] if seat == MEDIATOR else self.moves[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: StagesState | None, actions: Mapping[int, int], after: StagesState
+    ) -> list[Event]:
         events = []
         if before is not None:
             ((seat, action),) = actions.items()
@@ -273,35 +317,36 @@ class FairLeaders(ArrayGame):
             events.append(Event("leader", text, {"leader": int(after.leader)}))
         return events
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: StagesState, seat: int | None = None) -> Scene:
         hands = []
-        for seat in range(2):
-            move = int(state.last[seat])
-            pieces = () if move == NOBODY else (Piece(self.moves[move][:2], seat, "card"),)
-            role = " (leads)" if state.leader == seat else ""
-            hands.append((self.players[seat] + role, pieces))
-        full = max(1.0, max(abs(cell) for cell in self.payoffs_table) * self.stages)
+        for place in range(2):
+            move = int(state.last[place])
+            pieces = () if move == NOBODY else (Piece(self.moves[move][:2], place, "card"),)
+            role = " (leads)" if state.leader == place else ""
+            hands.append((self.players[place] + role, pieces))
+        full = max(1.0, max(abs(cell) for cell in self.table) * self.stages)
         bars = [Bar(self.players[s], max(0.0, float(state.totals[s])), full, s) for s in range(2)]
         line = f"Stages played: {int(state.played)} of {self.stages}"
         return Scene(hands=tuple(hands), bars=tuple(bars), lines=(line,))
 
 
-def open_stage(config: Any, state: Any) -> None:
+def open_stage(config: FairLeaders, state: StagesState) -> None:
     """Ask the mediator who leads, or let the rule say so."""
     if config.num_players == 3:
         state.phase = MEDIATE
         turn_to(state, MEDIATOR)
     else:
-        appoint(state, chosen_by_rule(config, state))
+        appoint(state, leader_by_rule(config, state))
 
 
-def appoint(state: Any, leader: int) -> None:
+def appoint(state: StagesState, leader: int) -> None:
+    """Name the leader of a stage, who moves next."""
     state.leader = leader
     state.phase = LEAD
     turn_to(state, leader)
 
 
-def chosen_by_rule(config: Any, state: Any) -> int:
+def leader_by_rule(config: FairLeaders, state: StagesState) -> int:
     """The leader of the next stage by the rule of the configuration."""
     if config.rule == FAIR:
         if state.totals[0] != state.totals[1]:

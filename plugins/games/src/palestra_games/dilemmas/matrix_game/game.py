@@ -12,7 +12,7 @@ with any noise is paid (T + R + P + S) / 4 a round in the long run; the extortio
 F. Dyson ("Iterated Prisoner's Dilemma contains strategies that dominate any evolutionary opponent",
 PNAS 2012) keeps s_X - P = chi (s_Y - P) against everybody.
 
-The array view is a float32 vector of 4n + 5 numbers for n moves:
+An observation is a float32 vector of 4n + 5 numbers for n moves:
 
     own last move, the other's          one of n each, all zero before the first round
     how often each played each move     n for oneself, n for the other
@@ -23,16 +23,44 @@ The array view is a float32 vector of 4n + 5 numbers for n moves:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, InvalidOption, Outcome, Piece, Scene, environment
-from palestra.kernel.game import Result
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Bar,
+    Event,
+    Meta,
+    Outcome,
+    Piece,
+    Scene,
+    Shape,
+    constant,
+    environment,
+)
 from palestra.rules import all_act, finish, randint, uniform
 
-MOST_MOVES = 10
+from palestra_games.dilemmas.outcomes import number_of, score_outcome
+from palestra_games.dilemmas.payoff_tables import (
+    COOPERATE_OR_DEFECT,
+    FEWEST_MOVES,
+    MOST_MOVES,
+    Cells,
+    check_names,
+    flat_payoffs,
+    latest_payoff,
+)
+
+
+class MatrixState(ArrayState):
+    """Moves as they came out, and payoffs, by seat."""
+
+    last: Annotated[NDArray[np.int32], Shape(2)]  # moves of the last round; -1 before the first
+    played: Annotated[NDArray[np.int32], Shape(2, "num_actions")]  # how often each played each move
+    totals: Annotated[NDArray[np.float64], Shape(2)]  # payoffs so far
 
 
 @environment(
@@ -45,40 +73,70 @@ MOST_MOVES = 10
     family="matrix",
     tags=("social-dilemma", "iterated"),
     paper="Axelrod (1984), The Evolution of Cooperation",
+    summary="The iterated prisoner's dilemma with Axelrod's payoffs 5, 3, 1 and 0.",
     kwargs={"payoffs_table": (3, 3, 0, 5, 5, 0, 1, 1), "moves": ("cooperate", "defect")},
 )
 @environment(
     "games/StagHunt-v0",
     family="matrix",
     tags=("social-dilemma", "coordination", "iterated"),
+    summary="The iterated stag hunt: a stag together pays most, a hare alone pays surely.",
     kwargs={"payoffs_table": (2, 2, 0, 1, 1, 0, 1, 1), "moves": ("stag", "hare")},
 )
 @environment(
     "games/Chicken-v0",
     family="matrix",
     tags=("social-dilemma", "iterated"),
+    summary="Iterated chicken: driving straight pays if the other swerves; if both do, nothing.",
     kwargs={"payoffs_table": (3, 3, 1, 4, 4, 1, 0, 0), "moves": ("swerve", "straight")},
 )
 @environment(
     "games/BattleOfTheSexes-v0",
     family="matrix",
     tags=("coordination", "iterated"),
+    summary="The iterated battle of the sexes: only the same move pays, and each prefers another.",
     kwargs={"payoffs_table": (3, 2, 0, 0, 0, 0, 2, 3), "moves": ("bach", "stravinsky")},
 )
 @dataclass(frozen=True)
-class MatrixGame(ArrayGame):
-    """You play a matrix game against one other player, round after round.
+class MatrixGame(ArrayGame[MatrixState]):
+    """A game of two players with a table of payoffs, played again and again.
 
-    In every round you both choose a move at the same time, without knowing the other's. Then both
-    moves are shown, and both of you are paid as the table below says. Write the name of your move.
-    Your aim is a high total of your own; nothing is won by having more than the other.
+    An action is the number of a move in `moves`; both players choose at once. The module's
+    docstring has the layout of an observation. Each is paid, every round, what the table says of
+    both moves as they came out.
     """
 
-    payoffs_table: Sequence[float] = (3, 3, 0, 5, 5, 0, 1, 1)
-    moves: Sequence[str] = ("cooperate", "defect")
-    rounds: int = 10
-    continuation: float = 1.0
-    noise: float = 0.0
+    rules_text = """
+        You play a matrix game against one other player, round after round.
+
+        In every round you both choose a move at the same time, without knowing the other's. Then
+        both moves are shown, and both of you are paid as the table below says. Write the name of
+        your move. Your aim is a high total of your own; nothing is won by having more than the
+        other.
+    """
+
+    payoffs_table: Annotated[
+        Cells,
+        Meta(
+            description="payoffs row by row, in every cell the row player's and the column "
+            "player's; flat, or nested in rows and cells"
+        ),
+    ] = (3, 3, 0, 5, 5, 0, 1, 1)
+    moves: Annotated[
+        Sequence[str],
+        Meta(
+            min_length=FEWEST_MOVES,
+            max_length=MOST_MOVES,
+            description="names of the moves, as players write them",
+        ),
+    ] = COOPERATE_OR_DEFECT
+    rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="most rounds that are played")] = 10
+    continuation: Annotated[
+        float, Meta(ge=0, le=1, description="chance after every round that another one follows")
+    ] = 1.0
+    noise: Annotated[
+        float, Meta(ge=0, le=1, description="chance that a move comes out as another one")
+    ] = 0.0
 
     order = "simultaneous"
     payoffs = "general"
@@ -86,15 +144,18 @@ class MatrixGame(ArrayGame):
     observation_dtype = np.float32
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "moves", checked_names(self.moves))
-        object.__setattr__(self, "payoffs_table", checked_table(self.payoffs_table, self.moves))
-        if self.rounds < 1:
-            raise InvalidOption(f"rounds must be at least 1, not {self.rounds}")
-        for name in ("continuation", "noise"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidOption(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        super().__post_init__()
+        object.__setattr__(self, "payoffs_table", self.table)
+
+    def validate(self) -> None:
+        check_names("moves", self.moves)
 
     # What follows from the options
+
+    @constant
+    def table(self) -> tuple[float, ...]:
+        """The payoffs as one row of numbers."""
+        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.moves))
 
     @property
     def num_actions(self) -> int:
@@ -107,7 +168,7 @@ class MatrixGame(ArrayGame):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        least, most = min(self.payoffs_table), max(self.payoffs_table)
+        least, most = min(self.table), max(self.table)
         return (min(least, least * self.rounds), max(most, most * self.rounds))
 
     @property
@@ -119,71 +180,58 @@ class MatrixGame(ArrayGame):
         low, high = self.payoff_bounds
         return (min(0.0, low), max(float(self.rounds), high))
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "table": self.payoffs_table}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Moves as they came out: of the last round (-1: none yet), and counted; and payoffs."""
-        return [
-            ("last", np.int32, 2),
-            ("played", np.int32, (2, self.num_actions)),
-            ("totals", np.float64, 2),
-        ]
-
     def pay(self, row: int, column: int) -> tuple[float, float]:
         """What the row and the column player are paid for a pair of moves."""
         cell = 2 * (row * self.num_actions + column)
-        return self.payoffs_table[cell], self.payoffs_table[cell + 1]
+        return self.table[cell], self.table[cell + 1]
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: MatrixGame, state: MatrixState) -> None:
         for seat in range(2):
             state.last[seat] = -1
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: MatrixGame, state: MatrixState, actions: Any, out: Any) -> None:
         for seat in range(2):
-            move = come_out(config, state, actions[seat])
+            move = noisy_move(config, state, actions[seat])
             state.last[seat] = move
             state.played[seat, move] += 1
         for seat in range(2):
-            paid = payoff(config, state, seat)
+            paid = latest_payoff(config, state, seat)
             out.rewards[seat, 0] = paid
             state.totals[seat] += paid
         if state.turn + 1 >= config.rounds or breaks_off(config, state):
             finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: MatrixGame, state: MatrixState, seat: int, mask: Any) -> None:
         for move in range(config.num_actions):
             mask[move] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, player: int, view: Any) -> None:
+    def write_observation(config: MatrixGame, state: MatrixState, seat: int, obs: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_actions
         for place in range(2):
-            seat = player if place == 0 else 1 - player
+            whose = seat if place == 0 else 1 - seat
             for move in range(n):
-                view[(2 + place) * n + move] = state.played[seat, move]
-            view[4 * n + 2 + place] = state.totals[seat]
+                obs[(2 + place) * n + move] = state.played[whose, move]
+            obs[4 * n + 2 + place] = state.totals[whose]
             if state.last[0] >= 0:
-                view[place * n + state.last[seat]] = 1
-                view[4 * n + place] = payoff(config, state, seat)
-        view[4 * n + 4] = state.turn
+                obs[place * n + state.last[whose]] = 1
+                obs[4 * n + place] = latest_payoff(config, state, whose)
+        obs[4 * n + 4] = state.turn
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: MatrixState) -> Outcome | None:
         ended = super().outcome(state)
-        if ended is None:
-            return None
-        score: Result = "score"
-        return replace(ended, results=(score, score), reason=f"{plural(state.turn)} played")
+        return ended and score_outcome(ended, f"{number_of(state.turn, 'round')} played")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        return tuple(state["totals"].tolist())
+    def scores(self, state: MatrixState) -> tuple[float, ...]:
+        totals: list[float] = state.totals.tolist()
+        return tuple(totals)
 
     # Words
 
@@ -206,20 +254,20 @@ class MatrixGame(ArrayGame):
         if self.continuation < 1:
             lines.append(
                 f"After every round the game goes on with probability {self.continuation:g}, for "
-                f"at most {plural(self.rounds)}."
+                f"at most {number_of(self.rounds, 'round')}."
             )
         else:
-            lines.append(f"The game lasts {plural(self.rounds)}.")
+            lines.append(f"The game lasts {number_of(self.rounds, 'round')}.")
         return "\n".join(lines)
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: MatrixState, seat: int) -> str:
         rounds = f"Rounds played: {int(state.turn)} of {self._horizon()}."
         lines = [f"You are {self.players[seat]}. {rounds}"]
         if state.last[0] < 0:
             return lines[0]
         paid = self.pay(*state.last.tolist())
         (own, other), totals = ordered(state.last.tolist(), seat), state.totals.tolist()
-        counts = [self._counted(row) for row in state.played.tolist()]
+        counts = [self._frequencies(row) for row in state.played.tolist()]
         return "\n".join(
             [
                 *lines,
@@ -233,89 +281,57 @@ class MatrixGame(ArrayGame):
     def _horizon(self) -> str:
         return str(self.rounds) if self.continuation == 1 else f"at most {self.rounds}"
 
-    def _counted(self, counts: Sequence[int]) -> str:
+    def _frequencies(self, counts: Sequence[int]) -> str:
         return ", ".join(f"{m} {n}" for m, n in zip(self.moves, counts, strict=True))
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: MatrixState, seat: int, action: int) -> str:
         return self.moves[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: MatrixState | None, actions: Mapping[int, int], after: MatrixState
+    ) -> list[Event]:
         if before is None:
             return []
         played = after.last.tolist()
         paid = self.pay(*played)
-        told = [
+        parts = [
             f"{name} plays {self.moves[move]} and is paid {amount:g}"
             for name, move, amount in zip(self.players, played, paid, strict=True)
         ]
         data = {"moves": played, "payoffs": list(paid)}
-        events = [Event("round", f"Round {int(after.turn)}: {'; '.join(told)}.", data)]
+        events = [Event("round", f"Round {int(after.turn)}: {'; '.join(parts)}.", data)]
         if after.over:
-            events.append(Event("end", f"The game is over after {plural(after.turn)}."))
+            rounds = number_of(after.turn, "round")
+            events.append(Event("end", f"The game is over after {rounds}."))
         return events
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
+    def scene(self, state: MatrixState, seat: int | None = None) -> Scene:
         hands = []
-        for seat, name in enumerate(self.players):
-            move = int(state.last[seat])
+        for place, name in enumerate(self.players):
+            move = int(state.last[place])
             played = "" if move < 0 else self.moves[move]
-            pieces = (Piece(played[:2], seat, "card", played),) if played else ()
+            pieces = (Piece(played[:2], place, "card", played),) if played else ()
             hands.append((name, pieces))
         totals = state.totals.tolist()
-        full = max(1.0, max(abs(cell) for cell in self.payoffs_table) * self.rounds)
+        full = max(1.0, max(abs(cell) for cell in self.table) * self.rounds)
         bars = [Bar(n, max(0.0, totals[s]), full, s) for s, n in enumerate(self.players)]
         line = f"Rounds played: {int(state.turn)} of {self._horizon()}; "
         line += f"totals: {totals[0]:g} and {totals[1]:g}"
         return Scene(hands=tuple(hands), bars=tuple(bars), lines=(line,))
 
 
-def come_out(config: Any, state: Any, move: int) -> int:
+def noisy_move(config: MatrixGame, state: MatrixState, move: int) -> int:
     """The move as it comes out: with probability `noise` another one, each equally likely."""
     if config.noise > 0 and uniform(state) < config.noise:
         move = (move + 1 + randint(state, config.num_actions - 1)) % config.num_actions
     return move
 
 
-def breaks_off(config: Any, state: Any) -> bool:
+def breaks_off(config: MatrixGame, state: MatrixState) -> bool:
     """Draw whether the game ends although rounds are left."""
     return bool(config.continuation < 1 and uniform(state) >= config.continuation)
-
-
-def payoff(config: Any, state: Any, seat: int) -> float:
-    """What a player was paid for the last round."""
-    cell = state.last[0] * config.num_actions + state.last[1]
-    return float(config.table[2 * cell + seat])
-
-
-def checked_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of the moves, or `InvalidOption` where a reader could take one for another."""
-    moves = tuple(names)
-    good = all(isinstance(name, str) and name and name == name.strip() for name in moves)
-    if isinstance(names, str) or not good or len({n.casefold() for n in moves}) < len(moves):
-        raise InvalidOption(f"moves must be names that differ, not {names!r}")
-    if not 2 <= len(moves) <= MOST_MOVES:
-        raise InvalidOption(f"moves must be 2 to {MOST_MOVES} names, not {len(moves)}")
-    return moves
-
-
-def checked_table(table: Sequence[Any], moves: Sequence[str]) -> tuple[float, ...]:
-    """A table as one row of numbers; rows of cells of pairs are laid out one after the other."""
-    try:
-        numbers = tuple(float(x) for x in np.asarray(table, dtype=np.float64).ravel())
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) != 2 * len(moves) ** 2 or not all(map(isfinite, numbers)):
-        raise InvalidOption(
-            f"payoffs_table must be {2 * len(moves) ** 2} numbers for {len(moves)} moves: row by "
-            f"row, in every cell the row player's payoff and the column player's; not {table!r}"
-        )
-    return numbers
 
 
 def ordered(pair: Sequence[int], seat: int) -> tuple[int, int]:
     """A pair by seat as own and the other's."""
     return pair[seat], pair[1 - seat]
-
-
-def plural(rounds: int) -> str:
-    return f"{int(rounds)} round{'s' if rounds != 1 else ''}"

@@ -8,41 +8,37 @@ cooperating after each pair of moves, own move first: CC, CD, DC, DD. Tit-for-ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
+from typing import Annotated, Literal, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
+from palestra import InvalidOption, Meta, ScriptedAgent, Turn, agent
 
 from palestra_games.dilemmas.matrix_game.game import MatrixGame
-from palestra_games.dilemmas.ultimatum import Trust, Ultimatum
+from palestra_games.dilemmas.payoff_tables import COOPERATE, DEFECT
+from palestra_games.dilemmas.ultimatum import Dictator, Trust, Ultimatum
 
 Responses = tuple[float, float, float, float]
 
-COOPERATE, DEFECT = 0, 1
 MEMORY_ONE: dict[str, Responses] = {
     "tit-for-tat": (1, 0, 1, 0),
     "win-stay-lose-shift": (1, 0, 0, 1),
     "always-cooperate": (1, 1, 1, 1),
     "always-defect": (0, 0, 0, 0),
 }
-STRATEGIES = (*MEMORY_ONE, "generous-tit-for-tat", "grim", "zero-determinant")
-STYLES = ("fair", "subgame-perfect")
+Rule = Literal[
+    "tit-for-tat",
+    "win-stay-lose-shift",
+    "always-cooperate",
+    "always-defect",
+    "generous-tit-for-tat",
+    "grim",
+    "zero-determinant",
+]
 
 
-@agent(
-    "strategy",
-    plays=(
-        "games/MatrixGame-v0",
-        "games/PrisonersDilemma-v0",
-        "games/StagHunt-v0",
-        "games/Chicken-v0",
-        "games/BattleOfTheSexes-v0",
-    ),
-    needs=("array",),
-    summary="Plays a 2x2 matrix game by rule: name=tit-for-tat|grim|win-stay-lose-shift|always-cooperate|always-defect|generous-tit-for-tat|zero-determinant.",
-)
-class Strategy(Agent):
+@agent("strategy", needs=("array",))
+class Strategy(ScriptedAgent):
     """Plays any matrix game with two moves by a rule over what has been played.
 
     "grim" cooperates until the other has defected once. "generous-tit-for-tat" forgives a
@@ -51,48 +47,41 @@ class Strategy(Agent):
     with cooperation.
     """
 
+    plays = (MatrixGame,)
+
     def __init__(
         self,
         *,
-        name: str = "tit-for-tat",
-        chi: float = 3.0,
-        generosity: float = 1 / 3,
+        name: Annotated[Rule, Meta(description="the rule it plays by")] = "tit-for-tat",
+        chi: Annotated[float, Meta(ge=1, description="extortion factor of zero-determinant")] = 3.0,
+        generosity: Annotated[
+            float,
+            Meta(ge=0, le=1, description="chance that generous-tit-for-tat forgives a defection"),
+        ] = 1 / 3,
         seed: int | None = None,
     ) -> None:
-        if name not in STRATEGIES:
-            raise UnknownName("strategy", name, STRATEGIES)
-        if chi < 1:
-            raise InvalidOption(f"strategy: chi must be at least 1, not {chi}")
-        if not 0 <= generosity <= 1:
-            raise InvalidOption(f"strategy: generosity must be from 0 to 1, not {generosity}")
-        self._kind, self._chi, self._generosity = name, chi, generosity
-        self._rng = Rng.seeded(seed, stream=2)
+        super().__init__(seed=seed)
+        self._rule, self._chi, self._generosity = name, chi, generosity
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=2)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, MatrixGame) or game.num_actions != 2:
+    def choose(self, turn: Turn) -> int:
+        game = cast(MatrixGame, turn.game)
+        if game.num_actions != 2:
             raise InvalidOption(f"the agent strategy plays 2x2 matrix games, not {turn.env}")
         own_c, own_d, other_c, other_d, *counts = np.asarray(turn.observation).tolist()[:8]
         if not own_c + own_d:
-            return DEFECT if self._kind == "always-defect" else COOPERATE
-        if self._kind == "grim":
+            return DEFECT if self._rule == "always-defect" else COOPERATE
+        if self._rule == "grim":
             return DEFECT if counts[2 + DEFECT] else COOPERATE
         after = int(2 * own_d + other_d)
         chance = self._responses(game, turn.seat)[after]
-        return COOPERATE if self._rng.random() < chance else DEFECT
+        return COOPERATE if self.rng.random() < chance else DEFECT
 
     def _responses(self, game: MatrixGame, seat: int) -> Responses:
-        if self._kind == "zero-determinant":
+        if self._rule == "zero-determinant":
             return extortion(*table_for(game, seat), self._chi)
-        if self._kind == "generous-tit-for-tat":
+        if self._rule == "generous-tit-for-tat":
             return (1, self._generosity, 1, self._generosity)
-        return MEMORY_ONE[self._kind]
+        return MEMORY_ONE[self._rule]
 
 
 def table_for(game: MatrixGame, seat: int) -> tuple[Responses, Responses]:
@@ -122,13 +111,8 @@ def extortion(own: Responses, other: Responses, chi: float) -> Responses:
     return (1 + steps[0], 1 + steps[1], steps[2], steps[3])
 
 
-@agent(
-    "bargainer",
-    plays=("games/Ultimatum-v0", "games/Dictator-v0", "games/Trust-v0"),
-    needs=("array",),
-    summary="Offers, answers, sends and returns: style=fair|subgame-perfect.",
-)
-class Bargainer(Agent):
+@agent("bargainer", needs=("array",))
+class Bargainer(ScriptedAgent):
     """Plays the ultimatum, dictator and trust games from either seat.
 
     "fair" aims at equal pay: it offers half (rounded down) and accepts no less; it entrusts all
@@ -137,22 +121,24 @@ class Bargainer(Agent):
     than nothing, entrusts nothing and returns nothing.
     """
 
-    def __init__(self, *, style: str = "fair") -> None:
-        if style not in STYLES:
-            raise UnknownName("bargainer style", style, STYLES)
+    plays = (Ultimatum, Dictator, Trust)
+
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["fair", "subgame-perfect"], Meta(description="how it bargains")
+        ] = "fair",
+    ) -> None:
+        super().__init__()
         self._fair = style == "fair"
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn) -> int:
         game = turn.game
-        seen = np.asarray(turn.observation).tolist()
+        moves = np.asarray(turn.observation).tolist()[2:]
         if isinstance(game, Ultimatum):
-            return self._divide(game, turn.seat, offer=seen[2])
-        if isinstance(game, Trust):
-            return self._entrust(game, turn.seat, sent=seen[2])
-        raise InvalidOption(f"the bargainer plays ultimatum, dictator and trust, not {turn.env}")
+            return self._divide(game, turn.seat, offer=moves[0])
+        return self._entrust(cast(Trust, game), turn.seat, sent=moves[0])
 
     def _divide(self, game: Ultimatum, seat: int, *, offer: int) -> int:
         half = game.pie // 2

@@ -1,7 +1,7 @@
 """A population that plays a dilemma in pairs, and may choose, remember and punish.
 
-In every round each player in turn is in an encounter: a partner for him is drawn or, with
-`selection`, chosen by him; both play the prisoner's dilemma at once; with `punishment` both may
+In every round each player in turn is in an encounter: a partner for them is drawn or, with
+`selection`, chosen by them; both play the prisoner's dilemma at once; with `punishment` both may
 then punish the other, and with `third_party` an onlooker drawn from the rest may punish either of
 them. Whoever punishes pays a fee, whoever is punished a fine. With `reputation` all moves are
 public; without it they are known to the two and to the onlooker. Each of the four mechanisms is an
@@ -10,12 +10,12 @@ Emergence of Cooperation in Multi-Agent Reinforcement Learning Systems" (2023). 
 fine of 3 are those of E. Fehr and S. Gächter, "Altruistic punishment in humans" (2002).
 
 Known answers checked: among k who punish every defection a defector is paid T - fine for every
-encounter, twice the fine with an onlooker, and his partner S - fee, so that defection pays if and
+encounter, twice the fine with an onlooker, and their partner S - fee, so that defection pays if and
 only if T - R is above the fines due; those who choose by reputation never choose a defector again.
 Learners with tables (`sanction-learner`) come to cooperate where fines are due, and to defect where
 not. The paper's ranking of the mechanisms by what deep Q-learners reach is not asserted.
 
-The array view is a float32 vector of 5n + 8 numbers for n players:
+An observation is a float32 vector of 5n + 8 numbers for n players:
 
     own seat                               one of n
     phase                                  select, play, punish, look on
@@ -28,33 +28,59 @@ The array view is a float32 vector of 5n + 8 numbers for n players:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
+    ArrayState,
     Bar,
     Event,
-    InvalidOption,
+    Meta,
     Outcome,
     Rng,
     Scene,
-    check_ranges,
+    Shape,
+    constant,
     environment,
     only,
 )
-from palestra.kernel.game import Result
 from palestra.rules import finish, randint
 
-from palestra_games.dilemmas.matrix_game.game import plural
-from palestra_games.dilemmas.network_dilemma import COOPERATE, DEFECT, MOVES, four_payoffs
+from palestra_games.dilemmas.outcomes import number_of, score_outcome
+from palestra_games.dilemmas.payoff_tables import (
+    COOPERATE,
+    COOPERATE_OR_DEFECT,
+    DEFECT,
+    check_finite,
+)
 
 SELECT, PLAY, PUNISH, WATCH = range(4)
 PHASES = ("choose a partner", "play", "punish or let be", "look on")
 PAYOFF, FEE, FINE = range(3)  # reward terms
 NOBODY = NOTHING = -1
 MOST_PLAYERS = 50
+Counts = Annotated[NDArray[np.int32], Shape("num_players")]
+
+
+class SanctionsState(ArrayState):
+    """The encounter, what each knows of each, and counts of what was done; counts are by seat."""
+
+    phase: Annotated[int, np.uint8]  # SELECT, PLAY, PUNISH or WATCH
+    chooser: Annotated[int, np.int16]  # the seat whose encounter it is
+    partner: Annotated[int, np.int16]  # the other seat; -1 before one is chosen
+    onlooker: Annotated[int, np.int16]  # the seat that looks on; -1 for none
+    moves: Annotated[NDArray[np.int8], Shape("num_players")]  # each player's latest move
+    known: Annotated[NDArray[np.int8], Shape("num_players", "num_players")]  # last seen; -1: none
+    totals: Annotated[NDArray[np.float64], Shape("num_players")]  # payoffs less fees and fines
+    played: Counts  # moves made
+    cooperated: Counts  # of them to cooperate
+    chosen: Counts  # encounters as a partner
+    just: Counts  # punishments of a defector
+    unjust: Counts  # other punishments
+    rounds_played: Annotated[int, np.int32]
 
 
 @environment(
@@ -98,42 +124,68 @@ MOST_PLAYERS = 50
         },
         "all": {"selection": True, "punishment": True, "third_party": True, "reputation": True},
     },
-    players=(3, 50),
 )
 @dataclass(frozen=True)
-class Sanctions(ArrayGame):
-    """You live in a group. Again and again two of you meet; both cooperate or defect.
+class Sanctions(ArrayGame[SanctionsState]):
+    """A population plays a dilemma in pairs, and may choose partners, remember and punish.
 
-    In each round everybody has one encounter of his own, in order of seats, and may be the partner
-    in those of others. The two write "cooperate" or "defect" at the same time and are paid by the
-    table below. Your aim is a high total of your own.
+    Actions for n players are n seats to choose, cooperate and defect, to let be, and n seats to
+    punish. The module's docstring has the layout of an observation. Payoffs are those of the
+    table, less fees for punishing and fines for being punished.
     """
 
-    num_players: int = 5
-    rounds: int = 10
-    payoffs_table: Sequence[float] = (3, 0, 5, 1)
-    selection: bool = True
-    punishment: bool = True
-    third_party: bool = True
-    reputation: bool = True
-    fee: float = 1.0
-    fine: float = 3.0
+    rules_text = """
+        You live in a group. Again and again two of you meet; both cooperate or defect.
+
+        In each round everybody has one encounter of their own, in order of seats, and may be the
+        partner in those of others. The two write "cooperate" or "defect" at the same time and are
+        paid by the table below. Your aim is a high total of your own.
+    """
+
+    num_players: Annotated[
+        int,
+        Meta(ge=3, le=MOST_PLAYERS, description="how many play; of three, one can look on"),
+    ] = 5
+    rounds: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="rounds; in each everybody has one encounter")
+    ] = 10
+    payoffs_table: Annotated[
+        Sequence[float],
+        Meta(
+            min_length=4,
+            max_length=4,
+            description="four numbers: what one is paid after CC, CD, DC and DD, own move first",
+        ),
+    ] = (3, 0, 5, 1)
+    selection: Annotated[
+        bool, Meta(description="whether players choose their partners, who are drawn otherwise")
+    ] = True
+    punishment: Annotated[
+        bool, Meta(description="whether the two of an encounter may punish each other after it")
+    ] = True
+    third_party: Annotated[
+        bool, Meta(description="whether an onlooker, drawn from the rest, may punish one of them")
+    ] = True
+    reputation: Annotated[
+        bool, Meta(description="whether everybody is told what two did in an encounter")
+    ] = True
+    fee: Annotated[float, Meta(ge=0, le=1e6, description="what it costs to punish")] = 1.0
+    fine: Annotated[float, Meta(ge=0, le=1e6, description="what being punished costs")] = 3.0
 
     order = "phased"
     payoffs = "general"
     reward_terms = ("payoff", "fees", "fines")
     observation_dtype = np.float32
 
-    def __post_init__(self) -> None:
-        if not 3 <= self.num_players <= MOST_PLAYERS:
-            raise InvalidOption(
-                f"num_players must be from 3, so that somebody can look on, to {MOST_PLAYERS}, not "
-                f"{self.num_players}"
-            )
-        check_ranges(self, (("rounds", 1, None), ("fee", 0, 1e6), ("fine", 0, 1e6)))
-        object.__setattr__(self, "payoffs_table", four_payoffs(self.payoffs_table))
+    def validate(self) -> None:
+        check_finite(self.payoffs_table)
 
     # What follows from the options
+
+    @constant
+    def table(self) -> tuple[float, ...]:
+        """What one is paid after CC, CD, DC and DD, own move first."""
+        return tuple(self.payoffs_table)
 
     @property
     def num_actions(self) -> int:
@@ -150,7 +202,7 @@ class Sanctions(ArrayGame):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        n, low, high = self.num_players, min(self.payoffs_table), max(self.payoffs_table)
+        n, low, high = self.num_players, min(self.table), max(self.table)
         fines = self.fine * (self.punishment + self.third_party)
         worst = min(0.0, low) - fines - self.fee * (self.punishment + self.third_party)
         most = n * self.rounds
@@ -165,29 +217,7 @@ class Sanctions(ArrayGame):
         low, high = self.payoff_bounds
         return (min(-1.0, low), max(float(self.rounds), high))
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "table": self.payoffs_table}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """The encounter, what each knows of each (-1: nothing), and counts of what was done."""
-        seats = self.num_players
-        return [
-            ("phase", np.uint8),
-            ("chooser", np.int16),
-            ("partner", np.int16),
-            ("onlooker", np.int16),
-            ("moves", np.int8, seats),
-            ("known", np.int8, (seats, seats)),
-            ("totals", np.float64, seats),
-            ("played", np.int32, seats),
-            ("cooperated", np.int32, seats),
-            ("chosen", np.int32, seats),
-            ("just", np.int32, seats),
-            ("unjust", np.int32, seats),
-            ("rounds_played", np.int32),
-        ]
-
-    def measures(self, state: Any) -> dict[str, float]:
+    def measures(self, state: SanctionsState) -> dict[str, float]:
         """Of all moves and punishments so far: what the paper reports.
 
         `cooperation` is a share of moves, `just` the share of punishments that met a defector (1
@@ -207,14 +237,14 @@ class Sanctions(ArrayGame):
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Sanctions, state: SanctionsState) -> None:
         for seat in range(config.num_players):
             for other in range(config.num_players):
                 state.known[seat, other] = NOTHING
         meet(config, state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Sanctions, state: SanctionsState, actions: Any, out: Any) -> None:
         n = config.num_players
         first, second = state.chooser, state.partner
         if state.phase == SELECT:
@@ -236,7 +266,7 @@ class Sanctions(ArrayGame):
             close(config, state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Sanctions, state: SanctionsState, seat: int, mask: Any) -> None:
         n = config.num_players
         for other in range(n):
             here = other == state.chooser or other == state.partner
@@ -248,51 +278,51 @@ class Sanctions(ArrayGame):
         mask[n + 2] = state.phase >= PUNISH
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Sanctions, state: SanctionsState, seat: int, obs: Any) -> None:
         """See the module's docstring for the layout."""
         n = config.num_players
-        view[seat] = 1
-        view[n + state.phase] = 1
-        view[n + 4 + state.chooser] = 1
+        obs[seat] = 1
+        obs[n + state.phase] = 1
+        obs[n + 4 + state.chooser] = 1
         if state.partner != NOBODY:
-            view[2 * n + 4 + state.partner] = 1
+            obs[2 * n + 4 + state.partner] = 1
         if state.onlooker != NOBODY:
-            view[3 * n + 4 + state.onlooker] = 1
+            obs[3 * n + 4 + state.onlooker] = 1
         if state.phase >= PUNISH and sees(config, state, seat):
-            view[4 * n + 4] = 1 - 2 * state.moves[state.chooser]
-            view[4 * n + 5] = 1 - 2 * state.moves[state.partner]
+            obs[4 * n + 4] = 1 - 2 * state.moves[state.chooser]
+            obs[4 * n + 5] = 1 - 2 * state.moves[state.partner]
         for other in range(n):
             if state.known[seat, other] != NOTHING:
-                view[4 * n + 6 + other] = 1 - 2 * state.known[seat, other]
-        view[5 * n + 6] = state.totals[seat]
-        view[5 * n + 7] = state.rounds_played
+                obs[4 * n + 6 + other] = 1 - 2 * state.known[seat, other]
+        obs[5 * n + 6] = state.totals[seat]
+        obs[5 * n + 7] = state.rounds_played
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: SanctionsState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
-        score: Result = "score"
         found = self.measures(state)
         reason = (
             f"{found['cooperation']:.0%} of all moves were to cooperate; "
             f"{found['just']:.0%} of all punishments met a defector"
         )
-        return replace(ended, results=(score,) * self.num_players, reason=reason)
+        return score_outcome(ended, reason)
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        return tuple(state["totals"].tolist())
+    def scores(self, state: SanctionsState) -> tuple[float, ...]:
+        totals: list[float] = state.totals.tolist()
+        return tuple(totals)
 
-    def determinize(self, state: Any, player: int, rng: Rng) -> Any:
+    def determinize(self, state: SanctionsState, seat: int, rng: Rng) -> SanctionsState:
         """Without reputation: draw what others did and know of each other where one was absent."""
-        copy = self.clone(state)
+        copy: SanctionsState = self.clone(state)
         if self.reputation or state.over:
             return copy
-        if state.phase >= PUNISH and not sees(self.config, state, player):
-            for seat in (int(state.chooser), int(state.partner)):
-                copy.moves[seat] = rng.below(2)
-        mean = sum(self.payoffs_table) / 4
+        if state.phase >= PUNISH and not sees(self.config, state, seat):
+            for other in (int(state.chooser), int(state.partner)):
+                copy.moves[other] = rng.below(2)
+        mean = sum(self.table) / 4
         for other in range(self.num_players):
-            if other == player:
+            if other == seat:
                 continue
             played = int(state.played[other])
             copy.known[other] = [rng.below(3) - 1 for _ in range(self.num_players)]
@@ -307,13 +337,22 @@ class Sanctions(ArrayGame):
         reward, sucker, temptation, mutual = self.payoffs_table
         lines = [
             super().rules_for(seat),
-            f"- You cooperate: {reward:g} if the other cooperates, {sucker:g} if he defects.",
-            f"- You defect: {temptation:g} if the other cooperates, {mutual:g} if he defects.",
+            f"- You cooperate: {reward:g} if the other cooperates, {sucker:g} if they defect.",
+            f"- You defect: {temptation:g} if the other cooperates, {mutual:g} if they defect.",
         ]
         if self.selection:
-            lines.append('Whose encounter it is chooses his partner: "player_1".')
+            lines.append('Whose encounter it is chooses their partner: "player_1".')
         else:
             lines.append("The partner in an encounter is drawn.")
+        lines += self._punishment_rules()
+        audience = "everybody" if self.reputation else "nobody else"
+        lines.append(f"What two did in an encounter is told to {audience}.")
+        rounds = number_of(self.rounds, "round")
+        lines.append(f"There are {self.num_players} players and {rounds}.")
+        return "\n".join(lines)
+
+    def _punishment_rules(self) -> list[str]:
+        lines = []
         if self.punishment:
             lines.append(
                 'After an encounter each of the two may "punish player_1", the other one, or "let '
@@ -326,50 +365,51 @@ class Sanctions(ArrayGame):
             )
         if self.punishment or self.third_party:
             lines.append(f"To punish costs {self.fee:g}; whoever is punished loses {self.fine:g}.")
-        told = "everybody" if self.reputation else "nobody else"
-        lines.append(f"What two did in an encounter is told to {told}.")
-        lines.append(f"There are {self.num_players} players and {plural(self.rounds)}.")
-        return "\n".join(lines)
+        return lines
 
-    def describe(self, state: Any, player: int) -> str:
+    def describe(self, state: SanctionsState, seat: int) -> str:
         names = self.players
         lines = [
-            f"You are {names[player]}. Rounds played: {int(state.rounds_played)} of {self.rounds}. "
-            f"Your total: {float(state.totals[player]):g}."
+            f"You are {names[seat]}. Rounds played: {int(state.rounds_played)} of {self.rounds}. "
+            f"Your total: {float(state.totals[seat]):g}."
         ]
         if not state.over:
             lines.append(f"{self._encounter(state)} Now: {PHASES[state.phase]}.")
-            if state.phase >= PUNISH and sees(self.config, state, player):
-                lines.append(self._played(state))
-        known = state.known[player].tolist()
+            if state.phase >= PUNISH and sees(self.config, state, seat):
+                lines.append(self._moves_text(state))
+        known = state.known[seat].tolist()
         for move, did in ((COOPERATE, "cooperated"), (DEFECT, "defected")):
-            who = [names[seat] for seat, last in enumerate(known) if last == move]
+            who = [names[other] for other, last in enumerate(known) if last == move]
             if who:
                 lines.append(f"When last seen, {did}: {', '.join(who)}.")
         return "\n".join(lines)
 
-    def _encounter(self, state: Any) -> str:
+    def _encounter(self, state: SanctionsState) -> str:
         names, partner = self.players, int(state.partner)
-        told = f"It is {names[state.chooser]}'s encounter"
+        text = f"It is {names[state.chooser]}'s encounter"
         if partner == NOBODY:
-            return f"{told}."
+            return f"{text}."
         looks = f"; {names[state.onlooker]} looks on" if state.onlooker != NOBODY else ""
-        return f"{told} with {names[partner]}{looks}."
+        return f"{text} with {names[partner]}{looks}."
 
-    def _played(self, state: Any) -> str:
+    def _moves_text(self, state: SanctionsState) -> str:
         pair = (int(state.chooser), int(state.partner))
-        told = [f"{self.players[seat]} {MOVES[state.moves[seat]]}s" for seat in pair]
-        return f"{told[0]}, {told[1]}."
+        one, other = (
+            f"{self.players[seat]} {COOPERATE_OR_DEFECT[state.moves[seat]]}s" for seat in pair
+        )
+        return f"{one}, {other}."
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: SanctionsState, seat: int, action: int) -> str:
         n = self.num_players
         if action < n:
             return self.players[action]
         if action < n + 2:
-            return MOVES[action - n]
+            return COOPERATE_OR_DEFECT[action - n]
         return "let be" if action == n + 2 else f"punish {self.players[action - n - 3]}"
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: SanctionsState | None, actions: Mapping[int, int], after: SanctionsState
+    ) -> list[Event]:
         """Moves and punishments are told to all, or to those who were there."""
         if before is None:
             return []
@@ -381,23 +421,31 @@ class Sanctions(ArrayGame):
             text = f"{names[chooser]} chooses {names[partner]}."
             events.append(Event("choose", text, {"player": chooser, "partner": int(partner)}))
         elif before.phase == PLAY:
-            moves = {seat: MOVES[actions[seat] - self.num_players] for seat in pair}
+            moves = {seat: self.action_text(before, seat, actions[seat]) for seat in pair}
             text = f"{names[pair[0]]} {moves[pair[0]]}s, {names[pair[1]]} {moves[pair[1]]}s."
-            events.append(self._told("play", text, {"moves": moves}, there))
-        for player, action in sorted(actions.items()):
-            if before.phase >= PUNISH and action > self.num_players + 2:
-                target = int(action) - self.num_players - 3
-                text = f"{names[player]} punishes {names[target]}."
-                data = {"player": player, "target": target}
-                events.append(self._told("punish", text, data, there))
+            events.append(self._event("play", text, {"moves": moves}, there))
+        else:
+            events += self._punishments(actions, there)
         if after.over:
-            events.append(Event("end", f"The game is over after {plural(self.rounds)}."))
+            rounds = number_of(self.rounds, "round")
+            events.append(Event("end", f"The game is over after {rounds}."))
         return events
 
-    def _told(self, kind: str, text: str, data: dict[str, Any], there: Sequence[int]) -> Event:
+    def _punishments(self, actions: Mapping[int, int], there: Sequence[int]) -> list[Event]:
+        events = []
+        for seat, action in sorted(actions.items()):
+            if action > self.num_players + 2:
+                target = int(action) - self.num_players - 3
+                text = f"{self.players[seat]} punishes {self.players[target]}."
+                data = {"player": seat, "target": target}
+                events.append(self._event("punish", text, data, there))
+        return events
+
+    def _event(self, kind: str, text: str, data: dict[str, Any], there: Sequence[int]) -> Event:
+        """An event for everybody, or without reputation for those who were there."""
         return Event(kind, text, data) if self.reputation else Event(kind, text, data, only(*there))
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: SanctionsState, seat: int | None = None) -> Scene:
         totals = state.totals.tolist()
         full = max(1.0, max(totals))
         shown = range(self.num_players) if seat is None or self.reputation else (seat,)
@@ -406,11 +454,11 @@ class Sanctions(ArrayGame):
         if not state.over:
             lines.append(self._encounter(state))
             if state.phase >= PUNISH and (seat is None or sees(self.config, state, seat)):
-                lines.append(self._played(state))
+                lines.append(self._moves_text(state))
         return Scene(bars=bars, lines=tuple(lines))
 
 
-def meet(config: Any, state: Any) -> None:
+def meet(config: Sanctions, state: SanctionsState) -> None:
     """Open the chooser's encounter."""
     state.partner, state.onlooker = NOBODY, NOBODY
     if config.selection:
@@ -422,7 +470,7 @@ def meet(config: Any, state: Any) -> None:
     pair(config, state, drawn + (drawn >= state.chooser))
 
 
-def pair(config: Any, state: Any, partner: int) -> None:
+def pair(config: Sanctions, state: SanctionsState, partner: int) -> None:
     """Bring the two together, and draw who looks on."""
     state.partner = partner
     state.chosen[partner] += 1
@@ -436,14 +484,14 @@ def pair(config: Any, state: Any, partner: int) -> None:
         state.acting[seat] = seat == state.chooser or seat == partner
 
 
-def play(config: Any, state: Any, first: int, second: int, out: Any) -> None:
+def play(config: Sanctions, state: SanctionsState, first: int, second: int, out: Any) -> None:
     """Pay both, and let those who see it remember."""
     one, other = state.chooser, state.partner
     state.moves[one], state.moves[other] = first, second
     reward(state, one, PAYOFF, config.table[2 * first + second], out)
     reward(state, other, PAYOFF, config.table[2 * second + first], out)
-    for player in range(2):
-        seat = one if player == 0 else other
+    for place in range(2):
+        seat = one if place == 0 else other
         state.played[seat] += 1
         state.cooperated[seat] += state.moves[seat] == COOPERATE
         for witness in range(config.num_players):
@@ -451,7 +499,7 @@ def play(config: Any, state: Any, first: int, second: int, out: Any) -> None:
                 state.known[witness, seat] = state.moves[seat]
 
 
-def punish(config: Any, state: Any, seat: int, target: int, out: Any) -> None:
+def punish(config: Sanctions, state: SanctionsState, seat: int, target: int, out: Any) -> None:
     """Take the fee and the fine, and count whether a defector was met."""
     reward(state, seat, FEE, -config.fee, out)
     reward(state, target, FINE, -config.fine, out)
@@ -461,18 +509,19 @@ def punish(config: Any, state: Any, seat: int, target: int, out: Any) -> None:
         state.unjust[seat] += 1
 
 
-def reward(state: Any, seat: int, term: int, amount: float, out: Any) -> None:
+def reward(state: SanctionsState, seat: int, term: int, amount: float, out: Any) -> None:
+    """Pay an amount, or take it if it is negative, under a reward term."""
     out.rewards[seat, term] += amount
     state.totals[seat] += amount
 
 
-def sees(config: Any, state: Any, seat: int) -> bool:
+def sees(config: Sanctions, state: SanctionsState, seat: int) -> bool:
     """Whether a player knows what is done in this encounter."""
     there = seat == state.chooser or seat == state.partner or seat == state.onlooker
     return bool(config.reputation or there)
 
 
-def close(config: Any, state: Any) -> None:
+def close(config: Sanctions, state: SanctionsState) -> None:
     """Go on to the next encounter, or end."""
     state.chooser += 1
     if state.chooser == config.num_players:

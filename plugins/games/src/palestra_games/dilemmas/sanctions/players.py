@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, Literal, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
+from palestra import Meta, ScriptedAgent, Turn, agent
 
-from palestra_games.dilemmas.network_dilemma import COOPERATE, DEFECT
+from palestra_games.dilemmas.payoff_tables import COOPERATE, DEFECT
 from palestra_games.dilemmas.sanctions.game import PLAY, SELECT, Sanctions
 
-STYLES = ("sanctioner", "reciprocator", "cooperator", "defector")
 Key = tuple[int, int, int]  # phase, what is known of the other, kind of action
 
 
-class Sight:
-    """The array view of one turn, by name."""
+class SeenEncounter:
+    """The observation of one turn, by name."""
 
     def __init__(self, turn: Turn) -> None:
-        game = turn.game
-        if not isinstance(game, Sanctions):
-            raise InvalidOption(f"this agent plays games/Sanctions-v0, not {turn.env}")
+        game = cast(Sanctions, turn.game)
         seen, n = np.asarray(turn.observation).tolist(), game.num_players
         self.seats, self.seat = n, turn.seat
-        self.hope = max(game.payoffs_table)
+        self.hope = max(game.table)
         self.phase = seen[n : n + 4].index(1)
         self.chooser = seen[n + 4 : 2 * n + 4].index(1)
         partner = seen[2 * n + 4 : 3 * n + 4]
@@ -44,56 +41,49 @@ class Sight:
         return [s for s in (self.chooser, self.partner) if s != self.seat]
 
 
-@agent(
-    "sanction-player",
-    plays=("games/Sanctions-v0",),
-    needs=("array",),
-    summary="Lives under sanctions by rule: style=sanctioner|reciprocator|cooperator|defector.",
-)
-class SanctionPlayer(Agent):
-    """Lives among others by rule: style=sanctioner|reciprocator|cooperator|defector.
+@agent("sanction-player", needs=("array",))
+class SanctionPlayer(ScriptedAgent):
+    """Lives among others by rule: punishes defectors, reciprocates, cooperates or defects.
 
     "sanctioner" cooperates and punishes whoever it sees defect; "reciprocator" does to a partner
-    what he last did, cooperates with those it knows nothing of, and never punishes; "cooperator"
+    what they last did, cooperates with those it knows nothing of, and never punishes; "cooperator"
     and "defector" always do the same and never punish. All choose a partner who last cooperated,
     else one unknown, drawn evenly.
     """
 
-    def __init__(self, *, style: str = "sanctioner", seed: int | None = None) -> None:
-        if style not in STYLES:
-            raise UnknownName("sanction-player style", style, STYLES)
+    plays = (Sanctions,)
+    stream = 9
+
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["sanctioner", "reciprocator", "cooperator", "defector"],
+            Meta(description="the rule it lives by"),
+        ] = "sanctioner",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._style = style
-        self._rng = Rng.seeded(seed, stream=9)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=9)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(Sight(turn))) for turn in turns]
-
-    def _choose(self, sight: Sight) -> int:
-        if sight.phase == SELECT:
-            best = max(sight.known[seat] for seat in sight.targets)
-            good = [seat for seat in sight.targets if sight.known[seat] == best]
-            return int(self._rng.choice(good))
-        if sight.phase == PLAY:
-            mirrors = self._style == "reciprocator" and sight.known[sight.other] < 0
+    def choose(self, turn: Turn) -> int:
+        seen = SeenEncounter(turn)
+        if seen.phase == SELECT:
+            best = max(seen.known[seat] for seat in seen.targets)
+            good = [seat for seat in seen.targets if seen.known[seat] == best]
+            return int(self.rng.choice(good))
+        if seen.phase == PLAY:
+            mirrors = self._style == "reciprocator" and seen.known[seen.other] < 0
             defects = self._style == "defector" or mirrors
-            return sight.seats + (DEFECT if defects else COOPERATE)
-        guilty = [seat for seat in sight.targets if sight.moves[seat] < 0]
+            return seen.seats + (DEFECT if defects else COOPERATE)
+        guilty = [seat for seat in seen.targets if seen.moves[seat] < 0]
         if self._style != "sanctioner" or not guilty:
-            return sight.leave
-        return sight.punishing + guilty[0]
+            return seen.leave
+        return seen.punishing + guilty[0]
 
 
-@agent(
-    "sanction-learner",
-    kind="learned",
-    plays=("games/Sanctions-v0",),
-    needs=("array",),
-    summary="Learns whom to choose, what to play and whom to punish, by a table, as it plays.",
-)
-class SanctionLearner(Agent):
+@agent("sanction-learner", kind="learned", needs=("array",))
+class SanctionLearner(ScriptedAgent):
     """Learns values of actions in a table while it plays, one table a seat and an episode.
 
     A state is the phase and what is known of the other's last move, or after an encounter of both
@@ -103,40 +93,44 @@ class SanctionLearner(Agent):
     avoid fines, and not to punish.
     """
 
-    def __init__(self, *, rate: float = 0.1, epsilon: float = 0.1, seed: int | None = None) -> None:
-        for name, value in (("rate", rate), ("epsilon", epsilon)):
-            if not 0 <= value <= 1:
-                raise InvalidOption(f"sanction-learner: {name} must be from 0 to 1, not {value}")
-        self._rate, self._epsilon = rate, epsilon
-        self._rng = Rng.seeded(seed, stream=10)
-        self._lives: dict[tuple[int, int], Life] = {}
+    plays = (Sanctions,)
+    stream = 10
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=10)
+    def __init__(
+        self,
+        *,
+        rate: Annotated[
+            float, Meta(ge=0, le=1, description="share of a new value that is learned at once")
+        ] = 0.1,
+        epsilon: Annotated[
+            float, Meta(ge=0, le=1, description="chance of a random kind of action")
+        ] = 0.1,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
+        self._rate, self._epsilon = rate, epsilon
+        self._learners: dict[tuple[int, int], LearnedValues] = {}
 
     def forget(self, episode_key: int) -> None:
-        self._lives = {key: life for key, life in self._lives.items() if key[0] != episode_key}
+        self._learners = {k: known for k, known in self._learners.items() if k[0] != episode_key}
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        sight = Sight(turn)
-        life = self._lives.setdefault((turn.episode_key, turn.seat), Life(sight.hope))
-        if life.encounter != sight.encounter:
-            life.learn(turn.returns, self._rate)
-            life.encounter = sight.encounter
-        options = kinds(sight)
-        if self._rng.random() < self._epsilon:
-            key = self._rng.choice(sorted(options))
+    def choose(self, turn: Turn) -> int:
+        seen = SeenEncounter(turn)
+        learned = self._learners.setdefault((turn.episode_key, turn.seat), LearnedValues(seen.hope))
+        if learned.encounter != seen.encounter:
+            learned.learn(turn.returns, self._rate)
+            learned.encounter = seen.encounter
+        options = kinds(seen)
+        if self.rng.random() < self._epsilon:
+            key = self.rng.choice(sorted(options))
         else:
-            key = max(options, key=lambda key: (life.value(key), self._rng.random()))
-        life.done.append((key, turn.returns))
-        return int(self._rng.choice(options[key]))
+            key = max(options, key=lambda key: (learned.value(key), self.rng.random()))
+        learned.done.append((key, turn.returns))
+        return int(self.rng.choice(options[key]))
 
 
 @dataclass(slots=True)
-class Life:
+class LearnedValues:
     """What a learner knows, and what it has done in this encounter at which returns."""
 
     hope: float  # the value of what has not been tried
@@ -154,20 +148,20 @@ class Life:
         return self.values.get(key, self.hope)
 
 
-def kinds(sight: Sight) -> dict[Key, list[int]]:
+def kinds(seen: SeenEncounter) -> dict[Key, list[int]]:
     """Legal actions by state and kind."""
     found: dict[Key, list[int]] = defaultdict(list)
-    if sight.phase == PLAY:
-        known = int(sight.known[sight.other])
+    if seen.phase == PLAY:
+        known = int(seen.known[seen.other])
         for move in (COOPERATE, DEFECT):
-            found[PLAY, known, move].append(sight.seats + move)
-    elif sight.phase == SELECT:
-        for seat in sight.targets:
-            found[SELECT, 0, int(sight.known[seat])].append(seat)
+            found[PLAY, known, move].append(seen.seats + move)
+    elif seen.phase == SELECT:
+        for seat in seen.targets:
+            found[SELECT, 0, int(seen.known[seat])].append(seat)
     else:
-        both = [int(sight.moves[seat]) for seat in (sight.seat, *sight.targets)[-2:]]
+        both = [int(seen.moves[seat]) for seat in (seen.seat, *seen.targets)[-2:]]
         state = 3 * both[0] + both[1]
-        found[sight.phase, state, 0].append(sight.leave)
-        for seat in sight.targets:
-            found[sight.phase, state, int(sight.moves[seat])].append(sight.punishing + seat)
+        found[seen.phase, state, 0].append(seen.leave)
+        for seat in seen.targets:
+            found[seen.phase, state, int(seen.moves[seat])].append(seen.punishing + seat)
     return found

@@ -1,4 +1,4 @@
-"""Simulation games: who must trust may first pay to learn what the other will do.
+"""Simulation games: a player who must trust may first pay to learn what the other will do.
 
 A table gives what a simulator and a simulatee are paid for a move and an answer. The simulatee
 commits to an answer first, unseen; the simulator moves, or pays a cost, is shown the commitment,
@@ -8,7 +8,7 @@ and then moves. With `grain` 1 a commitment is one answer, so that simulation sh
 drawn at the end: simulation shows the chances and not the draw, as in "Game Theory with Simulation
 in the Presence of Unpredictable Randomisation" (2025). The default is a trust game; the splits are
 that, trust that can be scaled, trust among two projects, and the ultimatum game, whose responder
-answers by the least he accepts.
+answers by the least they accept.
 
 Known answers checked, for the trust game that pays a simulator `a` for justified trust and -`l`
 for betrayal, and a trustee `b` and `t`, at cost c: up to c = al / (a + l) the trustee cooperates
@@ -16,7 +16,7 @@ with probability 1 - c / l and the trustor simulates with probability 1 - b / t 
 otherwise, which is worth a (1 - c / l) - c and b to them; above it nobody trusts. Mixed-strategy
 simulation helps neither in that game, and both where trust can be scaled.
 
-The array view is a float32 vector of 2a + m + 4 numbers for a answers and m moves:
+An observation is a float32 vector of 2a + m + 4 numbers for a answers and m moves:
 
     own seat                              simulator, simulatee
     committed yet, simulated              flags
@@ -27,35 +27,52 @@ The array view is a float32 vector of 2a + m + 4 numbers for a answers and m mov
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import comb, isfinite
-from typing import Any
+from math import comb
+from typing import Annotated, Any
 
 import numpy as np
 from palestra import (
     ArrayGame,
+    ArrayState,
     Bar,
     Event,
     InvalidOption,
+    Meta,
     Outcome,
     Rng,
     Scene,
-    check_ranges,
+    constant,
     environment,
     only,
 )
-from palestra.kernel.game import Result
 from palestra.rules import finish, randint, turn_to
 
-from palestra_games.dilemmas.matrix_game.game import checked_names
+from palestra_games.dilemmas.outcomes import score_outcome
+from palestra_games.dilemmas.payoff_tables import (
+    FEWEST_MOVES,
+    MOST_MOVES,
+    Cells,
+    check_names,
+    flat_payoffs,
+)
 
 SIMULATOR, SIMULATEE = 0, 1
 PAYOFF, SIMULATION = 0, 1  # reward terms
 NOTHING = -1  # not committed, moved or drawn yet
 MOST_COMMITMENTS = 1000
 SIMULATE = "simulate"
+
+
+class SimulationState(ArrayState):
+    """What has been committed to, shown and played."""
+
+    commitment: Annotated[int, np.int32]  # its number in `commitments`; -1 before
+    simulated: Annotated[int, np.uint8]  # 1 once the simulator has paid to see the commitment
+    move: Annotated[int, np.int32]  # the simulator's move; -1 before
+    answer: Annotated[int, np.int32]  # the answer, drawn by the commitment; -1 before
 
 
 @environment(
@@ -134,19 +151,56 @@ SIMULATE = "simulate"
     },
 )
 @dataclass(frozen=True)
-class SimulationGame(ArrayGame):
-    """player_0 moves and player_1 answers; both are paid by the table below.
+class SimulationGame(ArrayGame[SimulationState]):
+    """A simulator may pay to see what a simulatee has committed to, and then moves.
 
-    player_1 goes first: he commits to his answer, and player_0 does not see it. Then player_0
-    writes his move, or "simulate": he pays for it, is shown to what player_1 has committed himself,
-    and then writes his move. Then both are paid.
+    player_0 is the simulator: actions are moves by number, then "simulate". player_1 is the
+    simulatee: an action is the number of a commitment in `commitments`. The module's docstring has
+    the layout of an observation. Both are paid what the table says, the simulator less the cost.
     """
 
-    payoffs_table: Sequence[float] = (25, 25, -100, 100, 0, 0, 0, 0)
-    moves: Sequence[str] = ("trust", "walk out")
-    answers: Sequence[str] = ("cooperate", "defect")
-    cost: float = 5.0
-    grain: int = 1
+    rules_text = """
+        player_0 moves and player_1 answers; both are paid by the table below.
+
+        player_1 goes first: they commit to their answer, and player_0 does not see it. Then
+        player_0 writes their move, or "simulate": they pay for it, are shown what player_1 has
+        committed themselves to, and then write their move. Then both are paid.
+    """
+
+    payoffs_table: Annotated[
+        Cells,
+        Meta(
+            description="payoffs row by row of moves, for every answer what player_0 and player_1 "
+            "are paid; flat, or nested in rows and cells"
+        ),
+    ] = (25, 25, -100, 100, 0, 0, 0, 0)
+    moves: Annotated[
+        Sequence[str],
+        Meta(
+            min_length=FEWEST_MOVES,
+            max_length=MOST_MOVES,
+            description="names of the simulator's moves",
+        ),
+    ] = ("trust", "walk out")
+    answers: Annotated[
+        Sequence[str],
+        Meta(
+            min_length=FEWEST_MOVES,
+            max_length=MOST_MOVES,
+            description="names of the simulatee's answers",
+        ),
+    ] = ("cooperate", "defect")
+    cost: Annotated[
+        float, Meta(ge=0, le=1e6, description="payoff the simulator gives up to simulate")
+    ] = 5.0
+    grain: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MOST_COMMITMENTS - 1,
+            description="parts a commitment is divided into among the answers; 1: it is one answer",
+        ),
+    ] = 1
 
     order = "sequential"
     payoffs = "general"
@@ -156,21 +210,44 @@ class SimulationGame(ArrayGame):
     observation_dtype = np.float32
 
     def __post_init__(self) -> None:
-        for name in ("moves", "answers"):
-            object.__setattr__(self, name, checked_names(getattr(self, name)))
+        super().__post_init__()
+        object.__setattr__(self, "payoffs_table", self.table)
+
+    def validate(self) -> None:
+        check_names("moves", self.moves)
+        check_names("answers", self.answers)
         if SIMULATE in self.moves:
-            raise InvalidOption(f'moves cannot be called "{SIMULATE}"')
-        table = checked_cells(self.payoffs_table, len(self.moves) * len(self.answers))
-        object.__setattr__(self, "payoffs_table", table)
-        check_ranges(self, (("cost", 0, 1e6),))
-        ways = comb(self.grain + len(self.answers) - 1, self.grain) if self.grain >= 1 else 0
-        if not 1 <= ways <= MOST_COMMITMENTS:
+            raise InvalidOption(f'moves cannot be called "{SIMULATE}"; choose another name')
+        ways = comb(self.grain + len(self.answers) - 1, self.grain)
+        if ways > MOST_COMMITMENTS:
             raise InvalidOption(
-                f"grain must be at least 1 and give at most {MOST_COMMITMENTS} commitments, not "
-                f"{self.grain}, which gives {ways}"
+                f"grain must give at most {MOST_COMMITMENTS} commitments, not {self.grain}, which "
+                f"gives {ways} with {len(self.answers)} answers; choose a smaller one"
             )
 
     # What follows from the options
+
+    @constant
+    def table(self) -> tuple[float, ...]:
+        """The payoffs as one row of numbers."""
+        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.answers))
+
+    @constant
+    def shares(self) -> tuple[int, ...]:
+        """The commitments one after the other, the parts of every answer."""
+        return tuple(part for share in self.commitments for part in share)
+
+    @constant
+    def num_moves(self) -> int:
+        return len(self.moves)
+
+    @constant
+    def num_answers(self) -> int:
+        return len(self.answers)
+
+    @constant
+    def num_commitments(self) -> int:
+        return len(self.commitments)
 
     @cached_property
     def commitments(self) -> tuple[tuple[int, ...], ...]:
@@ -193,46 +270,28 @@ class SimulationGame(ArrayGame):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        return (min(self.payoffs_table) - self.cost, max(self.payoffs_table))
+        return (min(self.table) - self.cost, max(self.table))
 
     @property
     def observation_shape(self) -> tuple[int]:
         return (4 + 2 * len(self.answers) + len(self.moves),)
 
-    def constants(self) -> Mapping[str, Any]:
-        shares = tuple(part for share in self.commitments for part in share)
-        return {
-            **super().constants(),
-            "table": self.payoffs_table,
-            "shares": shares,
-            "num_moves": len(self.moves),
-            "num_answers": len(self.answers),
-            "num_commitments": len(self.commitments),
-        }
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """-1 is not yet: the number of the commitment, the move and the answer."""
-        return [
-            ("commitment", np.int32),
-            ("simulated", np.uint8),
-            ("move", np.int32),
-            ("answer", np.int32),
-        ]
-
     def pay(self, move: int, answer: int) -> tuple[float, float]:
         """What the simulator and the simulatee are paid, without the cost of simulation."""
         cell = 2 * (move * len(self.answers) + answer)
-        return self.payoffs_table[cell], self.payoffs_table[cell + 1]
+        return self.table[cell], self.table[cell + 1]
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: SimulationGame, state: SimulationState) -> None:
         state.commitment, state.move, state.answer = NOTHING, NOTHING, NOTHING
         turn_to(state, SIMULATEE)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(
+        config: SimulationGame, state: SimulationState, actions: Any, out: Any
+    ) -> None:
         if state.commitment == NOTHING:
             state.commitment = actions[SIMULATEE]
             turn_to(state, SIMULATOR)
@@ -241,14 +300,16 @@ class SimulationGame(ArrayGame):
             out.rewards[SIMULATOR, SIMULATION] = -config.cost
         else:
             state.move = actions[SIMULATOR]
-            state.answer = drawn_answer(config, state)
+            state.answer = draw_answer(config, state)
             cell = 2 * (state.move * config.num_answers + state.answer)
             for seat in range(2):
                 out.rewards[seat, PAYOFF] = config.table[cell + seat]
             finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: SimulationGame, state: SimulationState, seat: int, mask: Any
+    ) -> None:
         count = config.num_commitments if seat == SIMULATEE else config.num_moves + 1
         for action in range(count):
             mask[action] = 1
@@ -256,38 +317,37 @@ class SimulationGame(ArrayGame):
             mask[config.num_moves] = 0
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(
+        config: SimulationGame, state: SimulationState, seat: int, obs: Any
+    ) -> None:
         """See the module's docstring for the layout."""
-        view[seat] = 1
-        view[2] = state.commitment != NOTHING
-        view[3] = state.simulated
+        obs[seat] = 1
+        obs[2] = state.commitment != NOTHING
+        obs[3] = state.simulated
         if state.commitment != NOTHING and (seat == SIMULATEE or state.simulated):
             for answer in range(config.num_answers):
                 share = config.shares[state.commitment * config.num_answers + answer]
-                view[4 + answer] = share / config.grain
+                obs[4 + answer] = share / config.grain
         if state.move != NOTHING:
-            view[4 + config.num_answers + state.move] = 1
-            view[4 + config.num_answers + config.num_moves + state.answer] = 1
+            obs[4 + config.num_answers + state.move] = 1
+            obs[4 + config.num_answers + config.num_moves + state.answer] = 1
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: SimulationState) -> Outcome | None:
         ended = super().outcome(state)
-        if ended is None:
-            return None
-        score: Result = "score"
-        return replace(ended, results=(score, score), reason=self._told(state))
+        return ended and score_outcome(ended, self._payoff_text(state))
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: SimulationState) -> tuple[float, ...]:
         if state.move == NOTHING:
             return (-self.cost * float(state.simulated), 0.0)
         first, second = self.pay(int(state.move), int(state.answer))
         return (first - self.cost * float(state.simulated), second)
 
-    def deals(self) -> list[tuple[float, Any]] | None:
+    def deals(self) -> list[tuple[float, SimulationState]] | None:
         return [(1.0, self.initial_state(0))] if self.deterministic else None
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: SimulationState, seat: int, rng: Rng) -> SimulationState:
         """Draw the commitment anew for a simulator who has not seen it, as the answer allows."""
-        copy = self.clone(state)
+        copy: SimulationState = self.clone(state)
         if seat == SIMULATEE or state.simulated or state.commitment == NOTHING:
             return copy
         drawn = int(state.answer)
@@ -314,7 +374,7 @@ class SimulationGame(ArrayGame):
             )
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: SimulationState, seat: int, action: int) -> str:
         if seat == SIMULATEE:
             return self._shares(action)
         return SIMULATE if action == self.simulate else self.moves[action]
@@ -326,7 +386,7 @@ class SimulationGame(ArrayGame):
         parts = zip(self.answers, share, strict=True)
         return ", ".join(f"{name} {part}/{self.grain}" for name, part in parts)
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: SimulationState, seat: int) -> str:
         lines = [f"You are {self.players[seat]}."]
         if state.commitment != NOTHING:
             shares = self._shares(int(state.commitment))
@@ -334,50 +394,53 @@ class SimulationGame(ArrayGame):
                 lines.append(f"You have committed yourself to: {shares}.")
             else:
                 seen = f" to: {shares}" if state.simulated else ", unseen by you"
-                lines.append(f"player_1 has committed himself{seen}.")
+                lines.append(f"player_1 has committed themselves{seen}.")
         if state.simulated:
             lines.append(f"player_0 has paid {self.cost:g} to simulate player_1.")
         if state.move != NOTHING:
-            lines.append(self._told(state))
+            lines.append(self._payoff_text(state))
         return "\n".join(lines)
 
-    def _told(self, state: Any) -> str:
+    def _payoff_text(self, state: SimulationState) -> str:
         move, answer = self.moves[int(state.move)], self.answers[int(state.answer)]
         first, second = self.scores(state)
         return f"{move} met {answer}: player_0 is paid {first:g}, player_1 {second:g}"
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: SimulationState | None, actions: Mapping[int, int], after: SimulationState
+    ) -> list[Event]:
         if before is None:
             return []
         shown = self._shares(int(after.commitment))
         if before.commitment == NOTHING:
             own = f"You commit yourself to: {shown}."
             secret = Event("commit", own, {"shares": shown}, only(SIMULATEE))
-            return [secret, Event("committed", "player_1 has committed himself.")]
+            return [secret, Event("committed", "player_1 has committed themselves.")]
         if after.simulated and not before.simulated:
             text = f"player_0 pays {self.cost:g} to simulate player_1."
-            seen = f"player_1 has committed himself to: {shown}."
+            seen = f"player_1 has committed themselves to: {shown}."
             data = {"shares": shown}
             return [Event("simulate", text), Event("shown", seen, data, only(SIMULATOR))]
         payoffs = list(self.scores(after))
-        return [Event("end", f"{self._told(after)}.", {"payoffs": payoffs})]
+        return [Event("end", f"{self._payoff_text(after)}.", {"payoffs": payoffs})]
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        low, high = self.payoff_bounds
+    def scene(self, state: SimulationState, seat: int | None = None) -> Scene:
+        _, high = self.payoff_bounds
+        paid = zip(self.players, self.scores(state), strict=True)
         bars = tuple(
-            Bar(name, max(0.0, paid), max(1.0, high), seat)
-            for seat, (name, paid) in enumerate(zip(self.players, self.scores(state), strict=True))
+            Bar(name, max(0.0, score), max(1.0, high), place)
+            for place, (name, score) in enumerate(paid)
         )
-        known = player != SIMULATOR or state.simulated
-        lines = ["player_1 has not committed himself yet"]
+        known = seat != SIMULATOR or state.simulated
+        lines = ["player_1 has not committed themselves yet"]
         if state.commitment != NOTHING:
             lines = [f"player_1: {self._shares(int(state.commitment)) if known else 'committed'}"]
         lines += [f"simulated for {self.cost:g}"] if state.simulated else []
-        lines += [self._told(state)] if state.move != NOTHING else []
+        lines += [self._payoff_text(state)] if state.move != NOTHING else []
         return Scene(bars=bars, lines=tuple(lines))
 
 
-def drawn_answer(config: Any, state: Any) -> int:
+def draw_answer(config: SimulationGame, state: SimulationState) -> int:
     """The answer, drawn by the shares committed to."""
     start = state.commitment * config.num_answers
     left = randint(state, config.grain) if config.grain > 1 else 0
@@ -386,17 +449,3 @@ def drawn_answer(config: Any, state: Any) -> int:
         if left < 0:
             return answer
     return int(config.num_answers - 1)
-
-
-def checked_cells(table: Sequence[Any], cells: int) -> tuple[float, ...]:
-    """A table as one row of numbers, two a cell."""
-    try:
-        numbers = tuple(float(x) for x in np.asarray(table, dtype=np.float64).ravel())
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) != 2 * cells or not all(map(isfinite, numbers)):
-        raise InvalidOption(
-            f"payoffs_table must be {2 * cells} numbers: row by row of moves, for every answer "
-            f"what player_0 and player_1 are paid; not {table!r}"
-        )
-    return numbers

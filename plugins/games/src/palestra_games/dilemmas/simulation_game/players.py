@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import comb
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, UnknownName, agent
+from palestra import InvalidOption, Meta, ScriptedAgent, Turn, agent
 
 from palestra_games.dilemmas.simulation_game.game import SIMULATEE, SimulationGame
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9
 MOST_SUPPORTS = 20_000
-STYLES = ("equilibrium", "trusting", "wary")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def best_reply(game: SimulationGame, commitment: int) -> int:
 
 def expected(game: SimulationGame) -> tuple[Floats, Floats]:
     """What both are paid on average, (moves, commitments)."""
-    cells = np.array(game.payoffs_table).reshape(len(game.moves), len(game.answers), 2)
+    cells = np.array(game.table).reshape(len(game.moves), len(game.answers), 2)
     shares = np.array(game.commitments).T / game.grain
     return cells[:, :, 0] @ shares, cells[:, :, 1] @ shares
 
@@ -64,8 +64,8 @@ def equilibria(game: SimulationGame, *, simulation: bool = True) -> tuple[Equili
     """Nash equilibria with supports of equal size, which all are where payoffs are generic.
 
     By support enumeration (Dickhaut and Kaplan 1991): chances that make the other indifferent
-    within his support and no plan outside it better. `simulation=False` leaves simulation out, for
-    comparison of welfare. Raises `InvalidOption` for games with too many supports.
+    within their support and no plan outside it better. `simulation=False` leaves simulation out,
+    for comparison of welfare. Raises `InvalidOption` for games with too many supports.
     """
     own, other = normal_form(game, simulation=simulation)
     rows, columns = own.shape
@@ -118,39 +118,31 @@ def indifferent(table: Floats, plans: Sequence[int], support: Sequence[int]) -> 
     return chances
 
 
-@agent(
-    "simulation-player",
-    kind="solver",
-    plays=("games/SimulationGame-v0",),
-    needs=("array",),
-    summary="Plays a simulation game by an exact equilibrium: style=equilibrium|trusting|wary.",
-)
-class SimulationPlayer(Agent):
-    """Plays a simulation game: style=equilibrium|trusting|wary.
+@agent("simulation-player", kind="solver", needs=("array",))
+class SimulationPlayer(ScriptedAgent):
+    """Plays a simulation game by an exact equilibrium, or always trusts, or always simulates.
 
     "equilibrium" plays the Nash equilibrium with the highest sum of payoffs. "trusting" never
     simulates, plays the first move and commits to the first answer; "wary" always simulates. After
     a simulation all reply best.
     """
 
-    def __init__(self, *, style: str = "equilibrium", seed: int | None = None) -> None:
-        if style not in STYLES:
-            raise UnknownName("simulation-player style", style, STYLES)
+    plays = (SimulationGame,)
+    stream = 8
+
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["equilibrium", "trusting", "wary"], Meta(description="how it plays")
+        ] = "equilibrium",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._style = style
-        self._rng = Rng.seeded(seed, stream=8)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=8)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, SimulationGame):
-            raise InvalidOption(
-                f"the simulation-player plays games/SimulationGame-v0, not {turn.env}"
-            )
+    def choose(self, turn: Turn) -> int:
+        game = cast(SimulationGame, turn.game)
         seen = np.asarray(turn.observation)
         if seen[3]:
             shares = np.rint(seen[4 : 4 + len(game.answers)] * game.grain).astype(int)
@@ -160,4 +152,4 @@ class SimulationPlayer(Agent):
             return game.simulate if wary else 0
         best = max(equilibria(game), key=lambda found: found.welfare)
         chances = best.commitments if turn.seat == SIMULATEE else best.plans
-        return self._rng.weighted(chances)
+        return self.rng.weighted(chances)

@@ -3,20 +3,14 @@
 In a row of houses live people who differ in everything: name, colour of the house, pet, drink and
 so on; every value is in one house. Clues say that two values are in the same house or not, side by
 side, one directly or somewhere left of the other, or in which house one is. The player notes values
-by house and may take a note back; the puzzle is over when all are noted. No clue can be left out
-without there being a second solution. These are the logic grid puzzles of Solo Performance
+by house and may take a note back; the puzzle is over when all are noted. Without any one of the
+clues there would be a second solution. These are the logic grid puzzles of Solo Performance
 Prompting (Wang et al., "Unleashing Cognitive Synergy in Large Language Models", 2023), of which the
 zebra's is the best known.
-
-In the end the share of values that are noted in their right house is paid, 1 for the solution.
 
 Known answer checked: the solver finds the published solution of the zebra puzzle, the Norwegian
 drinks water and the Japanese has the zebra; that puzzles have one solution, and need every clue, is
 counted over all arrangements.
-
-The array view is an int16 vector: the house in which each value is noted (1 + house, 0 nowhere), by
-attribute and value; then for every clue its kind (1 +), first value, second value or house, all
-counted from 0 over all attributes, and zeros where there are no more clues; moves made.
 """
 
 from __future__ import annotations
@@ -24,18 +18,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
-    Decision,
     Event,
     Grammar,
     Grid,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -43,12 +36,12 @@ from palestra import (
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
     TextAction,
     TextGame,
     Turn,
     agent,
-    check_ranges,
     environment,
 )
 
@@ -77,7 +70,7 @@ CLUES = (
     "{} and {} are in different houses.",
     "{} is in house {}.",
 )
-MOST = 6
+MAX_HOUSES = 6
 MAX_CLUES = 60
 NOWHERE = -1
 
@@ -97,12 +90,12 @@ class Clear(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Notes:
-    """The state: the right house of every value, the clues, where values are noted, and moves."""
+    """The state: a puzzle, and what the player has noted."""
 
     rng: Rng
-    solution: tuple[int, ...]
+    solution: tuple[int, ...]  # by value, its house
     clues: tuple[Clue, ...]
-    noted: list[int]  # by value, -1 nowhere
+    noted: list[int]  # by value, the house it is noted in; NOWHERE if in none
     moves: int = 0
 
 
@@ -117,18 +110,34 @@ class Notes:
 )
 @dataclass(frozen=True)
 class LogicGrid(TextGame[Notes]):
-    """You solve a puzzle about houses in a row, numbered from 1 on the left.
+    """Logic grid: find out from clues who lives in which house and has what.
 
-    Everybody lives in another house, and every value is in exactly one of them. Find out from the
-    clues which is where. In your turn write Put(value='red', house=2) to note where a value is;
-    what you had noted there of the same kind is taken back. Clear(value='red') takes a note back.
-    It is over when every value is noted or time is up, and you are paid the share that is right.
+    The menu numbers Put of every value in every house, then Clear of every value. An observation is
+    an int16 vector: the house in which each value is noted (1 + house, 0 none), by attribute and
+    value; then for each of 60 possible clues 1 + its kind, its first value and its second value or
+    house, all counted from 0 over all attributes, with zeros where there are no more clues; moves
+    made. At the end the share of values noted in their right house is paid, 1 for the solution.
     """
 
-    houses: int = 4
-    attributes: int = 3
-    max_moves: int = 100
+    houses: Annotated[
+        int, Meta(ge=2, le=MAX_HOUSES, description="houses, and values of each attribute")
+    ] = 4
+    attributes: Annotated[
+        int, Meta(ge=1, le=len(ATTRIBUTES), description="in how many ways the people differ")
+    ] = 3
+    max_moves: Annotated[
+        int, Meta(ge=1, le=10_000, description="moves until time is up; one a value at least")
+    ] = 100
 
+    rules_text = """
+        You solve a puzzle about houses in a row, numbered from 1 on the left.
+
+        Everybody lives in another house, and every value is in exactly one of them. Find out from
+        the clues which is where. In your turn write Put(value='red', house=2) to note where a value
+        is; what you had noted there of the same kind is taken back. Clear(value='red') takes a note
+        back. It is over when every value is noted or time is up, and you are paid the share that is
+        right.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -137,16 +146,17 @@ class LogicGrid(TextGame[Notes]):
     payoff_bounds = (0.0, 1.0)
     action_types = (Put, Clear)
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("houses", 2, MOST),
-            ("attributes", 1, MOST),
-            ("max_moves", self.houses * self.attributes, 10_000),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
+        least = self.houses * self.attributes
+        if self.max_moves < least:
+            raise InvalidOption(
+                f"max_moves must be from {least} to 10000 with {self.houses} houses and "
+                f"{self.attributes} attributes, not {self.max_moves}"
+            )
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
+        """The names of the attributes."""
         return tuple(ATTRIBUTES)[: self.attributes]
 
     @cached_property
@@ -183,7 +193,7 @@ class LogicGrid(TextGame[Notes]):
         if isinstance(action, Clear):
             state.noted[number] = NOWHERE
             event = Event("clear", f"You take back where {action.value} is.")
-            return Step(self._paid(state), events=[event])
+            return Step(self._rewards(state), events=[event])
         first = number // self.houses * self.houses
         for other in range(first, first + self.houses):
             if state.noted[other] == action.house - 1:
@@ -191,9 +201,9 @@ class LogicGrid(TextGame[Notes]):
         state.noted[number] = action.house - 1
         text = f"You note {action.value} in house {action.house}."
         events = [Event("note", text, {"value": action.value, "house": action.house})]
-        return Step(self._paid(state), events=events)
+        return Step(self._rewards(state), events=events)
 
-    def _paid(self, state: Notes) -> dict[int, dict[str, float]]:
+    def _rewards(self, state: Notes) -> dict[int, dict[str, float]]:
         share = 0.0 if self.to_act(state) else self.share(state)
         return {0: {"right": share}} if share else {}
 
@@ -219,13 +229,13 @@ class LogicGrid(TextGame[Notes]):
         lines = [super().rules_for(seat), f"There are {self.houses} houses. {'. '.join(kinds)}."]
         return "\n".join([*lines, f"You have {self.max_moves} moves."])
 
-    def tell(self, clue: Clue) -> str:
+    def clue_text(self, clue: Clue) -> str:
         """A clue in words."""
         other = clue.other + 1 if clue.kind == HERE else self.values[clue.other]
         return CLUES[clue.kind].format(self.values[clue.one], other)
 
     def describe(self, state: Notes, seat: int) -> str:
-        lines = [f"{n}. {self.tell(clue)}" for n, clue in enumerate(state.clues, 1)]
+        lines = [f"{n}. {self.clue_text(clue)}" for n, clue in enumerate(state.clues, 1)]
         for house in range(self.houses):
             there = [v for v, at in zip(self.values, state.noted, strict=True) if at == house]
             lines.append(f"House {house + 1}: {', '.join(there) or 'nothing noted'}.")
@@ -240,14 +250,14 @@ class LogicGrid(TextGame[Notes]):
         return spaces.Box(0, max(self.max_moves, 100), (size,), np.int16)
 
     def observe(self, state: Notes, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
-        view = np.zeros(self._space.shape, np.int16)
+        """The vector that the class describes."""
+        obs = np.zeros(self._space.shape, np.int16)
         count = len(self.values)
-        view[:count] = [1 + house for house in state.noted]
+        obs[:count] = [1 + house for house in state.noted]
         for n, clue in enumerate(state.clues):
-            view[count + 3 * n : count + 3 * n + 3] = [1 + clue.kind, clue.one, clue.other]
-        view[-1] = state.moves
-        return view
+            obs[count + 3 * n : count + 3 * n + 3] = [1 + clue.kind, clue.one, clue.other]
+        obs[-1] = state.moves
+        return obs
 
     def scene(self, state: Notes, seat: int | None = None) -> Scene:
         rows = []
@@ -260,14 +270,14 @@ class LogicGrid(TextGame[Notes]):
             rows.append(tuple(row))
         columns = tuple(str(house + 1) for house in range(self.houses))
         grid = Grid(tuple(rows), row_labels=self.kinds, column_labels=columns)
-        return Scene(grid=grid, lines=tuple(self.tell(clue) for clue in state.clues))
+        return Scene(grid=grid, lines=tuple(self.clue_text(clue) for clue in state.clues))
 
 
 @lru_cache(maxsize=256)
 def make_puzzle(
     seed: int, houses: int, attributes: int
 ) -> tuple[tuple[int, ...], tuple[Clue, ...]]:
-    """An arrangement, and clues that it alone fits and of which none can be left out."""
+    """An arrangement, and clues that fit no other one and that are all needed for this."""
     rng = Rng(seed)
     solution: list[int] = []
     for _ in range(attributes):
@@ -291,7 +301,7 @@ def make_puzzle(
 
 
 def true_clues(kind: int, solution: Sequence[int], houses: int) -> list[Clue]:
-    """All clues of a kind that are true and say something."""
+    """All clues of a kind that are true and do not follow from the rules."""
     values = range(len(solution))
     others = range(houses) if kind == HERE else values
     clues = [Clue(kind, one, other) for one in values for other in others]
@@ -306,23 +316,14 @@ def true_clues(kind: int, solution: Sequence[int], houses: int) -> list[Clue]:
     return [clue for clue in clues if holds(clue, solution)]
 
 
-@agent(
-    "logic-grid-solver",
-    plays=("games/LogicGrid-v0",),
-    needs=("array",),
-    summary="Works out who lives where from the clues of a logic grid.",
-)
-class LogicGridSolver(Agent):
+@agent("logic-grid-solver", needs=("array",))
+class LogicGridSolver(ScriptedAgent):
     """Works out the solution from the clues, and notes one value after the other."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (LogicGrid,)
 
-    @staticmethod
-    def _choose(turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, LogicGrid):
-            raise InvalidOption(f"the logic-grid-solver plays games/LogicGrid-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(LogicGrid, turn.game)
         seen = np.asarray(turn.observation).tolist()
         count = len(game.values)
         rows = [seen[at : at + 3] for at in range(count, len(seen) - 1, 3)]

@@ -13,7 +13,7 @@ Houses = int  # a set of houses, a bit each
 
 
 class Clue(NamedTuple):
-    """What is said of a value and another, or of a value and a house; values count through."""
+    """What is said of a value and another value or a house; values are counted over attributes."""
 
     kind: int
     one: int
@@ -70,7 +70,7 @@ def _search(could: list[Houses], clues: Sequence[Clue], houses: int) -> Iterator
 def _narrow(could: list[Houses], clues: Sequence[Clue], houses: int) -> bool:
     """Apply all clues, and that values of one attribute differ, until nothing changes.
 
-    False if some value could be nowhere.
+    False if there is no house left for some value.
     """
     before: list[Houses] = []
     while before != could:
@@ -104,7 +104,7 @@ def _allowed(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[House
 
 
 def _differ(could: list[Houses], values: range, houses: int) -> None:
-    """A house that is one value's is no other's, and one that only one could have is its."""
+    """A house known for one value is closed to the others; one that fits a single value is its."""
     for value in values:
         if could[value] and could[value] & (could[value] - 1) == 0:
             for other in values:

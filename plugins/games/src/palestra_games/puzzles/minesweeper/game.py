@@ -2,7 +2,7 @@
 
 Mines are hidden under some cells of a rectangle. Opening a mine loses. Any other cell shows the
 number of mines among its eight neighbours; with none, all its neighbours are opened too, and so
-on. All cells without mines open: won. Under the first cell opened there is, by default, no mine.
+on. Opening all cells without a mine wins. By default there is no mine under the first cell opened.
 The tests compare all counts with a numpy convolution, the odds of the reference player with the
 enumeration of every placement, and its chance to win tiny boards with an exact recursion.
 """
@@ -12,29 +12,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
+    ArrayState,
     Bar,
     Event,
     Grid,
     InvalidOption,
+    Meta,
     Outcome,
     Piece,
     Rng,
     Scene,
+    Shape,
     environment,
 )
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
 
-from palestra_games.puzzles.minesweeper.odds import Seen, place_mines
+from palestra_games.puzzles.minesweeper.odds import CLOSED, MINE, VisibleBoard, place_mines
 
-CLOSED = 9  # in the array view; 0 to 8 are counts, 10 a mine that was opened
-MINE = 10
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class MinesweeperState(ArrayState):
+    """A minefield; cells are numbered row by row."""
+
+    order: Annotated[NDArray[np.int16], Shape("num_actions")]  # cells: mines, a spare one, the rest
+    mine: Annotated[NDArray[np.uint8], Shape("rows", "columns")]  # 1 for a mine
+    open: Annotated[NDArray[np.uint8], Shape("rows", "columns")]  # 1 once opened
+    left: Annotated[int, np.int32]  # closed cells without a mine
 
 
 @environment(
@@ -43,21 +53,31 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
     tags=("hidden-information", "deterministic"),
 )
 @dataclass(frozen=True)
-class Minesweeper(ArrayGame):
-    """You open the cells of a minefield one by one, without opening a mine.
+class Minesweeper(ArrayGame[MinesweeperState]):
+    """Minesweeper: open every cell that hides no mine.
 
-    Every turn write the cell to open, column letter and row number, such as "c4"; the columns run
-    from a at the left, the rows from 1 at the top. A mine ends the game, and you are paid
-    0. Another cell shows how many of its eight neighbours are mines; where that is 0, all its
-    neighbours are opened for you. When every cell without a mine is open you have won and are
-    paid 1. In the map # is a closed cell, a number the count of mines around it, * a mine.
+    An action is the number of a closed cell, row by row. An observation holds one code a cell by
+    row and column: 0 to 8 for an open cell with so many mines around it, 9 for a closed cell, 10
+    for a mine that was opened. Opening all safe cells pays 1; a mine ends the game and pays
+    nothing.
     """
 
-    rows: int = 8
-    columns: int = 8
-    mines: int = 10
-    safe_first: bool = True
+    rows: Annotated[int, Meta(ge=1, le=30, description="rows of the board")] = 8
+    columns: Annotated[int, Meta(ge=1, le=26, description="columns of the board")] = 8
+    mines: Annotated[int, Meta(ge=1, le=779, description="cells that hide a mine")] = 10
+    safe_first: Annotated[
+        bool, Meta(description="whether a mine under the first cell opened is moved elsewhere")
+    ] = True
 
+    rules_text = """
+        You open the cells of a minefield one by one, without opening a mine.
+
+        Every turn write the cell to open, column letter and row number, such as "c4"; the columns
+        run from a at the left, the rows from 1 at the top. A mine ends the game, and you are paid
+        0. Another cell shows how many of its eight neighbours are mines; where that is 0, all its
+        neighbours are opened for you. When every cell without a mine is open you have won and are
+        paid 1. In the map # is a closed cell, a number the count of mines around it, * a mine.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -67,12 +87,9 @@ class Minesweeper(ArrayGame):
     payoff_bounds = (0.0, 1.0)
     observation_bounds = (0, MINE)
 
-    def __post_init__(self) -> None:
-        for name, side, most in (("rows", self.rows, 30), ("columns", self.columns, 26)):
-            if not 1 <= side <= most:
-                raise InvalidOption(f"{name} must be from 1 to {most}, not {side}")
+    def validate(self) -> None:
         most = self.rows * self.columns - 1
-        if not 1 <= self.mines <= most:
+        if self.mines > most:
             raise InvalidOption(f"mines must be from 1 to {most} on this board, not {self.mines}")
 
     @property
@@ -83,24 +100,10 @@ class Minesweeper(ArrayGame):
     def observation_shape(self) -> tuple[int, int]:
         return (self.rows, self.columns)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """`order` lists the cells, mines first; one more is there to take the first cell's place.
-
-        Cells are numbered row by row; `mine` and `open` are flags, `left` counts closed cells
-        without a mine.
-        """
-        cells = self.rows * self.columns
-        return [
-            ("order", np.int16, cells),
-            ("mine", np.uint8, (self.rows, self.columns)),
-            ("open", np.uint8, (self.rows, self.columns)),
-            ("left", np.int32),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Minesweeper, state: MinesweeperState) -> None:
         cells = config.rows * config.columns
         for cell in range(cells):
             state.order[cell] = cell
@@ -112,7 +115,7 @@ class Minesweeper(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Minesweeper, state: MinesweeperState, actions: Any, out: Any) -> None:
         row, column = actions[0] // config.columns, actions[0] % config.columns
         if config.safe_first and state.turn == 0 and state.mine[row, column]:
             spare = state.order[config.mines]
@@ -130,31 +133,35 @@ class Minesweeper(ArrayGame):
             finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: Minesweeper, state: MinesweeperState, seat: int, mask: Any
+    ) -> None:
         for cell in range(config.rows * config.columns):
             mask[cell] = state.open[cell // config.columns, cell % config.columns] == 0
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(
+        config: Minesweeper, state: MinesweeperState, seat: int, obs: Any
+    ) -> None:
         """Counts of open cells, 9 for a closed cell, 10 for a mine that was opened."""
         for row in range(config.rows):
             for column in range(config.columns):
                 if state.open[row, column] == 0:
-                    view[row, column] = CLOSED
+                    obs[row, column] = CLOSED
                 elif state.mine[row, column]:
-                    view[row, column] = MINE
+                    obs[row, column] = MINE
                 else:
-                    view[row, column] = mines_around(config, state, row, column)
+                    obs[row, column] = mines_around(config, state, row, column)
 
-    def observe(self, state: Any, seat: int) -> NDArray[Any]:
+    def observe(self, state: MinesweeperState, seat: int) -> NDArray[Any]:
         """What `write_observation` writes, with whole arrays: quicker where nothing is compiled."""
-        mine, rows, columns = np.pad(state["mine"], 1), self.rows, self.columns
+        mine, rows, columns = np.pad(state.mine, 1), self.rows, self.columns
         around = sum(mine[r : r + rows, c : c + columns] for r in range(3) for c in range(3))
-        shown = np.where(state["mine"], MINE, around)
-        view: NDArray[Any] = np.where(state["open"], shown, CLOSED).astype(self.observation_dtype)
-        return view
+        shown = np.where(state.mine, MINE, around)
+        obs: NDArray[Any] = np.where(state.open, shown, CLOSED).astype(self.observation_dtype)
+        return obs
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: MinesweeperState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
@@ -164,12 +171,12 @@ class Minesweeper(ArrayGame):
 
     # States
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: MinesweeperState, seat: int, rng: Rng) -> Any:
         """Draw the mines evenly from all placements that fit the open cells' counts."""
         copy = self.clone(state)
         if mover(state) < 0:
             return copy
-        mines = place_mines(self.seen(state), rng)
+        mines = place_mines(self.visible_board(state), rng)
         copy.mine[:] = 0
         for cell in mines:
             copy.mine[divmod(cell, self.columns)] = 1
@@ -178,8 +185,9 @@ class Minesweeper(ArrayGame):
         copy.order[:] = [*mines, *rest]
         return copy
 
-    def seen(self, state: Any) -> Seen:
-        return Seen(self.observe(state, 0).tolist(), self.mines)
+    def visible_board(self, state: MinesweeperState) -> VisibleBoard:
+        """The board as the player sees it."""
+        return VisibleBoard(self.observe(state, 0).tolist(), self.mines)
 
     # What the player sees
 
@@ -196,7 +204,9 @@ class Minesweeper(ArrayGame):
         place = f"{self.rows} rows and {self.columns} columns hide {self.mines} mines."
         return f"{super().rules_for(seat)}\n{place}{first}"
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: MinesweeperState | None, actions: Mapping[int, int], after: MinesweeperState
+    ) -> list[Event]:
         if before is None:
             return []
         name, view = self._names[actions[0]], self.observe(after, 0)
@@ -208,32 +218,34 @@ class Minesweeper(ArrayGame):
         data = {"cell": actions[0], "view": view.tolist()}
         return [Event("reveal", f"You open {name}: {found}{more}.", data)]
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: MinesweeperState, seat: int) -> str:
         width = len(str(self.rows))
         lines = [" " * width + " " + " ".join(LETTERS[: self.columns])]
         for number, row in enumerate(self.observe(state, seat).tolist(), 1):
-            lines.append(f"{number:>{width}} {' '.join(mark(code) for code in row)}")
+            lines.append(f"{number:>{width}} {' '.join(symbol(code) for code in row)}")
         return "\n".join([*lines, f"Mines: {self.mines}. Safe cells still closed: {state.left}."])
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: MinesweeperState, seat: int, action: int) -> str:
         return self._names[action]
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: MinesweeperState, seat: int | None = None) -> Scene:
         rows = []
         for r, row in enumerate(self.observe(state, 0).tolist()):
             hidden = [seat is None and bool(mine) for mine in state.mine[r].tolist()]
-            rows.append(tuple(look(c, h) for c, h in zip(row, hidden, strict=True)))
+            rows.append(tuple(piece(c, h) for c, h in zip(row, hidden, strict=True)))
         labels = tuple(LETTERS[: self.columns])
         grid = Grid(tuple(rows), tuple(str(r + 1) for r in range(self.rows)), labels)
         safe = self.num_actions - self.mines
         return Scene(grid=grid, bars=(Bar("open", float(safe - state.left), float(safe), 2),))
 
 
-def mark(code: int) -> str:
+def symbol(code: int) -> str:
+    """How a cell is written, by its code in the array view."""
     return "#" if code == CLOSED else "*" if code == MINE else str(code)
 
 
-def look(code: int, hidden_mine: bool) -> Piece | None:
+def piece(code: int, hidden_mine: bool) -> Piece | None:
+    """How a cell is drawn; a hidden mine is shown to spectators."""
     if code == MINE or hidden_mine:
         return Piece("*", 0, "tile", "mine")
     if code == CLOSED:
@@ -241,7 +253,7 @@ def look(code: int, hidden_mine: bool) -> Piece | None:
     return Piece(str(code), code % 8, "mark", f"{code} around") if code else None
 
 
-def mines_around(config: Any, state: Any, row: int, column: int) -> int:
+def mines_around(config: Minesweeper, state: MinesweeperState, row: int, column: int) -> int:
     """Mines among the neighbours of a cell."""
     count = 0
     for r in range(max(row - 1, 0), min(row + 2, config.rows)):
@@ -250,7 +262,7 @@ def mines_around(config: Any, state: Any, row: int, column: int) -> int:
     return int(count - state.mine[row, column])
 
 
-def open_cell(config: Any, state: Any, row: int, column: int) -> None:
+def open_cell(config: Minesweeper, state: MinesweeperState, row: int, column: int) -> None:
     """Open a cell, and around every open cell without mines around it, until nothing changes."""
     state.open[row, column] = 1
     state.left -= 1
@@ -265,7 +277,7 @@ def open_cell(config: Any, state: Any, row: int, column: int) -> None:
                     spread = True
 
 
-def beside_clear(config: Any, state: Any, row: int, column: int) -> bool:
+def beside_clear(config: Minesweeper, state: MinesweeperState, row: int, column: int) -> bool:
     """Whether a neighbour of a cell is open and has no mine around it."""
     for r in range(max(row - 1, 0), min(row + 2, config.rows)):
         for c in range(max(column - 1, 0), min(column + 2, config.columns)):

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
+from palestra import Rng
 
-CLOSED, MINE = 9, 10
+CLOSED, MINE = 9, 10  # in the array view; 0 to 8 are counts, MINE one that was opened
 Cells = tuple[int, ...]
 Counts = tuple[int, ...]  # mines in each group of a component
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the player sees: rows of counts, 9 for closed; and how many mines there are."""
+class VisibleBoard:
+    """What the player sees: rows of codes as in the array view, and how many mines there are."""
 
     rows: list[list[int]]
     mines: int
@@ -39,44 +39,46 @@ class Seen:
 
     @property
     def flat(self) -> list[int]:
+        """The codes of all cells, row by row."""
         return [code for row in self.rows for code in row]
 
 
 @dataclass(frozen=True)
 class Component:
-    """Groups of alike cells, and every way to spread mines over them with its number."""
+    """Groups of alike cells, and every way to spread mines over the groups."""
 
     groups: tuple[Cells, ...]
     spreads: tuple[Counts, ...]
 
     def ways(self, counts: Counts) -> int:
+        """How many placements have so many mines in each group."""
         product = 1
         for group, count in zip(self.groups, counts, strict=True):
             product *= comb(len(group), count)
         return product
 
 
-def components(seen: Seen) -> tuple[list[Component], Cells]:
-    """The independent parts of what is told, and the closed cells of which nothing is."""
-    flat = seen.flat
-    told: dict[int, tuple[int, ...]] = {
-        cell: tuple(n for n in seen.around(cell) if flat[n] < CLOSED)
+def components(board: VisibleBoard) -> tuple[list[Component], Cells]:
+    """The independent components, and the closed cells that no open cell is next to."""
+    flat = board.flat
+    numbers_beside: dict[int, tuple[int, ...]] = {
+        cell: tuple(n for n in board.around(cell) if flat[n] < CLOSED)
         for cell, code in enumerate(flat)
         if code == CLOSED
     }
     alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for cell, numbers in told.items():
+    for cell, numbers in numbers_beside.items():
         alike[numbers].append(cell)
     unknown = tuple(alike.pop((), []))
     parts = [
-        Component(tuple(tuple(alike[key]) for key in keys), spreads(seen, flat, keys, alike))
-        for keys in joined(list(alike))
+        Component(tuple(tuple(alike[key]) for key in keys), spreads(board, flat, keys, alike))
+        for keys in connected(list(alike))
     ]
     return parts, unknown
 
 
-def joined(keys: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-    """Keys that share a number, directly or through others, in reading order."""
+def connected(keys: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+    """Keys grouped: together are those that share a number, directly or through others."""
     parts: list[list[tuple[int, ...]]] = []
     left = list(keys)
     while left:
@@ -91,12 +93,12 @@ def joined(keys: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
 
 
 def spreads(
-    seen: Seen,
+    board: VisibleBoard,
     flat: list[int],
     keys: Sequence[tuple[int, ...]],
     alike: dict[tuple[int, ...], list[int]],
 ) -> tuple[Counts, ...]:
-    """Every choice of mines by group under which all numbers come out."""
+    """Every choice of mines by group that agrees with all numbers."""
     need = {number: flat[number] for key in keys for number in key}
     room = {number: sum(len(alike[k]) for k in keys if number in k) for number in need}
     found: list[Counts] = []
@@ -109,7 +111,7 @@ def spreads(
         cells = len(alike[key])
         for number in key:
             room[number] -= cells
-        for count in range(min(cells, seen.mines - laid) + 1):
+        for count in range(min(cells, board.mines - laid) + 1):
             for number in key:
                 need[number] -= count
             if all(0 <= need[number] <= room[number] for number in key):
@@ -131,7 +133,8 @@ def totals(part: Component) -> dict[int, int]:
     return by_mines
 
 
-def convolved(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
+def convolve(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
+    """Placements by mines, of two independent parts together."""
     ways: dict[int, int] = defaultdict(int)
     for a, first in one.items():
         for b, second in two.items():
@@ -139,86 +142,68 @@ def convolved(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
     return ways
 
 
-def placements(seen: Seen) -> int:
-    """How many placements of the mines fit."""
-    parts, unknown = components(seen)
-    ways = rest_ways(seen, len(unknown))
+def placements(board: VisibleBoard) -> int:
+    """How many placements of the mines fit what is seen."""
+    parts, unknown = components(board)
+    ways = rest_ways(board, len(unknown))
     for part in parts:
-        ways = convolved(ways, totals(part))
-    return ways.get(seen.mines, 0)
+        ways = convolve(ways, totals(part))
+    return ways.get(board.mines, 0)
 
 
-def rest_ways(seen: Seen, unknown: int) -> dict[int, int]:
-    return {k: comb(unknown, k) for k in range(min(unknown, seen.mines) + 1)}
+def rest_ways(board: VisibleBoard, unknown: int) -> dict[int, int]:
+    """Placements by mines, over the cells of which nothing is known."""
+    return {k: comb(unknown, k) for k in range(min(unknown, board.mines) + 1)}
 
 
-def odds(seen: Seen) -> dict[int, float]:
+def odds(board: VisibleBoard) -> dict[int, float]:
     """The probability of a mine, for every closed cell."""
-    parts, unknown = components(seen)
+    parts, unknown = components(board)
     own = [totals(part) for part in parts]
-    rest = rest_ways(seen, len(unknown))
+    rest = rest_ways(board, len(unknown))
     everything = rest
     for each in own:
-        everything = convolved(everything, each)
-    total = everything[seen.mines]
+        everything = convolve(everything, each)
+    total = everything[board.mines]
     found: dict[int, float] = {}
     for part, _ in zip(parts, own, strict=True):
         others = rest
         for other, each in zip(parts, own, strict=True):
             if other is not part:
-                others = convolved(others, each)
+                others = convolve(others, each)
         mines = [0] * len(part.groups)
         for counts in part.spreads:
-            ways = part.ways(counts) * others.get(seen.mines - sum(counts), 0)
+            ways = part.ways(counts) * others.get(board.mines - sum(counts), 0)
             mines = [m + ways * count for m, count in zip(mines, counts, strict=True)]
         for group, laid in zip(part.groups, mines, strict=True):
             found |= dict.fromkeys(group, laid / len(group) / total)
     if unknown:
         inside = {0: 1}
         for each in own:
-            inside = convolved(inside, each)
-        laid = sum(k * ways * inside.get(seen.mines - k, 0) for k, ways in rest.items())
+            inside = convolve(inside, each)
+        laid = sum(k * ways * inside.get(board.mines - k, 0) for k, ways in rest.items())
         found |= dict.fromkeys(unknown, laid / len(unknown) / total)
     return found
 
 
-def place_mines(seen: Seen, rng: Rng) -> list[int]:
+def place_mines(board: VisibleBoard, rng: Rng) -> list[int]:
     """The cells of the mines of one placement that fits, all equally likely."""
-    parts, unknown = components(seen)
-    suffix = [rest_ways(seen, len(unknown))]
+    parts, unknown = components(board)
+    suffix = [rest_ways(board, len(unknown))]
     for part in reversed(parts):
-        suffix.append(convolved(suffix[-1], totals(part)))
-    left, mines = seen.mines, []
+        suffix.append(convolve(suffix[-1], totals(part)))
+    left, mines = board.mines, []
     for part, after in zip(parts, reversed(suffix[:-1]), strict=True):
         weights = [part.ways(c) * after.get(left - sum(c), 0) for c in part.spreads]
         counts = part.spreads[rng.weighted(weights)]
         for group, count in zip(part.groups, counts, strict=True):
-            mines += some(group, count, rng)
+            mines += draw_cells(group, count, rng)
         left -= sum(counts)
-    return sorted(mines + some(unknown, left, rng))
+    return sorted(mines + draw_cells(unknown, left, rng))
 
 
-def some(cells: Sequence[int], count: int, rng: Rng) -> list[int]:
+def draw_cells(cells: Sequence[int], count: int, rng: Rng) -> list[int]:
+    """Some of the cells, all choices equally likely."""
     drawn = list(cells)
     rng.shuffle(drawn)
     return drawn[:count]
-
-
-@agent(
-    "minesweeper-odds",
-    plays=("games/Minesweeper-v0",),
-    needs=("array",),
-    summary="Opens the cell that is least likely a mine, by exact counting.",
-)
-class MinesweeperOdds(Agent):
-    """Opens a cell that is least likely a mine, the first of them row by row."""
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        mines = getattr(turn.game, "mines", None)
-        if not isinstance(mines, int):
-            raise InvalidOption(f"minesweeper-odds plays games/Minesweeper-v0, not {turn.env}")
-        chances = odds(Seen(turn.observation.tolist(), mines))
-        return min(chances, key=lambda cell: (chances[cell], cell))

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from palestra import Meta, ScriptedAgent, Turn, agent
 
-from palestra_games.puzzles.sokoban.game import EASTWARD, SOUTHWARD, Sokoban
+from palestra_games.puzzles.directions import EASTWARD, SOUTHWARD
+from palestra_games.puzzles.sokoban.game import Sokoban
 
 Position = tuple[int, frozenset[int]]  # cells, row by row
 LIMIT = 1_000_000
 
 
-@agent(
-    "sokoban-bfs",
-    plays=("games/Sokoban-v0",),
-    needs=("array",),
-    summary="Plays a shortest solution of a Sokoban level, found by breadth-first search.",
-)
-class SokobanSolver(Agent):
-    """Plays a shortest solution, counted in steps; "up" where there is none within `limit` states.
+@agent("sokoban-bfs", needs=("array",))
+class SokobanSolver(ScriptedAgent):
+    """Plays a shortest solution of a Sokoban level, found by breadth-first search.
 
-    The search is repeated when a position is not the one its own last move led to.
+    Length is counted in steps. It plays "up" where it finds no solution, and searches again when a
+    position is not the one its own last move led to.
     """
 
-    def __init__(self, *, limit: int = LIMIT) -> None:
-        if limit < 1:
-            raise InvalidOption(f"sokoban-bfs: limit must be at least 1, not {limit}")
+    plays = (Sokoban,)
+
+    def __init__(
+        self,
+        *,
+        limit: Annotated[int, Meta(ge=1, description="positions searched at most")] = LIMIT,
+    ) -> None:
+        super().__init__(seed=0)
         self._limit = limit
         self._plans: dict[bytes, int] = {}
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        if not isinstance(turn.game, Sokoban):
-            raise InvalidOption(f"sokoban-bfs plays games/Sokoban-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
         planes = np.asarray(turn.observation)
         key = planes.tobytes()
         if key not in self._plans:
@@ -56,7 +52,7 @@ class SokobanSolver(Agent):
 
 
 def play(planes: Any, move: int) -> None:
-    """One step on the planes of walls, goals, boxes and the keeper."""
+    """Take one step, on the planes of walls, goals, boxes and the keeper."""
     ((row, column),) = np.argwhere(planes[3])
     south, east = SOUTHWARD[move], EASTWARD[move]
     planes[3, row, column], planes[3, row + south, column + east] = 0, 1
@@ -78,14 +74,15 @@ def shortest(planes: Any, limit: int = LIMIT) -> list[int] | None:
         if at[1] == goals:
             return way_to(at, came)
         for move, stride in enumerate(strides):
-            then = stepped(at, stride, walls)
+            then = after_step(at, stride, walls)
             if then is not None and then not in came:
                 came[then] = (at, move)
                 queue.append(then)
     return None
 
 
-def stepped(at: Position, stride: int, walls: frozenset[int]) -> Position | None:
+def after_step(at: Position, stride: int, walls: frozenset[int]) -> Position | None:
+    """The position after a step; None if it is blocked."""
     keeper, boxes = at[0] + stride, at[1]
     if keeper in walls:
         return None
@@ -97,6 +94,7 @@ def stepped(at: Position, stride: int, walls: frozenset[int]) -> Position | None
 
 
 def way_to(at: Position, came: dict[Position, tuple[Position, int] | None]) -> list[int]:
+    """The moves that led to a position."""
     moves = []
     step = came[at]
     while step is not None:

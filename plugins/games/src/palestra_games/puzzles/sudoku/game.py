@@ -3,8 +3,8 @@
 A square of 9x9 cells (or 4x4) with some digits given is filled digit by digit. A digit may be
 written where its row, column and box do not have it yet; nothing is taken back, so that a wrong
 digit loses in the end. Every puzzle has exactly one solution: puzzles are drawn by changing stock
-ones in ways that keep this so (digits renamed; rows and columns exchanged within bands, and bands
-with each other; the square mirrored) and by giving more digits of the solution. There are 288
+ones in ways that leave them one solution (digits renamed; rows and columns exchanged within bands,
+and bands with each other; the square mirrored) and by giving more digits of it. There are 288
 complete squares of 4x4 (Felgenhauer and Jarvis, "Mathematics of Sudoku", 2006), which the tests
 count.
 """
@@ -15,10 +15,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from math import isqrt
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import ArrayGame, Bar, Event, Grid, InvalidOption, Outcome, Piece, Scene, environment
+from numpy.typing import NDArray
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Bar,
+    Event,
+    Grid,
+    InvalidOption,
+    Meta,
+    Outcome,
+    Piece,
+    Scene,
+    Shape,
+    constant,
+    environment,
+)
 from palestra.rules import LOSS, WIN, finish, randint, turn_to
 
 from palestra_games.puzzles.sudoku.solver import solutions
@@ -36,26 +52,56 @@ STOCK = {
 }
 
 
+class SudokuState(ArrayState):
+    """A square in progress, and how it was made from the stock puzzle."""
+
+    grid: Annotated[NDArray[np.uint8], Shape("side", "side")]  # digits; 0 for an empty cell
+    given: Annotated[NDArray[np.uint8], Shape("side", "side")]  # 1 where the digit was given
+    digits: Annotated[
+        NDArray[np.uint8], Shape("side")
+    ]  # for every stock digit - 1, its new digit - 1
+    rows: Annotated[NDArray[np.uint8], Shape("side")]  # the row of the stock that each row shows
+    columns: Annotated[NDArray[np.uint8], Shape("side")]
+    band: Annotated[NDArray[np.uint8], Shape("side")]  # scratch: the order of bands being drawn
+    left: Annotated[int, np.int32]  # empty cells
+
+
 @environment(
     "games/Sudoku-v0",
     family="grid",
     tags=("perfect-information", "deterministic", "planning"),
 )
 @dataclass(frozen=True)
-class Sudoku(ArrayGame):
-    """You fill a square so that every row, every column and every box has each digit once.
+class Sudoku(ArrayGame[SudokuState]):
+    """Sudoku: fill a square so that every row, column and box has each digit once.
 
-    Columns are named by letters from the left, rows by numbers from the top. In every turn write
-    one digit into an empty cell: the cell, = and the digit, such as "b3=7". A digit that the
-    cell's row, column or box already has is not allowed. What is written stays; there is exactly
-    one solution. You are paid 1 when the square is full, and 0 if you get stuck: the game is over
-    as soon as an empty cell has no digit left.
+    Action `(row * side + column) * side + digit - 1` writes a digit into an empty cell; a digit
+    that the cell's row, column or box has already is not legal. An observation is two planes by row
+    and column: digits, 0 for an empty cell; and 1 where the digit was given. A full square pays 1;
+    a cell that no digit fits ends the game and pays nothing.
     """
 
-    side: int = 9
-    givens: int | None = None
-    puzzle: str = ""
+    side: Annotated[
+        Literal[4, 9], Meta(description="rows, columns and digits; a `puzzle` sets its own")
+    ] = 9
+    givens: Annotated[
+        int | None,
+        Meta(ge=0, le=80, description="digits given at least; by default 6 on side 4, 32 on 9"),
+    ] = None
+    puzzle: Annotated[
+        str,
+        Meta(description="16 or 81 digits row by row, 0 or . for an empty cell; empty: drawn"),
+    ] = ""
 
+    rules_text = """
+        You fill a square so that every row, every column and every box has each digit once.
+
+        Columns are named by letters from the left, rows by numbers from the top. In every turn
+        write one digit into an empty cell: the cell, = and the digit, such as "b3=7". A digit that
+        the cell's row, column or box already has is not allowed. What is written stays; there is
+        exactly one solution. You are paid 1 when the square is full, and 0 if you get stuck: the
+        game is over as soon as an empty cell has no digit left.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -64,34 +110,54 @@ class Sudoku(ArrayGame):
     payoff_bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.puzzle:
-            self._check_puzzle()
-            return
-        if self.side not in STOCK:
-            raise InvalidOption(f"side must be 4 or 9, not {self.side}")
-        if self.givens is not None and not 0 <= self.givens < self.side**2:
-            raise InvalidOption(f"givens must be from 0 to {self.side**2 - 1}, not {self.givens}")
+            object.__setattr__(self, "puzzle", self.puzzle.replace(".", "0"))
+            object.__setattr__(self, "side", isqrt(len(self.puzzle)))
 
-    def _check_puzzle(self) -> None:
-        text = self.puzzle.replace(".", "0")
-        side = {16: 4, 81: 9}.get(len(text), 0)
-        if not side or not set(text) <= set("0123456789"[: side + 1]) or "0" not in text:
-            raise InvalidOption(
-                "puzzle must be 16 or 81 digits row by row, 0 or . for an empty cell, one at least"
-            )
-        if len(list(islice(solutions(list(map(int, text))), 2))) != 1:
-            raise InvalidOption("puzzle must have exactly one solution")
-        object.__setattr__(self, "puzzle", text)
-        object.__setattr__(self, "side", side)
+    def validate(self) -> None:
+        if self.puzzle:
+            check_puzzle(self.puzzle.replace(".", "0"))
+        elif self.givens is not None and self.givens >= self.side**2:
+            raise InvalidOption(f"givens must be from 0 to {self.side**2 - 1}, not {self.givens}")
 
     # What follows from the options
 
-    @property
+    @constant
+    def box(self) -> int:
+        """Rows and columns of a box."""
+        return isqrt(self.side)
+
+    @constant
     def fewest(self) -> int:
         """Digits that are given at least; the stock puzzles have 4 of 16, or up to 23 of 81."""
         if self.givens is not None:
             return self.givens
         return 6 if self.side == 4 else 32
+
+    @constant
+    def is_generated(self) -> bool:
+        """Whether every episode draws a puzzle of its own."""
+        return not self.puzzle
+
+    @cached_property
+    def stock(self) -> tuple[str, ...]:
+        return (self.puzzle,) if self.puzzle else STOCK[self.side]
+
+    @constant
+    def stock_size(self) -> int:
+        return len(self.stock)
+
+    @constant
+    def puzzle_rows(self) -> tuple[int, ...]:
+        """The rows of all stock puzzles, packed."""
+        return tuple(row for text in self.stock for row in pack_rows(text, self.side))
+
+    @constant
+    def solution_rows(self) -> tuple[int, ...]:
+        """The rows of their solutions, packed."""
+        texts = ("".join(map(str, next(solutions(list(map(int, p)))))) for p in self.stock)
+        return tuple(row for text in texts for row in pack_rows(text, self.side))
 
     @property
     def num_actions(self) -> int:
@@ -105,45 +171,16 @@ class Sudoku(ArrayGame):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0, self.side)
 
-    @cached_property
-    def stock(self) -> tuple[str, ...]:
-        return (self.puzzle,) if self.puzzle else STOCK[self.side]
-
-    def constants(self) -> Mapping[str, Any]:
-        solved = ["".join(map(str, next(solutions(list(map(int, p)))))) for p in self.stock]
-        return {
-            "side": self.side,
-            "box": 2 if self.side == 4 else 3,
-            "givens": self.fewest,
-            "drawn": int(not self.puzzle),
-            "puzzles": tuple(row for text in self.stock for row in packed(text, self.side)),
-            "solved": tuple(row for text in solved for row in packed(text, self.side)),
-            "count": len(self.stock),
-        }
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Digits, which of them were given, and where rows, columns and digits went."""
-        side = self.side
-        return [
-            ("grid", np.uint8, (side, side)),
-            ("given", np.uint8, (side, side)),
-            ("digits", np.uint8, side),
-            ("rows", np.uint8, side),
-            ("columns", np.uint8, side),
-            ("band", np.uint8, side),
-            ("left", np.int32),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Sudoku, state: SudokuState) -> None:
         side = config.side
-        which = randint(state, config.count) * side
+        which = randint(state, config.stock_size) * side
         for place in range(side):
             state.digits[place], state.rows[place], state.columns[place] = place, place, place
         flipped = 0
-        if config.drawn:
+        if config.is_generated:
             mix(state, state.digits, 0, side)
             mix_lines(config, state, state.rows)
             mix_lines(config, state, state.columns)
@@ -151,7 +188,7 @@ class Sudoku(ArrayGame):
         state.left = 0
         for row in range(side):
             for column in range(side):
-                digit = looked_up(config, state, which, flipped, row, column, 0)
+                digit = stock_digit(config, state, which, flipped, row, column, 0)
                 state.grid[row, column] = digit
                 state.left += digit == 0
         give_more(config, state, which, flipped)
@@ -161,7 +198,7 @@ class Sudoku(ArrayGame):
         turn_to(state, 0)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Sudoku, state: SudokuState, actions: Any, out: Any) -> None:
         cell, digit = actions[0] // config.side, actions[0] % config.side + 1
         state.grid[cell // config.side, cell % config.side] = digit
         state.left -= 1
@@ -174,7 +211,7 @@ class Sudoku(ArrayGame):
             finish(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Sudoku, state: SudokuState, seat: int, mask: Any) -> None:
         side = config.side
         for cell in range(side * side):
             row, column = cell // side, cell % side
@@ -184,14 +221,14 @@ class Sudoku(ArrayGame):
                     mask[cell * side + digit] = free >> digit & 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Sudoku, state: SudokuState, seat: int, obs: Any) -> None:
         """Digits, 0 for an empty cell; and whether they were given."""
         for row in range(config.side):
             for column in range(config.side):
-                view[0, row, column] = state.grid[row, column]
-                view[1, row, column] = state.given[row, column]
+                obs[0, row, column] = state.grid[row, column]
+                obs[1, row, column] = state.given[row, column]
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: SudokuState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
@@ -202,17 +239,19 @@ class Sudoku(ArrayGame):
     # What the player sees
 
     def rules_for(self, seat: int) -> str:
-        box = 2 if self.side == 4 else 3
-        return f"{super().rules_for(seat)}\nDigits are 1 to {self.side}; boxes are {box}x{box}."
+        box = f"{self.box}x{self.box}"
+        return f"{super().rules_for(seat)}\nDigits are 1 to {self.side}; boxes are {box}."
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self, before: SudokuState | None, actions: Mapping[int, int], after: SudokuState
+    ) -> list[Event]:
         if before is None:
             return []
         text = f"You write {self.action_text(before, 0, actions[0])}."
         return [Event("move", text, {"action": actions[0]})]
 
-    def describe(self, state: Any, seat: int) -> str:
-        box = 2 if self.side == 4 else 3
+    def describe(self, state: SudokuState, seat: int) -> str:
+        box = self.box
         lines = ["  " + blocks(list(LETTERS[: self.side]), box, "  ")]
         for number, row in enumerate(state.grid.tolist(), 1):
             lines.append(f"{number} {blocks([str(d) if d else '.' for d in row], box, '| ')}")
@@ -220,12 +259,12 @@ class Sudoku(ArrayGame):
                 lines.append("  " + "+-".join(["--" * box] * box).rstrip())
         return "\n".join([*lines, f"Empty cells: {state.left}."])
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: SudokuState, seat: int, action: int) -> str:
         cell, digit = divmod(action, self.side)
         row, column = divmod(cell, self.side)
         return f"{LETTERS[column]}{row + 1}={digit + 1}"
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: SudokuState, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(
                 Piece(str(d), -1 if given else 0, "tile") if d else None
@@ -238,30 +277,48 @@ class Sudoku(ArrayGame):
         return Scene(grid=Grid(rows, *labels), bars=(Bar("filled", cells - state.left, cells),))
 
 
+def check_puzzle(text: str) -> None:
+    """Raise `InvalidOption` for a text that is no puzzle with exactly one solution."""
+    side = {16: 4, 81: 9}.get(len(text), 0)
+    if not side or not set(text) <= set("0123456789"[: side + 1]) or "0" not in text:
+        raise InvalidOption(
+            "puzzle must be 16 or 81 digits row by row, 0 or . for an empty cell, one at least"
+        )
+    if len(list(islice(solutions(list(map(int, text))), 2))) != 1:
+        raise InvalidOption("puzzle must have exactly one solution")
+
+
 def blocks(marks: list[str], box: int, between: str) -> str:
+    """A row of marks, with `between` where one box ends and the next begins."""
     parts = (" ".join(marks[at : at + box]) + " " for at in range(0, len(marks), box))
     return between.join(parts).rstrip()
 
 
-def packed(text: str, side: int) -> list[int]:
+def pack_rows(text: str, side: int) -> list[int]:
     """Rows of digits as numbers, the first digit in the lowest bits."""
     rows = (text[at : at + side] for at in range(0, side * side, side))
     return [sum(int(d) << (BITS * place) for place, d in enumerate(row)) for row in rows]
 
 
-def looked_up(
-    config: Any, state: Any, which: int, flipped: int, row: int, column: int, solution: int
+def stock_digit(
+    config: Sudoku,
+    state: SudokuState,
+    which: int,
+    flipped: int,
+    row: int,
+    column: int,
+    solution: int,
 ) -> int:
-    """A digit of the changed stock puzzle, or of its solution."""
+    """A digit of the stock puzzle as it was changed, or of its solution."""
     r, c = state.rows[row], state.columns[column]
     if flipped:
         r, c = c, r
-    line = config.solved[which + r] if solution else config.puzzles[which + r]
+    line = config.solution_rows[which + r] if solution else config.puzzle_rows[which + r]
     digit = line >> (BITS * int(c)) & 15
     return int(state.digits[digit - 1]) + 1 if digit else 0
 
 
-def mix(state: Any, items: Any, start: int, count: int) -> None:
+def mix(state: SudokuState, items: Any, start: int, count: int) -> None:
     """Shuffle a part of an array."""
     for i in range(count - 1, 0, -1):
         j = randint(state, i + 1)
@@ -270,7 +327,7 @@ def mix(state: Any, items: Any, start: int, count: int) -> None:
         items[start + j] = held
 
 
-def mix_lines(config: Any, state: Any, lines: Any) -> None:
+def mix_lines(config: Sudoku, state: SudokuState, lines: Any) -> None:
     """Exchange lines within their bands, and bands with each other."""
     for place in range(config.box):
         state.band[place] = place
@@ -281,20 +338,20 @@ def mix_lines(config: Any, state: Any, lines: Any) -> None:
         mix(state, lines, start, config.box)
 
 
-def give_more(config: Any, state: Any, which: int, flipped: int) -> None:
+def give_more(config: Sudoku, state: SudokuState, which: int, flipped: int) -> None:
     """Fill cells with their solution until there are as many givens as asked for."""
-    if not config.drawn:
+    if not config.is_generated:
         return
     side = config.side
-    while side * side - state.left < config.givens:
+    while side * side - state.left < config.fewest:
         cell = randint(state, side * side)
         row, column = cell // side, cell % side
         if state.grid[row, column] == 0:
-            state.grid[row, column] = looked_up(config, state, which, flipped, row, column, 1)
+            state.grid[row, column] = stock_digit(config, state, which, flipped, row, column, 1)
             state.left -= 1
 
 
-def digits_left(config: Any, state: Any, row: int, column: int) -> int:
+def digits_left(config: Sudoku, state: SudokuState, row: int, column: int) -> int:
     """The digits that fit a cell, as bits; bit 0 is digit 1."""
     taken, box = 0, config.box
     top, left = row // box * box, column // box * box
@@ -305,7 +362,7 @@ def digits_left(config: Any, state: Any, row: int, column: int) -> int:
     return int(~(taken >> 1) & ((1 << config.side) - 1))
 
 
-def is_stuck(config: Any, state: Any) -> bool:
+def is_stuck(config: Sudoku, state: SudokuState) -> bool:
     """Whether no digit fits some empty cell."""
     for row in range(config.side):
         for column in range(config.side):

@@ -1,13 +1,10 @@
-"""All solutions of a Sudoku, and an agent that plays one."""
+"""All solutions of a Sudoku."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import isqrt
-
-import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, agent
 
 Cells = tuple[int, ...]  # digits row by row, 0 for an empty cell
 
@@ -53,27 +50,3 @@ def _fill(grid: list[int], near: tuple[tuple[int, ...], ...], side: int) -> Iter
         grid[best] = digit
         yield from _fill(grid, near, side)
     grid[best] = 0
-
-
-@agent(
-    "sudoku-solver",
-    plays=("games/Sudoku-v0",),
-    needs=("array",),
-    summary="Fills a Sudoku by backtracking.",
-)
-class SudokuSolver(Agent):
-    """Fills the first empty cell with its digit in a solution; any legal digit if there is none."""
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        side = isqrt(len(turn.mask) // 9) if len(turn.mask) == 729 else 4
-        if len(turn.mask) != side**3:
-            raise InvalidOption(f"sudoku-solver plays games/Sudoku-v0, not {turn.env}")
-        cells = np.asarray(turn.observation)[0].ravel().tolist()
-        solved = next(solutions(cells), None)
-        if solved is None:
-            return int(turn.mask.argmax())
-        cell = cells.index(0)
-        return int(cell * side + solved[cell] - 1)

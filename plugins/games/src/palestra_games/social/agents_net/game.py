@@ -25,7 +25,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -35,6 +35,7 @@ from palestra import (
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -42,6 +43,7 @@ from palestra import (
     Rng,
     Scene,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -50,24 +52,22 @@ from palestra import (
 )
 
 from palestra_games.social.agents_net.graphs import (
-    KINDS,
     Edge,
     Neighbours,
-    connected,
     diameter,
     draw_graph,
     from_edges,
+    is_connected,
 )
-from palestra_games.social.agents_net.tasks import NAMES, QUESTIONS, TASKS, answers, score
+from palestra_games.social.agents_net.tasks import NAMES, QUESTIONS, answers, score
 
 LOCAL_ROUNDS, LOCAL_AGENTS = 4, 16
 GLOBAL_TASKS = ("leader-election", "consensus")
-LEAST, MOST = 4, 100
 FREE_TEXT = 1  # how the array view shows a message that no program would write
 
 
 class Tell(TextAction, frozen=True):
-    """Write the same to all your neighbours; nothing is written with an empty text."""
+    """Write the same to all your neighbours; an empty text writes nothing."""
 
     text: str
 
@@ -92,7 +92,7 @@ NUMBERS = {name: number for number, name in enumerate(NAMES, 1)}
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """The messages of one agent: texts by the names of its neighbours."""
+    """What `messages` may hold: texts by the names of an agent's neighbours."""
 
     names: tuple[str, ...]
     text: Text
@@ -126,23 +126,23 @@ class Letters:
 class Net:
     """What does not change in an episode: who is called what and hears whom."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # by seat
     neighbours: Neighbours
-    rounds: int
-    groups: int
-    known: tuple[tuple[str, ...], ...]  # the names of everybody's neighbours
+    rounds: int  # of messages
+    groups: int  # that an agent may be in, for colouring
+    known: tuple[tuple[str, ...], ...]  # by seat, the names of its neighbours
     rows: NDArray[np.int16] = field(repr=False, compare=False)  # array views without messages
 
 
 @dataclass(slots=True)
 class Round:
-    """The state: what everybody was last told, by sender, and the answers once they are given."""
+    """The state: the messages last delivered, and the answers once they are given."""
 
     rng: Rng
     net: Net
-    inbox: list[dict[int, str]]
-    round: int = 0
-    answers: tuple[str, ...] = ()
+    inbox: list[dict[int, str]]  # by seat, the text from each sender
+    round: int = 0  # rounds of messages played
+    answers: tuple[str, ...] = ()  # by seat
 
 
 @environment(
@@ -153,27 +153,46 @@ class Round:
         "Grötschla et al. (2025), AgentsNet: Coordination and Collaborative Reasoning in "
         "Multi-Agent LLMs"
     ),
-    players=(4, 100),
 )
 @dataclass(frozen=True)
-class AgentsNet(TextGame[Round]):
-    """You are one of several agents, each with a unique name, and can write to neighbours only.
+class AgentsNet(Talking, TextGame[Round]):
+    """AgentsNet: agents on a graph who hear only their neighbours solve a task of the whole graph.
 
-    In every round all of you write at the same time; your neighbours read it in the next round.
-    Write Tell(text='I am here.') to tell all your neighbours the same (an empty text tells
-    nothing), or Send(messages={'Ada': 'I am here.'}) to write to some of them by name. Whatever
-    is further away you can learn only through them. After the last round of messages everybody
-    answers one question by writing, for example, Answer(value='Yes'). All of you are paid the
-    same: the score of your answers taken together, from 0 to 1.
+    The menu numbers the lines a program may tell all its neighbours, then every answer of the task.
+    An observation is a vector of int16, see `observe`. All are paid the score of their answers,
+    from 0 to 1.
     """
 
-    task: str = "colouring"
-    graph: str = "small-world"
-    num_players: int = 8
-    rounds: int = 0
-    edges: tuple[Edge, ...] = ()
-    message_limit: int = 4000
+    task: Annotated[
+        Literal["colouring", "vertex-cover", "matching", "leader-election", "consensus"],
+        Meta(description="what the agents solve together"),
+    ] = "colouring"
+    graph: Annotated[
+        Literal["small-world", "scale-free", "delaunay"],
+        Meta(description="the kind of graph that is drawn"),
+    ] = "small-world"
+    num_players: Annotated[int, Meta(ge=4, le=100, description="how many agents play")] = 8
+    rounds: Annotated[
+        int, Meta(ge=0, le=32_767, description="rounds of messages; 0 for the paper's number")
+    ] = 0
+    edges: Annotated[
+        tuple[Edge, ...],
+        Meta(description="pairs of agents who hear each other, from 0; empty: a graph is drawn"),
+    ] = ()
+    message_limit: Annotated[
+        int, Meta(ge=20, le=1_000_000, description="most characters of a message")
+    ] = 4000
 
+    rules_text = """
+        You are one of several agents, each with a unique name, and can write to neighbours only.
+
+        In every round all of you write at the same time; your neighbours read it in the next round.
+        Write Tell(text='I am here.') to tell all your neighbours the same (an empty text tells
+        nothing), or Send(messages={'Ada': 'I am here.'}) to write to some of them by name. Whatever
+        is further away you can learn only through them. After the last round of messages everybody
+        answers one question by writing, for example, Answer(value='Yes'). All of you are paid the
+        same: the score of your answers taken together, from 0 to 1.
+    """
     order = "simultaneous"
     payoffs = "common"
     perfect_information = False
@@ -182,25 +201,16 @@ class AgentsNet(TextGame[Round]):
     payoff_bounds = (0.0, 1.0)
     action_types = (Tell, Send, Answer)
 
-    def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise InvalidOption(f"task must be one of {', '.join(TASKS)}, not {self.task!r}")
-        if self.graph not in KINDS:
-            raise InvalidOption(f"graph must be one of {', '.join(KINDS)}, not {self.graph!r}")
-        if not LEAST <= self.num_players <= MOST:
-            raise InvalidOption(f"num_players must be from 4 to 100, not {self.num_players}")
-        if self.rounds < 0 or self.message_limit < 20:
-            raise InvalidOption("rounds must be at least 0 and message_limit at least 20")
-        object.__setattr__(self, "edges", tuple((int(a), int(b)) for a, b in self.edges))
+    def validate(self) -> None:
         inside = all(0 <= end < self.num_players for edge in self.edges for end in edge)
         if not inside or any(a == b for a, b in self.edges):
             raise InvalidOption("edges must join two different agents, numbered from 0")
-        if self.edges and not connected(from_edges(self.num_players, self.edges)):
+        if self.edges and not is_connected(from_edges(self.num_players, self.edges)):
             raise InvalidOption("edges must connect all agents")
 
     @classmethod
     def on(cls, graph: Any, **options: Any) -> AgentsNet:
-        """The game on a networkx graph; its nodes are seated in their order."""
+        """The game on a networkx graph, whose nodes are seated in their order."""
         seat = {node: number for number, node in enumerate(graph.nodes)}
         edges = tuple((seat[a], seat[b]) for a, b in graph.edges)
         return cls(num_players=len(seat), edges=edges, **options)
@@ -221,11 +231,12 @@ class AgentsNet(TextGame[Round]):
             graph = from_edges(self.num_players, self.edges)
         else:
             graph = draw_graph(self.graph, self.num_players, rng)
-        rounds = self.rounds or self._rounds(diameter(graph))
-        net = make_net(drawn(NAMES, self.num_players, rng), graph, rounds)
+        rounds = self.rounds or self._default_rounds(diameter(graph))
+        net = make_net(draw_names(NAMES, self.num_players, rng), graph, rounds)
         return Round(rng, net, [{} for _ in graph])
 
-    def _rounds(self, diameter: int) -> int:
+    def _default_rounds(self, diameter: int) -> int:
+        """The paper's number of rounds of messages."""
         if self.task in GLOBAL_TASKS or self.num_players > LOCAL_AGENTS:
             return 2 * diameter + 1
         return LOCAL_ROUNDS
@@ -252,11 +263,13 @@ class AgentsNet(TextGame[Round]):
             return Step(events=self._deliver(state, actions))
         state.answers = tuple(actions[seat].value for seat in self._everybody)
         reached = self.score(state)
-        given = zip(state.net.names, state.answers, strict=True)
-        told = ", ".join(f"{name}: {answer}" for name, answer in given)
+        by_name = zip(state.net.names, state.answers, strict=True)
+        given = ", ".join(f"{name}: {answer}" for name, answer in by_name)
         data = {"answers": list(state.answers), "score": reached}
-        events = [Event("reveal", f"Answers: {told}. Score {reached:.4g}.", data)]
-        return Step({p: {"score": reached} for p in self._everybody if reached}, events=events)
+        events = [Event("reveal", f"Answers: {given}. Score {reached:.4g}.", data)]
+        return Step(
+            {seat: {"score": reached} for seat in self._everybody if reached}, events=events
+        )
 
     def _deliver(self, state: Round, actions: Mapping[int, Any]) -> list[Event]:
         net = state.net
@@ -273,11 +286,20 @@ class AgentsNet(TextGame[Round]):
                     inbox[hearer][sender] = action.messages[name]
         state.inbox = inbox
         state.round += 1
-        number, audiences = state.round, self._audiences
         return [
-            Event("inbox", f"Round {number}: {written(net, got)}", {"from": got}, audiences[seat])
+            Event(
+                "inbox",
+                f"Round {state.round}: {self._inbox_text(net, got)}",
+                {"from": got},
+                self._audiences[seat],
+            )
             for seat, got in enumerate(inbox)
         ]
+
+    def _inbox_text(self, net: Net, received: Mapping[int, str]) -> str:
+        """Messages in order of the senders' seats: `Ada: "yes" | Ben: "no"`."""
+        said = [f"{net.names[sender]}: {self.quoted(text)}" for sender, text in received.items()]
+        return " | ".join(said) or "nobody wrote to you"
 
     def score(self, state: Round) -> float:
         """The score of the answers given."""
@@ -307,29 +329,29 @@ class AgentsNet(TextGame[Round]):
             return LINES[0]
         return Answer(answers(self.task, state.net.groups, state.net.known[seat])[-1])
 
-    def determinize(self, state: Round, player: int, rng: Rng) -> Round:
-        """Agents who are not neighbours change places and get names the player has not met."""
+    def determinize(self, state: Round, seat: int, rng: Rng) -> Round:
+        """Let agents who are no neighbours of `seat` change places and get names it has not met."""
         copy, net = self.clone(state), state.net
         if state.answers:
             return copy
-        seen = {player, *net.neighbours[player]}
-        far = [seat for seat in self._everybody if seat not in seen]
+        seen = {seat, *net.neighbours[seat]}
+        far = [other for other in self._everybody if other not in seen]
         places = list(far)
         rng.shuffle(places)
         moved = dict(zip(far, places, strict=True))
-        unmet = [name for name in NAMES if name not in {net.names[seat] for seat in seen}]
+        unmet = [name for name in NAMES if name not in {net.names[other] for other in seen}]
         names = list(net.names)
-        for seat, name in zip(far, drawn(unmet, len(far), rng), strict=True):
-            names[seat] = name
+        for other, name in zip(far, draw_names(unmet, len(far), rng), strict=True):
+            names[other] = name
         edges = [
             (moved.get(a, a), moved.get(b, b))
             for a, others in enumerate(net.neighbours)
             for b in others
         ]
         copy.net = make_net(tuple(names), from_edges(self.num_players, edges), net.rounds)
-        for seat, got in enumerate(state.inbox):
-            told = {moved.get(sender, sender): text for sender, text in got.items()}
-            copy.inbox[moved.get(seat, seat)] = dict(sorted(told.items()))
+        for hearer, received in enumerate(state.inbox):
+            texts = {moved.get(sender, sender): text for sender, text in received.items()}
+            copy.inbox[moved.get(hearer, hearer)] = dict(sorted(texts.items()))
         return copy
 
     # What an agent sees
@@ -350,7 +372,7 @@ class AgentsNet(TextGame[Round]):
         else:
             lines.append(f"All {net.rounds} rounds of messages are over: give your answer.")
         if state.round:
-            lines.append(f"Last messages to you: {written(net, state.inbox[seat])}")
+            lines.append(f"Last messages to you: {self._inbox_text(net, state.inbox[seat])}")
         return "\n".join(lines)
 
     def observation_space(self, seat: int) -> spaces.Box:
@@ -384,21 +406,21 @@ class AgentsNet(TextGame[Round]):
             mask[self._menu_index[Answer(answer)]] = 1
         return mask
 
-    def scene(self, state: Round, player: int | None = None) -> Scene:
+    def scene(self, state: Round, seat: int | None = None) -> Scene:
         net = state.net
-        shown = self._everybody if player is None else (player,)
+        shown = self._everybody if seat is None else (seat,)
         lines = [f"{self.task}, round {min(state.round + 1, net.rounds)} of {net.rounds}"]
-        for seat in shown:
-            heard = written(net, state.inbox[seat]) if state.inbox[seat] else ""
-            lines.append(f"{net.names[seat]} ({', '.join(net.known[seat])}): {heard}")
+        for place in shown:
+            heard = self._inbox_text(net, state.inbox[place]) if state.inbox[place] else ""
+            lines.append(f"{net.names[place]} ({', '.join(net.known[place])}): {heard}")
         if state.answers:
             lines += [f"{n}: {a}" for n, a in zip(net.names, state.answers, strict=True)]
         bar = Bar("rounds", float(state.round), float(net.rounds))
         return Scene(bars=(bar,), lines=tuple(lines))
 
 
-def drawn(names: Sequence[str], count: int, rng: Rng) -> tuple[str, ...]:
-    """So many different names."""
+def draw_names(names: Sequence[str], count: int, rng: Rng) -> tuple[str, ...]:
+    """`count` different names, drawn evenly."""
     left = list(names)
     for place in range(count):
         other = rng.between(place, len(left) - 1)
@@ -407,6 +429,7 @@ def drawn(names: Sequence[str], count: int, rng: Rng) -> tuple[str, ...]:
 
 
 def make_net(names: tuple[str, ...], graph: Neighbours, rounds: int) -> Net:
+    """The net of a graph whose agents have these names."""
     known = tuple(tuple(names[other] for other in others) for others in graph)
     groups = max(map(len, graph)) + 1
     rows = np.zeros((len(names), 4 + 2 * len(names)), np.int16)
@@ -416,12 +439,6 @@ def make_net(names: tuple[str, ...], graph: Neighbours, rounds: int) -> Net:
         for other in others:
             rows[seat, 4 + 2 * other] = numbers[other]
     return Net(names, graph, rounds, groups, known, rows)
-
-
-def written(net: Net, got: Mapping[int, str]) -> str:
-    """`Ada: yes | Ben: no`, by seat."""
-    names = net.names
-    return " | ".join([f"{names[s]}: {text}" for s, text in got.items()]) or "nobody wrote to you"
 
 
 @lru_cache(maxsize=4096)

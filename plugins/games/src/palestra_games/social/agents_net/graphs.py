@@ -34,6 +34,7 @@ def draw_graph(kind: str, agents: int, rng: Rng) -> Neighbours:
 
 
 def from_edges(agents: int, edges: Iterable[Edge]) -> Neighbours:
+    """The graph with these links, which may be given in both directions."""
     near: list[set[int]] = [set() for _ in range(agents)]
     for a, b in edges:
         near[a].add(b)
@@ -55,22 +56,26 @@ def distances(graph: Neighbours, start: int) -> list[int]:
     return away
 
 
-def connected(graph: Neighbours) -> bool:
+def is_connected(graph: Neighbours) -> bool:
+    """Whether there is a way from every agent to every other."""
     return min(distances(graph, 0)) >= 0
 
 
 def diameter(graph: Neighbours) -> int:
+    """The most steps from any agent to any other, in a connected graph."""
     return max(max(distances(graph, start)) for start in range(len(graph)))
 
 
 def small_world(agents: int, rng: Rng) -> Neighbours:
+    """A connected small world after Watts and Strogatz."""
     while True:
-        graph = _rewired(agents, rng)
-        if connected(graph):
+        graph = _rewire(agents, rng)
+        if is_connected(graph):
             return graph
 
 
-def _rewired(agents: int, rng: Rng) -> Neighbours:
+def _rewire(agents: int, rng: Rng) -> Neighbours:
+    """A ring of neighbours with links rewired, connected or not."""
     if agents <= NEAREST + 1:
         return from_edges(agents, ((a, b) for a in range(agents) for b in range(a)))
     steps = range(1, NEAREST // 2 + 1)
@@ -101,6 +106,7 @@ def _part(near: list[set[int]], a: int, b: int) -> None:
 
 
 def scale_free(agents: int, rng: Rng) -> Neighbours:
+    """A scale-free graph after Barabási and Albert."""
     edges = [(0, other) for other in range(1, JOINS + 1)]
     ends = [end for edge in edges for end in edge]  # every agent as often as its degree
     for newcomer in range(JOINS + 1, agents):

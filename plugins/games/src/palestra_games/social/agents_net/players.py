@@ -1,4 +1,4 @@
-"""An oracle for AgentsNet: what can be learned by passing on everything one hears.
+"""An oracle for AgentsNet: an agent that passes on everything it hears.
 
 For leader election and consensus every agent tells the greatest name it has heard of, its own to
 begin with; after as many rounds as the graph's diameter all know the same. For the other tasks
@@ -11,51 +11,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_games.social.agents_net.game import CODES, GLOBAL_TASKS, AgentsNet, Answer, Tell
 from palestra_games.social.agents_net.tasks import NAMES, NO, NONE, YES
 
-FIRST_NAME = CODES[NAMES[0]] - 1  # what a message's code is more than the name's number
-NAMING = (None, *map(Tell, NAMES))
+FIRST_NAME = CODES[NAMES[0]] - 1  # a message's code less the number of the name it says
+NAMING = (Tell(""), *map(Tell, NAMES))  # by the number of the name
 
 Map = Mapping[str, Sequence[str]]
 
 
 @dataclass(slots=True)
 class Memory:
-    """What one agent has heard: the greatest name's number; neighbours by name, and what is new."""
+    """What one agent has heard."""
 
-    greatest: int = 0
-    known: dict[str, list[str]] = field(default_factory=dict)
-    news: list[str] = field(default_factory=list)
+    greatest: int = 0  # the number of the greatest name
+    known: dict[str, list[str]] = field(default_factory=dict)  # neighbours by name
+    news: list[str] = field(default_factory=list)  # facts it has not passed on yet
     read: int = 0  # events of the transcript
 
 
-@agent(
-    "agents-net-oracle",
-    plays=("games/AgentsNet-v0",),
-    needs=("array",),
-    summary="Solves every AgentsNet task by passing on all it hears.",
-)
-class AgentsNetOracle(Agent):
-    """Plays `games/AgentsNet-v0` for one agent or for all of them."""
+@agent("agents-net-oracle", needs=("array",))
+class AgentsNetOracle(ScriptedAgent):
+    """Solves every AgentsNet task by passing on all it hears, if all agents play it."""
+
+    plays = (AgentsNet,)
 
     def __init__(self) -> None:
+        super().__init__(seed=0)
         self._memories: dict[int, dict[int, Memory]] = {}
 
     def forget(self, episode_key: int) -> None:
         self._memories.pop(episode_key, None)
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> Any:
-        game = turn.game
-        if not isinstance(game, AgentsNet):
-            raise InvalidOption(f"the oracle plays games/AgentsNet-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(AgentsNet, turn.game)
         memories = self._memories.setdefault(turn.episode_key, {})
         if turn.turn == 0 or turn.seat not in memories:
             memories[turn.seat] = Memory()
@@ -65,7 +58,7 @@ class AgentsNetOracle(Agent):
         return flood_map(game.task, turn, memory)
 
 
-def flood_greatest(task: str, seen: Any, memory: Memory) -> Any:
+def flood_greatest(task: str, seen: Any, memory: Memory) -> TextAction:
     """Pass on the greatest name; at the end, act on it."""
     own = int(seen[3])
     memory.greatest = max(memory.greatest, own, int(seen[5::2].max()) - FIRST_NAME)
@@ -76,7 +69,7 @@ def flood_greatest(task: str, seen: Any, memory: Memory) -> Any:
     return Answer(YES if memory.greatest == own else NO)
 
 
-def flood_map(task: str, turn: Turn, memory: Memory) -> Any:
+def flood_map(task: str, turn: Turn, memory: Memory) -> TextAction:
     """Pass on what is news about the graph; at the end, solve the task on it."""
     events = turn.transcript
     for event in events[memory.read :]:
@@ -94,6 +87,7 @@ def flood_map(task: str, turn: Turn, memory: Memory) -> Any:
 
 
 def learn(memory: Memory, facts: Sequence[str]) -> None:
+    """Take in whose neighbours are who, written as `Ada:Ben,Cleo`."""
     for fact in facts:
         name, colon, others = fact.partition(":")
         if colon and name not in memory.known:
@@ -111,7 +105,7 @@ def solve(task: str, graph: Map, name: str) -> str:
 
 
 def colours(graph: Map) -> dict[str, int]:
-    """To each in turn the least number that no neighbour has."""
+    """A colour for each in turn: the least number that no neighbour has."""
     given: dict[str, int] = {}
     for name in sorted(graph):
         taken = {given[other] for other in graph[name] if other in given}
@@ -120,7 +114,7 @@ def colours(graph: Map) -> dict[str, int]:
 
 
 def independent(graph: Map) -> set[str]:
-    """A largest-by-inclusion set without neighbours: all others are a minimal vertex cover."""
+    """A set without neighbours that cannot grow; all others are a minimal vertex cover."""
     chosen: set[str] = set()
     for name in sorted(graph):
         if chosen.isdisjoint(graph[name]):

@@ -40,7 +40,7 @@ NAMES = tuple(NAMES_TEXT.split())
 
 
 def answers(task: str, groups: int, neighbours: tuple[str, ...]) -> tuple[str, ...]:
-    """What an agent with these neighbours may answer where there are so many groups."""
+    """What an agent with these neighbours may answer; `groups` counts those to choose from."""
     if task == "colouring":
         return tuple(f"Group {number}" for number in range(1, groups + 1))
     if task == "matching":
@@ -49,23 +49,25 @@ def answers(task: str, groups: int, neighbours: tuple[str, ...]) -> tuple[str, .
 
 
 def score(task: str, graph: Neighbours, names: Sequence[str], given: Sequence[str]) -> float:
-    """The score of one valid answer an agent."""
+    """The score of a valid answer from every agent."""
     if task == "colouring":
         return share([given[a] != given[b] for a, b in links(graph)])
     if task == "vertex-cover":
         return cover_score(graph, given)
     if task == "matching":
-        return share([consistent(graph, names, given, seat) for seat in range(len(graph))])
+        return share([is_consistent(graph, names, given, seat) for seat in range(len(graph))])
     if task == "leader-election":
         return float(given.count(YES) == 1)
     return float(len(set(given)) == 1)
 
 
 def links(graph: Neighbours) -> list[tuple[int, int]]:
+    """Every link once, the lower seat first."""
     return [(a, b) for a, others in enumerate(graph) for b in others if a < b]
 
 
 def share(held: Sequence[bool]) -> float:
+    """The share that is true."""
     return sum(held) / len(held)
 
 
@@ -80,8 +82,8 @@ def cover_score(graph: Neighbours, given: Sequence[str]) -> float:
     return share([any(other not in chosen for other in graph[seat]) for seat in chosen])
 
 
-def consistent(graph: Neighbours, names: Sequence[str], given: Sequence[str], seat: int) -> bool:
-    """Whether an agent and the partner it names agree, or it has none and none is to be had."""
+def is_consistent(graph: Neighbours, names: Sequence[str], given: Sequence[str], seat: int) -> bool:
+    """Whether an agent and the partner it names agree, or it has none and no neighbour is free."""
     if given[seat] == NONE:
         return all(given[other] != NONE for other in graph[seat])
     partner = names.index(given[seat])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_games.social.avalon.game import Avalon
 from palestra_games.social.avalon.rules import (
@@ -29,71 +30,54 @@ from palestra_games.social.avalon.rules import (
 HEAD = 5  # numbers of the array view before what is known of each seat
 
 
-@agent(
-    "avalon-trusting",
-    plays=("games/Avalon-v0",),
-    needs=("array",),
-    summary="Approves every team in Avalon; as an evil player makes every quest fail.",
-)
-class Trusting(Agent):
-    """Approves every team and proposes itself and the others with the lowest numbers.
+@agent("avalon-trusting", needs=("array",))
+class Trusting(ScriptedAgent):
+    """Approves every team in Avalon; as an evil player it makes every quest fail.
 
-    It says nothing; evil players make every quest fail, and the assassin names anybody.
+    It proposes itself and the others with the lowest numbers, says nothing, and as the assassin
+    names anybody.
     """
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
-
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self.choose(turn)) for turn in turns]
+    plays = (Avalon,)
+    stream = 4
 
     def choose(self, turn: Turn) -> TextAction:
-        """What to play in one turn."""
-        game = turn.game
-        if not isinstance(game, Avalon):
-            raise InvalidOption(f"{self.name or 'this player'} plays games/Avalon-v0")
+        game = cast(Avalon, turn.game)
         seen = np.asarray(turn.observation).tolist()
         own = seen[HEAD + seen[3]] - 1
         if seen[0] == DISCUSS:
             return Pass()
         if seen[0] == PROPOSE:
-            ranked = self.ranked(seen, game.num_players)
+            ranked = self.ranking(seen, game.num_players)
             team = sorted(ranked[: TEAM_SIZES[game.num_players][seen[1]]])
             return Propose(", ".join(game.players[seat] for seat in team))
         if seen[0] == VOTE:
             return Approve() if self.approves(seen, game.num_players) else Reject()
         if seen[0] == QUEST:
             return Fail() if is_evil(own) else Succeed()
-        action: TextAction = turn.sample(self._rng)
+        action: TextAction = turn.sample(self.rng)
         return action
 
-    def ranked(self, seen: Sequence[int], players: int) -> list[int]:
+    def ranking(self, seen: Sequence[int], players: int) -> list[int]:
         """Seats in the order in which they are wanted on a team."""
         return sorted(range(players), key=lambda seat: seat != seen[3])
 
     def approves(self, seen: Sequence[int], players: int) -> bool:
+        """Whether to vote for the proposed team."""
         return True
 
 
-@agent(
-    "avalon-careful",
-    plays=("games/Avalon-v0",),
-    needs=("array",),
-    summary="Keeps those off a team in Avalon whom it knows as evil or who were on a failed one.",
-)
+@agent("avalon-careful", needs=("array",))
 class Careful(Trusting):
-    """Wants nobody on a team whom it knows to be evil or who was on a team that failed.
+    """Wants nobody on a team in Avalon whom it knows as evil or who was on a team that failed.
 
     Good players propose themselves and those least suspected, and reject a team with a suspect,
     except in the last proposal. Evil players approve the teams with an evil player they know of.
     """
 
-    def ranked(self, seen: Sequence[int], players: int) -> list[int]:
+    def ranking(self, seen: Sequence[int], players: int) -> list[int]:
         suspicion = self._suspicion(seen, players)
-        return sorted(super().ranked(seen, players), key=lambda seat: suspicion[seat])
+        return sorted(super().ranking(seen, players), key=lambda seat: suspicion[seat])
 
     def approves(self, seen: Sequence[int], players: int) -> bool:
         tries = proposals(seen, players)[seen[1]]

@@ -1,4 +1,4 @@
-"""What Avalon is made of: tables of the rulebook, actions, the state, and who knows what."""
+"""Parts of Avalon: tables of the rulebook, actions, the state, and who knows what."""
 
 from __future__ import annotations
 
@@ -121,40 +121,38 @@ class Quest:
 
 
 @dataclass(slots=True)
-class Table:
-    """The state: roles, the leader, and all that has happened.
-
-    `said` is the current discussion in order, "" for silence; `speakers` are still to speak.
-    `target` is whom the assassin named.
-    """
+class AvalonState:
+    """The state: roles, the leader, and all that has happened."""
 
     rng: Rng
-    roles: list[int]
+    roles: list[int]  # by seat
     leader: int
     phase: int = DISCUSS
     proposals: list[Proposal] = field(default_factory=list)
     quests: list[Quest] = field(default_factory=list)
-    said: list[tuple[int, str]] = field(default_factory=list)
-    speakers: list[int] = field(default_factory=list)
-    target: int = NOBODY
+    said: list[tuple[int, str]] = field(default_factory=list)  # seat and line, "" for silence
+    speakers: list[int] = field(default_factory=list)  # seats that are still to speak
+    target: int = NOBODY  # whom the assassin named
 
     @property
-    def tried(self) -> list[Proposal]:
+    def open_proposals(self) -> list[Proposal]:
         """Proposals for the quest that comes next."""
         return [p for p in self.proposals if p.quest == len(self.quests)]
 
     @property
     def failures(self) -> int:
+        """Quests that failed."""
         return sum(quest.failed for quest in self.quests)
 
     def evil_wins(self) -> bool:
-        """Who has won; only once the game is over."""
+        """Whether the evil have won; only once the game is over."""
         if self.target != NOBODY:
             return self.roles[self.target] == MERLIN
         return True  # by failed quests or rejected proposals
 
 
 def is_evil(role: int) -> bool:
+    """Whether a role is on the side of the evil."""
     return role >= MINION
 
 
@@ -164,7 +162,7 @@ def members(text: str) -> tuple[str, ...]:
 
 
 def fails_needed(players: int, quest: int) -> int:
-    """Fails that make a quest, counted from 0, fail."""
+    """How many fails make a quest fail; quests are counted from 0."""
     return 2 if players >= TWO_FAILS_FROM and quest == 3 else 1
 
 
@@ -172,7 +170,7 @@ def fails_needed(players: int, quest: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def lines(players: tuple[str, ...]) -> tuple[Say, ...]:
+def program_lines(players: tuple[str, ...]) -> tuple[Say, ...]:
     """What a program may say."""
     texts = [f"I think {name} is {side}." for side in ("evil", "good") for name in players]
     return tuple(map(Say, texts))
@@ -184,22 +182,22 @@ def full_menu(players: tuple[str, ...]) -> tuple[TextAction, ...]:
     sizes = sorted(set(TEAM_SIZES[len(players)]))
     teams = [Propose(team) for size in sizes for team in Team(players, size).teams()]
     named = [Assassinate(name) for name in players]
-    return (*teams, Approve(), Reject(), Succeed(), Fail(), *named, *lines(players), Pass())
+    return (*teams, Approve(), Reject(), Succeed(), Fail(), *named, *program_lines(players), Pass())
 
 
 @lru_cache(maxsize=64)
-def talk(players: tuple[str, ...], message_limit: int) -> Grammar:
-    said = Text(message_limit, tuple(line.text for line in lines(players)))
+def talk_grammar(players: tuple[str, ...], message_limit: int) -> Grammar:
+    said = Text(message_limit, tuple(line.text for line in program_lines(players)))
     return Grammar((Option(Say, {"text": said}), Option(Pass)))
 
 
 @lru_cache(maxsize=64)
-def propose(players: tuple[str, ...], size: int) -> Grammar:
+def proposal_grammar(players: tuple[str, ...], size: int) -> Grammar:
     return Grammar((Option(Propose, {"team": Team(players, size)}),))
 
 
 @lru_cache(maxsize=1024)
-def assassinate(targets: tuple[str, ...]) -> Grammar:
+def assassination_grammar(targets: tuple[str, ...]) -> Grammar:
     return Grammar((Option(Assassinate, {"target": OneOf(targets)}),))
 
 
@@ -211,12 +209,13 @@ EVIL_CARD = Grammar((Option(Succeed), Option(Fail)))
 # What a seat knows
 
 
-def told_at_start(roles: Sequence[int], player: int) -> list[int]:
-    """What a seat is told of every seat before the first quest."""
-    return [_told(roles[player], role, seat == player, roles) for seat, role in enumerate(roles)]
+def initial_knowledge(roles: Sequence[int], seat: int) -> list[int]:
+    """What a seat is told of every seat before the first quest: codes of KNOWN."""
+    return [_known_of(roles[seat], role, other == seat, roles) for other, role in enumerate(roles)]
 
 
-def _told(own: int, role: int, self: bool, roles: Sequence[int]) -> int:
+def _known_of(own: int, role: int, self: bool, roles: Sequence[int]) -> int:
+    """What a player with the role `own` is told of one with `role`."""
     if self:
         return 1 + role
     if own == MERLIN:
@@ -229,21 +228,21 @@ def _told(own: int, role: int, self: bool, roles: Sequence[int]) -> int:
     return IS_EVIL if fellows else UNKNOWN
 
 
-def knowledge(state: Table, seat: int) -> list[int]:
-    """What a seat has been told of every seat: a code of KNOWN."""
+def knowledge(state: AvalonState, seat: int) -> list[int]:
+    """What a seat knows of every seat by now: codes of KNOWN."""
     if state.phase == OVER:
         return [1 + role for role in state.roles]
-    return told_at_start(state.roles, seat)
+    return initial_knowledge(state.roles, seat)
 
 
-def redraw(state: Table, player: int, rng: Rng) -> None:
-    """Draw evenly from the deals that fit what `player` saw, and the cards behind the quests."""
-    known, own = told_at_start(state.roles, player), state.roles[player]
+def redraw(state: AvalonState, seat: int, rng: Rng) -> None:
+    """Draw evenly from the deals that fit what `seat` saw, and the cards behind the quests."""
+    known, own = initial_knowledge(state.roles, seat), state.roles[seat]
     evil_roles = [role for role in state.roles if is_evil(role)]
     good_roles = [role for role in state.roles if not is_evil(role)]
-    others = [seat for seat in range(len(state.roles)) if seat != player]
+    others = [other for other in range(len(state.roles)) if other != seat]
     missing = len(evil_roles) - is_evil(own)
-    sets = [set(s) for s in combinations(others, missing) if _fits(state, player, known, set(s))]
+    sets = [set(s) for s in combinations(others, missing) if _fits(state, seat, known, set(s))]
     (evil_roles if is_evil(own) else good_roles).remove(own)
     while True:
         evil = rng.choice(sets)
@@ -251,29 +250,29 @@ def redraw(state: Table, player: int, rng: Rng) -> None:
         rng.shuffle(good_roles)
         bad, good = iter(evil_roles), iter(good_roles)
         roles = [
-            own if seat == player else next(bad) if seat in evil else next(good)
-            for seat in range(len(state.roles))
+            own if other == seat else next(bad) if other in evil else next(good)
+            for other in range(len(state.roles))
         ]
-        if told_at_start(roles, player) == known:
+        if initial_knowledge(roles, seat) == known:
             break
     for quest in state.quests:
-        quest.failing = _failing(quest, player, evil, rng)
+        quest.failing = _failing(quest, seat, evil, rng)
     state.roles = roles
 
 
-def _fits(state: Table, player: int, known: Sequence[int], evil: set[int]) -> bool:
-    """Whether these other seats can be the evil ones."""
-    if any(code == IS_EVIL and seat not in evil for seat, code in enumerate(known)):
+def _fits(state: AvalonState, seat: int, known: Sequence[int], evil: set[int]) -> bool:
+    """Whether these other seats can be the evil ones, as far as `seat` knows."""
+    if any(code == IS_EVIL and other not in evil for other, code in enumerate(known)):
         return False
     for quest in state.quests:
-        own = player in quest.failing
+        own = seat in quest.failing
         if len(quest.failing) - own > len(evil.intersection(quest.team)):
             return False
     return True
 
 
 def _failing(quest: Quest, seat: int, evil: set[int], rng: Rng) -> list[int]:
-    """Who may have made a quest fail, as often as it was."""
+    """Seats that may have made a quest fail, as many as did."""
     own = [seat] if seat in quest.failing else []
     able = sorted(evil.intersection(quest.team))
     rng.shuffle(able)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, TextAction, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_games.social.werewolf.game import Werewolf
 from palestra_games.social.werewolf.rules import (
@@ -17,49 +17,30 @@ from palestra_games.social.werewolf.rules import (
     Pass,
     Say,
     Vote,
-    lines,
+    program_lines,
 )
 
 
-@agent(
-    "villager",
-    plays=("games/Werewolf-v0",),
-    needs=("array",),
-    summary="Says nothing, and votes and chooses at random, in every role.",
-)
-class Villager(Agent):
-    """Says nothing, and votes and chooses at random, in every role."""
+@agent("villager", needs=("array",))
+class Villager(ScriptedAgent):
+    """Says nothing in Werewolf, and votes and chooses at random, in every role."""
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
-
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self.choose(turn)) for turn in turns]
+    plays = (Werewolf,)
+    stream = 4
 
     def choose(self, turn: Turn) -> TextAction:
-        """What to play in one turn."""
-        if not isinstance(turn.game, Werewolf):
-            raise InvalidOption(f"{self.name or 'villager'} plays games/Werewolf-v0")
         if turn.observation[0] == TALK:
             return Pass()
-        action: TextAction = turn.sample(self._rng)
+        action: TextAction = turn.sample(self.rng)
         return action
 
 
-@agent(
-    "telltale-seer",
-    plays=("games/Werewolf-v0",),
-    needs=("array",),
-    summary="As the seer tells what it saw; in other roles votes for whom a seer named.",
-)
+@agent("telltale-seer", needs=("array",))
 class Telltale(Villager):
-    """As the seer tells what it saw; in other roles votes for whom a seer named.
+    """Tells what it saw in Werewolf as the seer; in other roles votes for whom a seer named.
 
     The seer names a living werewolf that it knows and votes for it, or else the last player it has
-    cleared. Werewolves and all that is not said here are left to chance.
+    cleared. Werewolves play at random, and so does everybody in all else.
     """
 
     def choose(self, turn: Turn) -> TextAction:
@@ -102,8 +83,8 @@ def known_wolves(seen: Sequence[int], players: Sequence[str]) -> list[int]:
 
 
 def accused(seen: Sequence[int], players: tuple[str, ...]) -> list[int]:
-    """Living seats that somebody who calls himself the seer has called werewolves today."""
-    canned = lines(players)
+    """Living seats that somebody who calls themselves the seer has called werewolves today."""
+    canned = program_lines(players)
     n, rounds = len(players), len(players) - 2
     heard = seen[3 + 2 * n + rounds * (3 + 2 * n) :]
     said = {canned[code - 2].text for code in heard if 2 <= code < 2 + len(canned)}

@@ -1,4 +1,4 @@
-"""What Werewolf is made of: actions, the state, who may do what, and what a seat can know."""
+"""Parts of Werewolf: actions, the state, who may do what, and what a seat can know."""
 
 from __future__ import annotations
 
@@ -64,33 +64,26 @@ NIGHT_ACTIONS: dict[int, type[TextAction]] = {WEREWOLF: Kill, SEER: Inspect, DOC
 
 @dataclass(slots=True)
 class Night:
-    """One night: whom each seat chose, whom the werewolves went for and who died; NOBODY if none.
+    """One night: what was chosen, and who died."""
 
-    `target` is the werewolves' choice, `victim` is NOBODY if the doctor protected it.
-    """
-
-    chosen: list[int]
-    target: int
-    victim: int
+    chosen: list[int]  # by seat, whom it chose; NOBODY if none
+    target: int  # whom the werewolves chose
+    victim: int  # who died; NOBODY if the doctor protected the target
 
 
 @dataclass(slots=True)
-class Village:
-    """The state: roles, who is alive, and all that has happened.
-
-    `votes[day][seat]` is the seat voted for; `said` is today's talk in order, "" for silence;
-    `speakers` are the seats still to speak today.
-    """
+class WerewolfState:
+    """The state: roles, who is alive, and all that has happened."""
 
     rng: Rng
-    roles: list[int]
-    alive: list[int]
+    roles: list[int]  # by seat
+    alive: list[int]  # seats
     phase: int = NIGHT
     nights: list[Night] = field(default_factory=list)
-    votes: list[list[int]] = field(default_factory=list)
-    lynched: list[int] = field(default_factory=list)
-    said: list[tuple[int, str]] = field(default_factory=list)
-    speakers: list[int] = field(default_factory=list)
+    votes: list[list[int]] = field(default_factory=list)  # by day and seat, the seat voted for
+    lynched: list[int] = field(default_factory=list)  # by day
+    said: list[tuple[int, str]] = field(default_factory=list)  # today: seat, line ("" silence)
+    speakers: list[int] = field(default_factory=list)  # seats that are still to speak today
 
     def having(self, role: int) -> list[int]:
         """Living seats with a role."""
@@ -106,6 +99,7 @@ class Village:
         return [number for number, night in enumerate(self.nights) if night.victim == NOBODY]
 
     def wolves_outnumbered(self) -> bool:
+        """Whether the werewolves are fewer than the others."""
         return 2 * len(self.having(WEREWOLF)) < len(self.alive)
 
     def winners(self) -> int:
@@ -117,7 +111,7 @@ class Village:
 
 
 @lru_cache(maxsize=64)
-def lines(players: tuple[str, ...]) -> tuple[Say, ...]:
+def program_lines(players: tuple[str, ...]) -> tuple[Say, ...]:
     """What a program may say: suspicions, a seer's claims, and a villager's."""
     texts = [f"I think {name} is a werewolf." for name in players]
     texts += [f"I am the seer: {name} is a werewolf." for name in players]
@@ -129,31 +123,31 @@ def lines(players: tuple[str, ...]) -> tuple[Say, ...]:
 def full_menu(players: tuple[str, ...]) -> tuple[TextAction, ...]:
     """Every night action and vote by target, sleep, the lines, silence."""
     aimed = [kind(name) for kind, name in product((Kill, Inspect, Protect, Vote), players)]
-    return (*aimed, Sleep(), *lines(players), Pass())
+    return (*aimed, Sleep(), *program_lines(players), Pass())
 
 
 @lru_cache(maxsize=4096)
-def aim(kind: type[TextAction], targets: tuple[str, ...]) -> Grammar:
+def target_grammar(kind: type[TextAction], targets: tuple[str, ...]) -> Grammar:
     return Grammar((Option(kind, {"target": OneOf(targets)}),))
 
 
 @lru_cache(maxsize=64)
-def talk(players: tuple[str, ...], message_limit: int) -> Grammar:
-    said = Text(message_limit, tuple(line.text for line in lines(players)))
+def talk_grammar(players: tuple[str, ...], message_limit: int) -> Grammar:
+    said = Text(message_limit, tuple(line.text for line in program_lines(players)))
     return Grammar((Option(Say, {"text": said}), Option(Pass)))
 
 
 SLEEP = Grammar((Option(Sleep),))
 
 
-def night_targets(state: Village, player: int) -> list[int]:
+def night_targets(state: WerewolfState, seat: int) -> list[int]:
     """Whom a seat may choose at night; empty for a villager."""
-    role = state.roles[player]
+    role = state.roles[seat]
     if role == VILLAGER:
         return []
     if role == WEREWOLF:
-        return [seat for seat in state.alive if state.roles[seat] != WEREWOLF]
-    return [seat for seat in state.alive if seat != player or role == DOCTOR]
+        return [other for other in state.alive if state.roles[other] != WEREWOLF]
+    return [other for other in state.alive if other != seat or role == DOCTOR]
 
 
 def most_voted(votes: Sequence[int], rng: Rng) -> int:
@@ -167,7 +161,7 @@ def most_voted(votes: Sequence[int], rng: Rng) -> int:
 # What a seat can know
 
 
-def knowledge(state: Village, player: int) -> list[int]:
+def knowledge(state: WerewolfState, seat: int) -> list[int]:
     """What a seat has been told of every seat: UNKNOWN, 1 + role, or CLEARED."""
     roles = state.roles
     if state.phase == OVER:
@@ -176,62 +170,62 @@ def knowledge(state: Village, player: int) -> list[int]:
     for night in state.nights:
         if night.victim != NOBODY:
             known[night.victim] = CLEARED
-        if roles[player] == SEER and night.chosen[player] != NOBODY:
-            seen = night.chosen[player]
+        if roles[seat] == SEER and night.chosen[seat] != NOBODY:
+            seen = night.chosen[seat]
             known[seen] = 1 + WEREWOLF if roles[seen] == WEREWOLF else CLEARED
-    for seat, role in enumerate(roles):
-        fellow = roles[player] == role == WEREWOLF
-        if seat == player or fellow or seat in state.lynched:
-            known[seat] = 1 + role
+    for other, role in enumerate(roles):
+        fellow = roles[seat] == role == WEREWOLF
+        if other == seat or fellow or other in state.lynched:
+            known[other] = 1 + role
     return known
 
 
-def seen_choices(state: Village, player: int, night: Night) -> list[int]:
-    """Whom each seat chose in a night, as far as `player` knows: himself, and his pack."""
-    pack = state.roles[player] == WEREWOLF
+def known_choices(state: WerewolfState, seat: int, night: Night) -> list[int]:
+    """Whom each seat chose in a night, as far as `seat` knows: its own choice and its pack's."""
+    pack = state.roles[seat] == WEREWOLF
     return [
-        chosen if seat == player or (pack and state.roles[seat] == WEREWOLF) else NOBODY
-        for seat, chosen in enumerate(night.chosen)
+        chosen if other == seat or (pack and state.roles[other] == WEREWOLF) else NOBODY
+        for other, chosen in enumerate(night.chosen)
     ]
 
 
-def possible_roles(state: Village, player: int) -> list[set[int]]:
-    """The roles each seat can have, from all that `player` has seen."""
+def possible_roles(state: WerewolfState, seat: int) -> list[set[int]]:
+    """The roles each seat can have, from all that `seat` has seen."""
     possible = []
-    for known in knowledge(state, player):
+    for known in knowledge(state, seat):
         roles = {VILLAGER, SEER, DOCTOR} if known == CLEARED else set(range(4))
         possible.append(roles if known in (UNKNOWN, CLEARED) else {known - 1})
-    if state.roles[player] == WEREWOLF:  # who is not known to be one is none
-        for seat, roles in enumerate(possible):
-            if state.roles[seat] != WEREWOLF:
+    if state.roles[seat] == WEREWOLF:  # who is not known to be one is none
+        for other, roles in enumerate(possible):
+            if state.roles[other] != WEREWOLF:
                 roles.discard(WEREWOLF)
     for number in state.quiet_nights():
         alive = state.alive_before(number)
-        for seat, roles in enumerate(possible):
-            if seat not in alive:
+        for other, roles in enumerate(possible):
+            if other not in alive:
                 roles.discard(DOCTOR)  # somebody who was alive saved the victim
-        if state.roles[player] == DOCTOR:
-            possible[state.nights[number].chosen[player]].discard(WEREWOLF)
+        if state.roles[seat] == DOCTOR:
+            possible[state.nights[number].chosen[seat]].discard(WEREWOLF)
     return possible
 
 
-def redraw(state: Village, player: int, rng: Rng) -> None:
-    """Draw all that is hidden from `player` anew, in place: roles, then the nights behind them."""
-    known_to = state.roles[player]
-    roles = draw_roles(state, possible_roles(state, player), rng)
+def redraw(state: WerewolfState, seat: int, rng: Rng) -> None:
+    """Draw all that is hidden from `seat` anew, in place: roles, then the nights behind them."""
+    own = state.roles[seat]
+    roles = draw_roles(state, possible_roles(state, seat), rng)
     for number, night in enumerate(state.nights):
         alive = state.alive_before(number)
-        if night.victim == NOBODY and known_to == DOCTOR:
-            night.target = night.chosen[player]
-        elif night.victim == NOBODY and known_to != WEREWOLF:
-            night.target = rng.choice([seat for seat in alive if roles[seat] != WEREWOLF])
-        kept = seen_choices(state, player, night)
-        for seat, role in enumerate(roles):
-            told = seat == player or known_to == role == WEREWOLF
-            if not told:
-                drawn = draw_choice(night, role, [s for s in alive if s != seat], rng)
-                kept[seat] = drawn if seat in alive else NOBODY
-        night.chosen = kept
+        if night.victim == NOBODY and own == DOCTOR:
+            night.target = night.chosen[seat]
+        elif night.victim == NOBODY and own != WEREWOLF:
+            night.target = rng.choice([other for other in alive if roles[other] != WEREWOLF])
+        choices = known_choices(state, seat, night)
+        for other, role in enumerate(roles):
+            known = other == seat or own == role == WEREWOLF
+            if not known:
+                drawn = draw_choice(night, role, [s for s in alive if s != other], rng)
+                choices[other] = drawn if other in alive else NOBODY
+        night.chosen = choices
     state.roles = roles
 
 
@@ -241,12 +235,12 @@ def draw_choice(night: Night, role: int, others: Sequence[int], rng: Rng) -> int
         return NOBODY
     if role == WEREWOLF or (role == DOCTOR and night.victim == NOBODY):
         return night.target
-    if role == DOCTOR:  # he did not protect the victim
+    if role == DOCTOR:  # who did not protect the victim
         others = [seat for seat in others if seat != night.victim]
     return rng.choice(others)
 
 
-def draw_roles(state: Village, possible: Sequence[set[int]], rng: Rng) -> list[int]:
+def draw_roles(state: WerewolfState, possible: Sequence[set[int]], rng: Rng) -> list[int]:
     """Draw evenly from all deals with the same numbers of roles that `possible` allows."""
     deals, weights = [], []
     for seer, doctor in product(holders(state, possible, SEER), holders(state, possible, DOCTOR)):
@@ -268,7 +262,7 @@ def draw_roles(state: Village, possible: Sequence[set[int]], rng: Rng) -> list[i
     return roles
 
 
-def holders(state: Village, possible: Sequence[set[int]], role: int) -> list[int]:
+def holders(state: WerewolfState, possible: Sequence[set[int]], role: int) -> list[int]:
     """Seats that can have a role of which there is one; [NOBODY] if there is none."""
     if role not in state.roles:
         return [NOBODY]

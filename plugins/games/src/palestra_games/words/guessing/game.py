@@ -1,7 +1,7 @@
 """Twenty Questions and Guess My City: find a hidden thing by asking questions with yes or no.
 
 A host thinks of a thing from a list that everybody knows, and answers questions about it from a
-table of what holds for which thing; he never errs. A player asks, or names a thing, one a turn;
+table of what holds for which thing, without error. A player asks, or names a thing, one a turn;
 every turn that does not name the thing costs 1. The games are those that Zhou, Zanette, Pan,
 Levine and Kumar play in "ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL",
 2024, with lists and tables of our own and a host that answers by them instead of a model.
@@ -13,26 +13,26 @@ hold the scripted player to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
     Bar,
-    Decision,
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
     TextAction,
     TextGame,
@@ -41,9 +41,8 @@ from palestra import (
     environment,
 )
 
-from palestra_games.words.guessing.lists import CITIES, THINGS
+from palestra_games.words.guessing.lists import CITIES, THINGS, Table
 
-Table = tuple[tuple[str, tuple[str, ...]], ...]  # a question, and the things it holds for
 UNASKED, NO, YES = 0, 1, 2
 
 
@@ -60,21 +59,27 @@ class Guess(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class Thought:
-    """The state: what the host thinks of, and what has been asked and guessed, by number."""
+class GuessingState:
+    """What the host thinks of, and what has been asked and guessed, by number."""
 
     rng: Rng
-    secret: int
-    asked: tuple[int, ...] = ()
-    guessed: tuple[int, ...] = ()
+    secret: int  # its place in `names`
+    asked: tuple[int, ...] = ()  # places in `questions`, in order
+    guessed: tuple[int, ...] = ()  # places in `names`, in order
 
 
 @dataclass(frozen=True)
-class Guessing(TextGame[Thought]):
+class Guessing(TextGame[GuessingState]):
     """The rules of both games."""
 
-    turns: int = 20
-    table: Table = ()
+    turns: Annotated[int, Meta(ge=1, le=1000, description="questions and guesses in all")] = 20
+    table: Annotated[
+        Table,
+        Meta(
+            description="pairs of a question and the names for which the answer is yes; none for "
+            "the built-in table"
+        ),
+    ] = ()
 
     order = "sequential"
     payoffs = "general"
@@ -84,12 +89,9 @@ class Guessing(TextGame[Thought]):
     reward_terms = ("turn",)
     action_types = (Ask, Guess)
 
-    def __post_init__(self) -> None:
-        given = tuple((str(q), tuple(map(str, names))) for q, names in self.table)
-        object.__setattr__(self, "table", given)
-        if not 1 <= self.turns <= 1000:
-            raise InvalidOption(f"turns must be from 1 to 1000, not {self.turns}")
-        if given and (len({q for q, _ in given}) < len(given) or not self.names):
+    def validate(self) -> None:
+        different = {question for question, _ in self.table}
+        if self.table and (len(different) < len(self.table) or not self.names):
             raise InvalidOption("table must be pairs of a different question and names it fits")
 
     @property
@@ -125,37 +127,37 @@ class Guessing(TextGame[Thought]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Thought:
+    def initial_state(self, seed: int | None = None) -> GuessingState:
         rng = Rng.seeded(seed)
-        return Thought(rng, rng.below(len(self.names)))
+        return GuessingState(rng, rng.below(len(self.names)))
 
-    def found(self, state: Thought) -> bool:
+    def found(self, state: GuessingState) -> bool:
         return state.secret in state.guessed
 
-    def used(self, state: Thought) -> int:
+    def used(self, state: GuessingState) -> int:
         return len(state.asked) + len(state.guessed)
 
-    def to_act(self, state: Thought) -> tuple[int, ...]:
+    def to_act(self, state: GuessingState) -> tuple[int, ...]:
         return () if self.found(state) or self.used(state) >= self.turns else (0,)
 
-    def legal(self, state: Thought, seat: int) -> Grammar:
+    def legal(self, state: GuessingState, seat: int) -> Grammar:
         return grammar(self.questions, self.names)
 
-    def step(self, state: Thought, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: GuessingState, actions: Mapping[int, Any]) -> Step:
         action = actions[0]
         if isinstance(action, Ask):
             number = self.questions.index(action.question)
             state.asked += (number,)
             answer = "yes" if self.holds[number, state.secret] else "no"
             data = {"question": number, "answer": answer}
-            told = Event("reveal", f"{action.question} The host says {answer}.", data)
+            reply = Event("reveal", f"{action.question} The host says {answer}.", data)
         else:
             number = self.names.index(action.name)
             state.guessed += (number,)
             right = number == state.secret
             text = f"Is it {action.name}? The host says {'yes' if right else 'no'}."
-            told = Event("reveal", text, {"guess": number, "right": right})
-        events, rewards = [told], {0: {"turn": -1.0}}
+            reply = Event("reveal", text, {"guess": number, "right": right})
+        events, rewards = [reply], {0: {"turn": -1.0}}
         if self.found(state):
             rewards = {}
         elif not self.to_act(state):
@@ -165,7 +167,7 @@ class Guessing(TextGame[Thought]):
             )
         return Step(rewards, events=events)
 
-    def outcome(self, state: Thought) -> Outcome | None:
+    def outcome(self, state: GuessingState) -> Outcome | None:
         if self.to_act(state):
             return None
         name = self.names[state.secret]
@@ -173,17 +175,17 @@ class Guessing(TextGame[Thought]):
             return Outcome(("win",), (1.0 - self.used(state),), f"It was {name}.")
         return Outcome(("loss",), (-float(self.turns),), f"It was {name}.")
 
-    def deals(self) -> list[tuple[float, Thought]]:
+    def deals(self) -> list[tuple[float, GuessingState]]:
         """Everything that may be thought of, equally likely."""
-        return [(1 / len(self.names), Thought(Rng(0), n)) for n in range(len(self.names))]
+        return [(1 / len(self.names), GuessingState(Rng(0), n)) for n in range(len(self.names))]
 
-    def fitting(self, state: Thought) -> list[int]:
+    def fitting(self, state: GuessingState) -> list[int]:
         """What it may still be, by number."""
         asked = list(state.asked)
         same = (self.holds[asked] == self.holds[asked, state.secret][:, None]).all(axis=0)
         return [n for n in np.flatnonzero(same).tolist() if n not in state.guessed]
 
-    def determinize(self, state: Thought, seat: int, rng: Rng) -> Thought:
+    def determinize(self, state: GuessingState, seat: int, rng: Rng) -> GuessingState:
         """Draw the secret from all that fits the answers."""
         copy = self.clone(state)
         if self.to_act(state):
@@ -202,7 +204,7 @@ class Guessing(TextGame[Thought]):
             ]
         )
 
-    def describe(self, state: Thought, seat: int) -> str:
+    def describe(self, state: GuessingState, seat: int) -> str:
         lines = [f"Turns used: {self.used(state)} of {self.turns}."]
         lines += [
             f"{self.questions[number]} {'yes' if self.holds[number, state.secret] else 'no'}"
@@ -223,7 +225,7 @@ class Guessing(TextGame[Thought]):
         length = 1 + len(self.menu)
         return spaces.Box(0, max(YES, self.turns), (length,), np.int16)
 
-    def observe(self, state: Thought, seat: int) -> NDArray[np.int16]:
+    def observe(self, state: GuessingState, seat: int) -> NDArray[np.int16]:
         """Turns used, then for every question and every guess 0 not asked yet, 1 no, 2 yes."""
         seen = np.zeros(1 + len(self.menu), np.int16)
         seen[0] = self.used(state)
@@ -233,7 +235,7 @@ class Guessing(TextGame[Thought]):
             seen[1 + len(self.questions) + number] = YES if number == state.secret else NO
         return seen
 
-    def scene(self, state: Thought, seat: int | None = None) -> Scene:
+    def scene(self, state: GuessingState, seat: int | None = None) -> Scene:
         lines = self.describe(state, 0).splitlines()
         if seat is None:
             lines.append(f"The host thinks of: {self.names[state.secret]}.")
@@ -251,12 +253,19 @@ class Guessing(TextGame[Thought]):
 )
 @dataclass(frozen=True)
 class TwentyQuestions(Guessing):
-    """You find out what the host thinks of, by questions that he answers with yes or no.
+    """Twenty Questions: find what the host thinks of by questions answered with yes or no.
 
-    In every turn write either a question from the list, such as Ask(question='Is it an animal?'),
-    or what you believe it is, such as Guess(name='apple'). The host always answers truly. Every
-    turn in which you do not name it costs you 1 point. The game ends when you name it, or when
-    your turns are used up.
+    Actions by number are the questions, then the names. `observe` has the layout of an observation.
+    Every turn that does not name the thing pays -1.
+    """
+
+    rules_text = """
+        You find out what the host thinks of, by questions that they answer with yes or no.
+
+        In every turn write either a question from the list, such as
+        Ask(question='Is it an animal?'), or what you believe it is, such as Guess(name='apple').
+        The host always answers truly. Every turn in which you do not name it costs you 1 point. The
+        game ends when you name it, or when your turns are used up.
     """
 
 
@@ -270,12 +279,19 @@ class TwentyQuestions(Guessing):
 )
 @dataclass(frozen=True)
 class GuessMyCity(Guessing):
-    """You find out which city the host comes from, by questions that he answers with yes or no.
+    """Guess My City: find the host's city by questions answered with yes or no.
 
-    In every turn write either a question from the list, such as Ask(question='Is it in Asia?'), or
-    the city you believe it is, such as Guess(name='Lima'). The host always answers truly. Every
-    turn in which you do not name it costs you 1 point. The game ends when you name it, or when
-    your turns are used up.
+    Actions by number are the questions, then the cities. `observe` has the layout of an
+    observation. Every turn that does not name the city pays -1.
+    """
+
+    rules_text = """
+        You find out which city the host comes from, by questions that they answer with yes or no.
+
+        In every turn write either a question from the list, such as Ask(question='Is it in Asia?'),
+        or the city you believe it is, such as Guess(name='Lima'). The host always answers truly.
+        Every turn in which you do not name it costs you 1 point. The game ends when you name it, or
+        when your turns are used up.
     """
 
     def stock(self) -> Table:
@@ -288,25 +304,17 @@ def grammar(questions: tuple[str, ...], names: tuple[str, ...]) -> Grammar:
     return Grammar((Option(Ask, ask), Option(Guess, guess)))
 
 
-@agent(
-    "halving",
-    plays=("games/TwentyQuestions-v0", "games/GuessMyCity-v0"),
-    needs=("array",),
-    summary="Asks what splits the things that are left most evenly.",
-)
-class Halving(Agent):
+@agent("halving", needs=("array",))
+class Halving(ScriptedAgent):
     """Asks what splits the things that are left most evenly; names one if no question splits them.
 
     With two left it names one, which costs as much as asking if it is wrong and nothing if not.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (TwentyQuestions, GuessMyCity)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, Guessing):
-            raise InvalidOption(f"halving plays Twenty Questions and the like, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Guessing, turn.game)
         seen = np.asarray(turn.observation)
         asked, guessed = seen[1 : 1 + len(game.questions)], seen[1 + len(game.questions) :]
         known = asked != UNASKED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-Table = tuple[tuple[str, tuple[str, ...]], ...]
+Table = tuple[tuple[str, tuple[str, ...]], ...]  # a question, and the names it holds for
 
 
 def table(questions: str, facts: str) -> Table:

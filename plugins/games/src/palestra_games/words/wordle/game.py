@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -23,6 +23,7 @@ from palestra import (
     Grammar,
     Grid,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -50,7 +51,7 @@ class Guess(TextAction, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(OneOf):
+class ListedWord(OneOf):
     """A word of the list; named by its length, since the list is long."""
 
     def problem(self, value: object) -> str | None:
@@ -64,8 +65,8 @@ class Listed(OneOf):
 
 
 @dataclass(slots=True)
-class Board:
-    """The state: the hidden word and the guesses so far."""
+class WordleState:
+    """The hidden word and the guesses so far."""
 
     rng: Rng
     secret: str
@@ -78,19 +79,29 @@ class Board:
     tags=("words", "hidden-information", "deterministic"),
 )
 @dataclass(frozen=True)
-class Wordle(TextGame[Board]):
-    """You look for a hidden English word. Every guess must be a word of the list.
+class Wordle(TextGame[WordleState]):
+    """Wordle: a hidden word is to be found in a few guesses, whose letters are marked.
 
-    Write a guess in small letters as Guess(word='crane'). Each letter of it is then marked:
-    g if it is in its right place, y if it is in the word but in another place, - if it is not in
-    the word. A letter that you guess more often than the word has it is marked only as often as
-    the word has it: letters in their right place first, then from left to right; the rest get -.
-    You are paid 1 if you find the word within the guesses you have, otherwise 0.
+    An action by number is the place of a word in `vocabulary`. `observe` has the layout of an
+    observation. A word that is found pays 1.
     """
 
-    words: tuple[str, ...] = ()
-    length: int = 5
-    guesses: int = 6
+    rules_text = """
+        You look for a hidden English word. Every guess must be a word of the list.
+
+        Write a guess in small letters as Guess(word='crane'). Each letter of it is then marked:
+        g if it is in its right place, y if it is in the word but in another place, - if it is not
+        in the word. A letter that you guess more often than the word has it is marked only as often
+        as the word has it: letters in their right place first, then from left to right; the rest
+        get -. You are paid 1 if you find the word within the guesses you have, otherwise 0.
+    """
+
+    words: Annotated[
+        Sequence[str] | str,
+        Meta(description="words that may be hidden and guessed; none for the built-in list"),
+    ] = ()
+    length: Annotated[int, Meta(ge=1, le=20, description="letters of every word")] = 5
+    guesses: Annotated[int, Meta(ge=1, le=50, description="most guesses")] = 6
 
     order = "sequential"
     payoffs = "general"
@@ -102,13 +113,11 @@ class Wordle(TextGame[Board]):
     action_types = (Guess,)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "words", word_list(self.words))
-        if not 1 <= self.length <= 20 or not 1 <= self.guesses <= 50:
-            raise InvalidOption(
-                "length must be from 1 to 20 and guesses from 1 to 50, not "
-                f"{self.length} and {self.guesses}"
-            )
-        wrong = [word for word in self.words if len(word) != self.length]
+
+    def validate(self) -> None:
+        wrong = [word for word in self.vocabulary if len(word) != self.length]
         if wrong:
             raise InvalidOption(f"words must have length={self.length} letters, not {wrong[0]!r}")
         if not self.vocabulary:
@@ -121,7 +130,8 @@ class Wordle(TextGame[Board]):
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
         """The words that may be hidden and guessed, in the order of the action numbers."""
-        return self.words or tuple(word for word in english() if len(word) == self.length)
+        words = tuple(word for word in english() if len(word) == self.length)
+        return word_list(self.words) or words
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
@@ -129,34 +139,34 @@ class Wordle(TextGame[Board]):
 
     @cached_property
     def _grammar(self) -> Grammar:
-        return Grammar((Option(Guess, {"word": Listed(self.vocabulary)}),))
+        return Grammar((Option(Guess, {"word": ListedWord(self.vocabulary)}),))
 
     def rules_for(self, seat: int) -> str:
-        told = f"You have {self.guesses} guesses. The words: {' '.join(self.vocabulary)}."
-        return f"{TextGame.rules_for(self, seat)}\n{told}"
+        words = f"You have {self.guesses} guesses. The words: {' '.join(self.vocabulary)}."
+        return f"{super().rules_for(seat)}\n{words}"
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Board:
+    def initial_state(self, seed: int | None = None) -> WordleState:
         rng = Rng.seeded(seed)
-        return Board(rng, rng.choice(self.vocabulary), [])
+        return WordleState(rng, rng.choice(self.vocabulary), [])
 
-    def solved(self, state: Board) -> bool:
+    def solved(self, state: WordleState) -> bool:
         return state.secret in state.guesses
 
-    def to_act(self, state: Board) -> tuple[int, ...]:
+    def to_act(self, state: WordleState) -> tuple[int, ...]:
         over = self.solved(state) or len(state.guesses) >= self.guesses
         return () if over else (0,)
 
-    def legal(self, state: Board, seat: int) -> Grammar:
+    def legal(self, state: WordleState, seat: int) -> Grammar:
         return self._grammar
 
-    def step(self, state: Board, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: WordleState, actions: Mapping[int, Any]) -> Step:
         word = actions[0].word
         state.guesses.append(word)
-        told = marked(marks(word, state.secret))
-        text = f"Guess {len(state.guesses)}: {word} {told}"
-        events = [Event("reveal", text, {"word": word, "marks": told})]
+        shown = marks_text(marks(word, state.secret))
+        text = f"Guess {len(state.guesses)}: {word} {shown}"
+        events = [Event("reveal", text, {"word": word, "marks": shown})]
         if self.solved(state):
             return Step(rewards={0: {"solved": 1.0}}, events=events)
         if len(state.guesses) >= self.guesses:
@@ -164,7 +174,7 @@ class Wordle(TextGame[Board]):
             events.append(Event("reveal", text, {"word": state.secret}))
         return Step(events=events)
 
-    def outcome(self, state: Board) -> Outcome | None:
+    def outcome(self, state: WordleState) -> Outcome | None:
         if self.solved(state):
             reason = f"Found {state.secret} in {len(state.guesses)} of {self.guesses} guesses."
             return Outcome(("win",), (1.0,), reason)
@@ -172,29 +182,29 @@ class Wordle(TextGame[Board]):
             return Outcome(("loss",), (0.0,), f"The word was {state.secret}.")
         return None
 
-    def opening(self, state: Board) -> Sequence[Event]:
+    def opening(self, state: WordleState) -> Sequence[Event]:
         words = len(self.vocabulary)
         text = f"One of {words} words of {self.length} letters is hidden."
         return [Event("start", text, {"words": words, "length": self.length})]
 
-    def deals(self) -> list[tuple[float, Board]]:
+    def deals(self) -> list[tuple[float, WordleState]]:
         """Every word of the list, equally likely."""
         weight = 1 / len(self.vocabulary)
-        return [(weight, Board(Rng(0), word, [])) for word in self.vocabulary]
+        return [(weight, WordleState(Rng(0), word, [])) for word in self.vocabulary]
 
-    def determinize(self, state: Board, seat: int, rng: Rng) -> Board:
+    def determinize(self, state: WordleState, seat: int, rng: Rng) -> WordleState:
         """Draw the hidden word from all that would have been marked the same."""
         copy = self.clone(state)
         if self.to_act(state):
-            told = [(guess, marks(guess, state.secret)) for guess in state.guesses]
-            copy.secret = rng.choice(consistent(self.vocabulary, told))
+            guesses = [(guess, marks(guess, state.secret)) for guess in state.guesses]
+            copy.secret = rng.choice(consistent(self.vocabulary, guesses))
         return copy
 
     # What the player sees
 
-    def describe(self, state: Board, seat: int) -> str:
+    def describe(self, state: WordleState, seat: int) -> str:
         lines = [
-            f"{number}. {guess} {marked(marks(guess, state.secret))}"
+            f"{number}. {guess} {marks_text(marks(guess, state.secret))}"
             for number, guess in enumerate(state.guesses, 1)
         ]
         left = self.guesses - len(state.guesses)
@@ -209,7 +219,7 @@ class Wordle(TextGame[Board]):
         top = np.repeat(np.array([26, 3], np.int8), cells)
         return spaces.Box(np.zeros(2 * cells, np.int8), top, dtype=np.int8)
 
-    def observe(self, state: Board, seat: int) -> NDArray[np.int8]:
+    def observe(self, state: WordleState, seat: int) -> NDArray[np.int8]:
         """Letters by guess and place (1 to 26), then their marks (1 absent, 2 elsewhere, 3 right).
 
         Guesses not yet made are zeros.
@@ -220,10 +230,10 @@ class Wordle(TextGame[Board]):
             seen[1, row] = [mark + 1 for mark in marks(guess, state.secret)]
         return seen.ravel()
 
-    def action_mask(self, state: Board, seat: int) -> NDArray[np.int8]:
+    def action_mask(self, state: WordleState, seat: int) -> NDArray[np.int8]:
         return np.ones(len(self.vocabulary), np.int8)
 
-    def scene(self, state: Board, seat: int | None = None) -> Scene:
+    def scene(self, state: WordleState, seat: int | None = None) -> Scene:
         rows = [
             tuple(
                 Piece(letter.upper(), COLOURS[mark], "tile", MEANINGS[mark])
@@ -247,13 +257,13 @@ def marks(guess: str, secret: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def marked(found: Sequence[int]) -> str:
+def marks_text(found: Sequence[int]) -> str:
     """Marks as text: `-yg--`."""
     return "".join(MARKS[mark] for mark in found)
 
 
 def consistent(
-    words: Sequence[str], told: Sequence[tuple[str, tuple[int, ...]]]
+    words: Sequence[str], guesses: Sequence[tuple[str, tuple[int, ...]]]
 ) -> tuple[str, ...]:
-    """The words that would have been marked as told for every guess."""
-    return tuple(w for w in words if all(marks(guess, w) == found for guess, found in told))
+    """The words for which every guess would have been marked as it was."""
+    return tuple(w for w in words if all(marks(guess, w) == found for guess, found in guesses))

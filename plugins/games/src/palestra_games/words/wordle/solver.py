@@ -6,43 +6,37 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from math import log2
+from typing import cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from numpy.typing import NDArray
+from palestra import ScriptedAgent, Turn, agent
 
 from palestra_games.words.wordle.game import Guess, Wordle, consistent, marks
 
 
-@agent(
-    "wordle-entropy",
-    plays=("games/Wordle-v0",),
-    needs=("array",),
-    summary="Guesses the word with the highest expected information.",
-)
-class WordleEntropy(Agent):
+@agent("wordle-entropy", needs=("array",))
+class WordleEntropy(ScriptedAgent):
     """Guesses the word with the highest expected information about the hidden one, in bits.
 
-    It reads its own array view and keeps the words that fit it. Between equals it prefers a word
+    It reads its own observation and keeps the words that fit it. Between equals it prefers a word
     that may be the hidden one, then the first in the list. The last guess is always a word that
     may be the hidden one.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Wordle,)
 
-    def _choose(self, turn: Turn) -> Guess:
-        game = turn.game
-        if not isinstance(game, Wordle):
-            raise InvalidOption(f"wordle-entropy plays games/Wordle-v0, not {turn.env}")
-        told = read_board(game, np.asarray(turn.observation))
-        fitting = consistent(game.vocabulary, told)
-        if len(told) + 1 == game.guesses:
+    def choose(self, turn: Turn) -> Guess:
+        game = cast(Wordle, turn.game)
+        guesses = read_board(game, np.asarray(turn.observation))
+        fitting = consistent(game.vocabulary, guesses)
+        if len(guesses) + 1 == game.guesses:
             return Guess(fitting[0])
         return Guess(most_informative(game.vocabulary, fitting))
 
 
-def read_board(game: Wordle, seen: np.ndarray) -> list[tuple[str, tuple[int, ...]]]:
-    """The guesses and their marks from the array view."""
+def read_board(game: Wordle, seen: NDArray[np.int8]) -> list[tuple[str, tuple[int, ...]]]:
+    """The guesses and their marks from an observation."""
     letters, found = seen.reshape(2, game.guesses, game.length).tolist()
     return [
         ("".join(chr(ord("a") + code - 1) for code in row), tuple(mark - 1 for mark in row_marks))

@@ -1,17 +1,21 @@
-"""What a Hanabi player sees: read off the array view, or looked up in the state."""
+"""What a Hanabi player sees: read from the array they observe, or looked up in the state."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palestra_games.card.hanabi.rules import NOTHING, copies
+from palestra_games.card.hanabi.state import HanabiState
+
+if TYPE_CHECKING:
+    from palestra_games.card.hanabi.game import Hanabi
 
 
-class Held(NamedTuple):
+class HeldCard(NamedTuple):
     """A card in a hand: itself (-1: one's own), and what hints have told its holder about it.
 
     `colours` and `ranks`, from 0, are those the hints leave; `told_colour` and `told_rank` say
@@ -40,13 +44,13 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """All that an array view tells. Hands are in seat order from the observer's own on.
+class Observation:
+    """All that a player sees. Hands are in seat order from the observer's own on.
 
     `turns_left` is None until the deck is empty; `discards` counts by card.
     """
 
-    hands: tuple[tuple[Held, ...], ...]
+    hands: tuple[tuple[HeldCard, ...], ...]
     deck: int
     fireworks: tuple[int, ...]
     tokens: int
@@ -56,36 +60,39 @@ class Sight:
     turns_left: int | None
 
 
-class Reader:
-    """Takes an array apart from its start."""
+class FlagReader:
+    """Reads an array of zeros and ones from its start."""
 
-    def __init__(self, view: NDArray[Any]) -> None:
-        self._bits: list[int] = np.asarray(view).astype(int).ravel().tolist()
+    def __init__(self, obs: NDArray[Any]) -> None:
+        self._bits: list[int] = np.asarray(obs).astype(int).ravel().tolist()
         self._at = 0
 
     def bits(self, length: int) -> list[int]:
+        """The next places as they are."""
         self._at += length
         return self._bits[self._at - length : self._at]
 
     def count(self, length: int) -> int:
+        """How many of the next places are set."""
         return sum(self.bits(length))
 
     def which(self, length: int) -> tuple[int, ...]:
+        """Which of the next places are set."""
         return tuple(place for place, bit in enumerate(self.bits(length)) if bit)
 
     def one(self, length: int) -> int:
-        """The place of the only one there; -1 if there is none."""
+        """Which one of the next places is set; -1 if none is."""
         found = self.which(length)
         return found[0] if found else -1
 
 
-def read_view(config: Any, view: NDArray[Any]) -> Sight:
-    """Take apart an array view of `palestra_games.card.hanabi.game.Hanabi`, which see."""
+def read_observation(config: Hanabi, obs: NDArray[Any]) -> Observation:
+    """Read an observation that `Hanabi` wrote; for its layout see that module."""
     seats, kinds = range(config.num_players), config.colours * config.ranks
-    reader = Reader(view)
-    cards = [[reader.one(kinds) for _ in range(config.hand)] for _ in seats[1:]]
-    cards.insert(0, [-1] * config.hand)
-    sizes = [config.hand - short for short in reader.bits(len(seats))]
+    reader = FlagReader(obs)
+    cards = [[reader.one(kinds) for _ in range(config.hand_size)] for _ in seats[1:]]
+    cards.insert(0, [-1] * config.hand_size)
+    sizes = [config.hand_size - short for short in reader.bits(len(seats))]
     deck = reader.count(config.talon)
     fireworks = tuple(reader.one(config.ranks) + 1 for _ in range(config.colours))
     tokens, lives = reader.count(config.tokens), reader.count(config.lives)
@@ -93,7 +100,7 @@ def read_view(config: Any, view: NDArray[Any]) -> Sight:
     last = read_move(config, reader)
     hands = [[read_card(config, reader, card) for card in hand] for hand in cards]
     left = reader.count(config.num_players)
-    return Sight(
+    return Observation(
         hands=tuple(tuple(hand[:size]) for hand, size in zip(hands, sizes, strict=True)),
         deck=deck,
         fireworks=fireworks,
@@ -105,21 +112,23 @@ def read_view(config: Any, view: NDArray[Any]) -> Sight:
     )
 
 
-def read_move(config: Any, reader: Reader) -> Move | None:
+def read_move(config: Hanabi, reader: FlagReader) -> Move | None:
+    """The last move, from where it is in an observation."""
     seat, kind = reader.one(config.num_players), reader.one(4)
     target = reader.one(config.num_players)
     value = max(reader.one(config.colours), reader.one(config.ranks))
-    touched = reader.which(config.hand)
-    slot, card = reader.one(config.hand), reader.one(config.colours * config.ranks)
+    touched = reader.which(config.hand_size)
+    slot, card = reader.one(config.hand_size), reader.one(config.colours * config.ranks)
     fitted, gained = reader.bits(2)
     if seat < 0:
         return None
     return Move(seat, kind, target, value, touched, slot, card, bool(fitted), bool(gained))
 
 
-def read_card(config: Any, reader: Reader, card: int) -> Held:
+def read_card(config: Hanabi, reader: FlagReader, card: int) -> HeldCard:
+    """What is known of a card in a hand, from where it is in an observation."""
     fits = reader.which(config.colours * config.ranks)
-    return Held(
+    return HeldCard(
         card=card,
         colours=tuple(sorted({place // config.ranks for place in fits})),
         ranks=tuple(sorted({place % config.ranks for place in fits})),
@@ -128,23 +137,24 @@ def read_card(config: Any, reader: Reader, card: int) -> Held:
     )
 
 
-def look(config: Any, state: Any, player: int) -> Sight:
-    """What `player` sees in a state, without the detour over the array view."""
-    seats = [(player + ahead) % config.num_players for ahead in range(config.num_players)]
+def observation_of(config: Hanabi, state: HanabiState, observer: int) -> Observation:
+    """What a player sees in a state, without the detour over the array."""
+    seats = [(observer + ahead) % config.num_players for ahead in range(config.num_players)]
     deck = config.deck_size - int(state.drawn)
-    return Sight(
-        hands=tuple(look_at_hand(config, state, seat, hidden=seat == player) for seat in seats),
+    return Observation(
+        hands=tuple(hand_of(config, state, seat, hidden=seat == observer) for seat in seats),
         deck=deck,
         fireworks=tuple(state.fireworks.tolist()),
         tokens=int(state.tokens),
         lives=int(state.lives),
         discards=tuple(state.discards.tolist()),
-        last=look_at_move(config, state, player),
+        last=last_move_of(config, state, observer),
         turns_left=None if deck else int(state.turns_left),
     )
 
 
-def look_at_hand(config: Any, state: Any, seat: int, *, hidden: bool) -> tuple[Held, ...]:
+def hand_of(config: Hanabi, state: HanabiState, seat: int, *, hidden: bool) -> tuple[HeldCard, ...]:
+    """A hand, with the cards themselves unless they are hidden."""
     columns = (
         state.hands[seat].tolist(),
         state.could_colour[seat].tolist(),
@@ -153,7 +163,7 @@ def look_at_hand(config: Any, state: Any, seat: int, *, hidden: bool) -> tuple[H
         state.told_rank[seat].tolist(),
     )
     return tuple(
-        Held(
+        HeldCard(
             card=-1 if hidden else card,
             colours=members(colours, config.colours),
             ranks=members(ranks, config.ranks),
@@ -165,16 +175,17 @@ def look_at_hand(config: Any, state: Any, seat: int, *, hidden: bool) -> tuple[H
     )
 
 
-def look_at_move(config: Any, state: Any, seat: int) -> Move | None:
+def last_move_of(config: Hanabi, state: HanabiState, observer: int) -> Move | None:
+    """The last move, with players counted from the observer on; None before the first."""
     if state.last_kind == NOTHING:
         return None
     seats, target = config.num_players, int(state.last_target)
     return Move(
-        seat=(int(state.last_player) - seat) % seats,
+        seat=(int(state.last_player) - observer) % seats,
         kind=int(state.last_kind),
-        target=(target - seat) % seats if target >= 0 else -1,
+        target=(target - observer) % seats if target >= 0 else -1,
         value=int(state.last_value),
-        touched=members(int(state.last_touched), config.hand),
+        touched=members(int(state.last_touched), config.hand_size),
         slot=int(state.last_slot),
         card=int(state.last_card),
         fitted=bool(state.last_fitted),

@@ -1,0 +1,75 @@
+"""Payoff tables and names of moves: how options give them, and what of them is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import InvalidOption
+
+COOPERATE, DEFECT = 0, 1
+COOPERATE_OR_DEFECT = ("cooperate", "defect")  # by move
+FEWEST_MOVES, MOST_MOVES = 2, 10
+
+# Two payoffs a cell, row by row: as one row of numbers, or nested in rows and cells.
+Cells = Iterable[float | Iterable[float | Iterable[float]]]
+
+
+class HasTable(Protocol):
+    """A game of two players with a square table of payoffs."""
+
+    @property
+    def num_actions(self) -> int: ...
+
+    @property
+    def table(self) -> tuple[float, ...]: ...
+
+
+class HasLastMoves(Protocol):
+    """A state that holds the last move of both players."""
+
+    @property
+    def last(self) -> NDArray[np.int32]: ...
+
+
+def latest_payoff(config: HasTable, state: HasLastMoves, seat: int) -> float:
+    """What a player is paid for the last moves; a rule, which compiles."""
+    cell = state.last[0] * config.num_actions + state.last[1]
+    return float(config.table[2 * cell + seat])
+
+
+def flat_payoffs(table: Cells, rows: int, columns: int) -> tuple[float, ...]:
+    """A table of `rows` by `columns` cells as one row of 2 * rows * columns numbers.
+
+    Raises `InvalidOption` where it has another size or holds infinite numbers.
+    """
+    try:
+        numbers = tuple(float(x) for x in np.asarray(table, dtype=np.float64).ravel())
+    except (TypeError, ValueError):
+        numbers = ()
+    count = 2 * rows * columns
+    if len(numbers) != count or not all(map(isfinite, numbers)):
+        raise InvalidOption(
+            f"payoffs_table must be {count} numbers for {rows} by {columns} moves: row by row, in "
+            f"every cell what the row player and the column player are paid; not {table!r}"
+        )
+    return numbers
+
+
+def check_finite(payoffs: Sequence[float]) -> None:
+    """Raise `InvalidOption` for a `payoffs_table` with an infinite number."""
+    if not all(map(isfinite, payoffs)):
+        raise InvalidOption(f"payoffs_table must be finite numbers, not {payoffs!r}")
+
+
+def check_names(option: str, names: Sequence[str]) -> None:
+    """Raise `InvalidOption` for names of moves that a reader could take one for another."""
+    good = all(name and name == name.strip() for name in names)
+    if not good or len({name.casefold() for name in names}) < len(names):
+        raise InvalidOption(
+            f"{option} must be names that differ in more than capitals, without blanks at their "
+            f"ends, not {names!r}"
+        )
