@@ -12,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.engine.batch import Batch
-from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
+from palestra.grids.compass import (
+    FACING_EAST,
+    FACING_NORTH,
+    FACING_SOUTH,
+    FACING_WEST,
+)
 from palestra_envs.grid.social_dilemmas.clean_up import (
     CleanUp,
     apple_chance,
@@ -136,7 +141,7 @@ def test_each_row_of_a_cleaning_beam_clears_the_first_waste_and_ends_there() -> 
     level = "RHHRHH\nPRRRHH\nHRRRRR\nBBBBBB"
     game = CleanUp(level=level, num_players=1, waste_rate=0.0)
     state = game.initial_state(0)
-    state.facing[0] = EAST
+    state.facing[0] = FACING_EAST
     assert play(game, state, "clean") == [{}]
     drawn = ["".join("~H"[int(kind == WASTE)] for kind in row) for row in state.cells[:3]]
     assert drawn == ["~~H~HH", "~~~~~H", "~~~~~~"]
@@ -148,14 +153,14 @@ def test_each_row_of_a_cleaning_beam_clears_the_first_waste_and_ends_there() -> 
 
 def test_players_stop_a_cleaning_beam_and_are_not_fined_by_it() -> None:
     game = CleanUp(level="PRPHH\nBBBBB", num_players=2, waste_rate=0.0)
-    state = game.arrange("...HH\n.....", {0: (0, 0, EAST), 1: (0, 2, NORTH)})
+    state = game.arrange("...HH\n.....", {0: (0, 0, FACING_EAST), 1: (0, 2, FACING_NORTH)})
     assert play(game, state, "clean", "stay") == [{}, {}]
     assert game.pollution(state) == pytest.approx(2 / 3)
 
 
 def test_two_cleaners_clear_two_wastes_in_a_row_in_one_step() -> None:
     game = CleanUp(level="PRHH\nPPRR\nBBBB", num_players=2, waste_rate=0.0)
-    state = game.arrange("..HH\n....\n....", {0: (0, 0, EAST), 1: (1, 1, EAST)})
+    state = game.arrange("..HH\n....\n....", {0: (0, 0, FACING_EAST), 1: (1, 1, FACING_EAST)})
     play(game, state, "clean", "clean")
     assert game.pollution(state) == 0
     assert state.cleaned.tolist() == [1, 1]
@@ -163,14 +168,14 @@ def test_two_cleaners_clear_two_wastes_in_a_row_in_one_step() -> None:
 
 def test_fining_beams_pass_over_waste_and_cost() -> None:
     game = CleanUp(level="PHP\nBBB", num_players=2)
-    state = game.arrange(".H.\n...", {0: (0, 0, EAST), 1: (0, 2, NORTH)})
+    state = game.arrange(".H.\n...", {0: (0, 0, FACING_EAST), 1: (0, 2, FACING_NORTH)})
     assert play(game, state, "fine", "stay") == [{"beams": -1.0}, {"fines": -50.0}]
     assert state.cells[0, 1] == WASTE
 
 
 def test_players_wade_through_water_and_waste_and_eat_in_the_orchard() -> None:
     game = CleanUp(level="PRHSB", num_players=1, apple_rate=0.0)
-    state = game.arrange("..H.A", {0: (0, 0, EAST)})
+    state = game.arrange("..H.A", {0: (0, 0, FACING_EAST)})
     paid = [play(game, state, "forward")[0] for _ in range(4)]
     assert paid == [{}, {}, {}, {"apples": 1.0}]
     assert state.cells[0].tolist()[-1] == ORCHARD
@@ -193,20 +198,20 @@ def test_the_default_map_starts_with_half_the_river_covered() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"apple_rate": 1.5}, "apple_rate must be from 0 to 1"),
+        ({"apple_rate": 1.5}, "apple_rate must be a number from 0 to 1"),
         ({"waste_rate": -0.1}, "waste_rate"),
-        ({"restoration": 0.4}, "restoration and depletion"),
-        ({"depletion": 1.1}, "restoration and depletion"),
+        ({"restoration": 0.4}, "restoration must be below depletion, not 0.4 and 0.4"),
+        ({"depletion": 1.1}, "depletion must be a number at most 1 above 0, not 1.1"),
         ({"rows": 2}, "rows"),
         ({"columns": 4}, "columns"),
         ({"level": "@A@"}, "line 1, column 2: 'A' means nothing"),
         ({"level": "HRP"}, "no cell on which an apple could grow"),
         ({"num_players": 11}, "num_players"),
-        ({"map": "cave"}, "map must be fixed or random, not 'cave'"),
+        ({"map": "cave"}, "map must be 'fixed' or 'random', not 'cave'"),
         ({"map": "random", "level": "RBP"}, "level is a fixed map"),
         ({"map": "random", "rows": 4}, "rows must be from 5 to 60, not 4"),
         ({"map": "random", "rows": 5, "columns": 5}, "3 cells to start on, too few for 4 players"),
-        ({"initial_waste": 1.1}, "initial_waste must be from 0 to 1"),
+        ({"initial_waste": 1.1}, "initial_waste must be a number from 0 to 1"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
@@ -247,7 +252,7 @@ def test_a_thousand_random_maps_have_a_river_an_orchard_across_and_a_share_of_wa
     batch.reset(3)
     opposite = {"north": "south", "south": "north", "west": "east", "east": "west"}
     drawn: dict[str, Counter[int]] = {side: Counter() for side in opposite}
-    for state in batch.rows["frame"]["state"]:
+    for state in batch.lanes["timestep"]["state"]:
         cells = state["cells"]
         assert np.array_equal(cells != WALL, np.pad(np.ones((rows - 2, columns - 2), bool), 1))
         side, depth = side_and_depth(strip(cells, RIVER, WASTE), rows, columns)
@@ -270,7 +275,7 @@ def test_a_thousand_random_maps_have_a_river_an_orchard_across_and_a_share_of_wa
 def test_waste_lies_anywhere_in_a_random_river() -> None:
     batch = Batch(CleanUp(map="random", rows=5, columns=5, num_players=1, initial_waste=0.4), 3000)
     batch.reset(1)
-    cells = batch.rows["frame"]["state"]["cells"][:, 1:4, 1:4]
+    cells = batch.lanes["timestep"]["state"]["cells"][:, 1:4, 1:4]
     wet = np.isin(cells, (RIVER, WASTE))
     west = wet[:, :, 0].all(axis=1)
     assert (cells[west] == WASTE).sum(axis=(1, 2)).tolist() == [1] * int(west.sum())
@@ -286,7 +291,7 @@ def test_the_rules_tell_of_random_maps_and_print_none() -> None:
 
 def test_the_view_shows_water_waste_and_cleaning_beams() -> None:
     game = CleanUp(level="SRH\nPRH\nBBB", num_players=1, sight=1, waste_rate=0.0)
-    state = game.arrange("..H\n..H\n..A", {0: (1, 0, EAST)})
+    state = game.arrange("..H\n..H\n..A", {0: (1, 0, FACING_EAST)})
     play(game, state, "clean")
     view = game.observe(state, 0)
     assert view.shape == (10, 3, 3)
@@ -302,9 +307,9 @@ def test_the_view_shows_water_waste_and_cleaning_beams() -> None:
     ]
 
 
-def test_water_under_a_player_is_told_in_words() -> None:
+def test_water_under_a_player_is_put_into_words() -> None:
     game = CleanUp(level="PRR\nBBB\nPPP", num_players=2, sight=2, waste_rate=0.0)
-    state = game.arrange("...\n...\n...", {0: (0, 1, EAST), 1: (0, 2, WEST)})
+    state = game.arrange("...\n...\n...", {0: (0, 1, FACING_EAST), 1: (0, 2, FACING_WEST)})
     assert "- water under a player: (1, 0), (0, 0)" in game.describe(state, 0)
 
 
@@ -394,7 +399,12 @@ def test_one_cleaner_feeds_the_others_and_earns_less_than_they_do() -> None:
 
 @pytest.mark.parametrize(
     ("facing", "chosen"),
-    [(EAST, "clean"), (NORTH, "turn-right"), (SOUTH, "turn-left"), (WEST, "turn-left")],
+    [
+        (FACING_EAST, "clean"),
+        (FACING_NORTH, "turn-right"),
+        (FACING_SOUTH, "turn-left"),
+        (FACING_WEST, "turn-left"),
+    ],
 )
 def test_a_cleaner_turns_to_waste_and_cleans_it(facing: int, chosen: str) -> None:
     game = CleanUp(level="PRRH\nBBBB", num_players=1)
@@ -427,5 +437,5 @@ def test_a_cleaner_knows_what_its_beam_reaches(
 
 
 def test_a_cleaner_plays_nothing_but_clean_up() -> None:
-    with pytest.raises(InvalidOption, match="grid/CleanUp-v0"):
+    with pytest.raises(InvalidOption, match="plays grid/CleanUp-v0, not"):
         palestra.play("grid/Harvest-v0", agents=["cleaner"] * 4)

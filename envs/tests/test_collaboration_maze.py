@@ -13,13 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
-from palestra_envs.text.collaboration_maze.cartographers import Cartographer, heard, told
+from palestra_envs.text.collaboration_maze.cartographers import (
+    Cartographer,
+    map_messages,
+    walls_in,
+)
 from palestra_envs.text.collaboration_maze.game import (
     LINES,
     Agree,
     Cell,
     CollaborationMaze,
-    Maze,
+    MazeState,
     Propose,
     Say,
     distances,
@@ -38,7 +42,7 @@ def maze(drawing: list[str], shown: list[str], **options: Any) -> Episode:
     walls = tuple(cell for cell, kind in where.items() if kind == "#")
     seats = tuple(tuple(map(int, line)) for line in shown)
     said = [0] * game.num_players
-    state = Maze(Rng(0), walls, seats, start, goal, start, (start,), said)
+    state = MazeState(Rng(0), walls, seats, start, goal, start, (start,), said)
     episode = Episode(game, 0)
     episode.load(state)
     return episode
@@ -230,11 +234,11 @@ def test_alone_one_sees_everything_and_agrees_with_oneself() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"num_players": 0}, "num_players must be from 1 to 8"),
-        ({"rows": 1}, "rows must be from 2 to 20"),
+        ({"num_players": 0}, "num_players must be an integer from 1 to 8"),
+        ({"rows": 1}, "rows must be an integer from 2 to 20"),
         ({"columns": 21}, "columns"),
-        ({"wall_density": 0.5}, "wall_density must be from 0 to 0.4"),
-        ({"max_turns": 0}, "max_turns must be at least 1"),
+        ({"wall_density": 0.5}, "wall_density must be a number from 0 to 0.4"),
+        ({"max_turns": 0}, "max_turns must be an integer"),
         ({"message_limit": 10}, "message_limit"),
     ],
 )
@@ -257,7 +261,7 @@ def test_a_player_reads_his_own_map_and_what_stands() -> None:
         "row 1  M?#",
         "row 2  ?..",
         "row 3  #.G",
-        "player_0: The cell to the north is open.",
+        'player_0: "The cell to the north is open."',
         "player_1: something else",
         "Proposed: go east. For it so far: player_0.",
     ]
@@ -270,9 +274,9 @@ def test_words_are_in_the_transcript_and_forgotten_in_the_view_after_a_step() ->
     episode.act({0: Say(text="East is free.")})
     episode.act({1: Propose(move="east")})
     episode.act({0: Agree()})
-    told = [event.text for event in episode.transcript(1)]
-    assert told[-4:] == [
-        "player_0 says: East is free.",
+    texts = [event.text for event in episode.transcript(1)]
+    assert texts[-4:] == [
+        'player_0 says: "East is free."',
         "player_1 proposes to go east.",
         "player_0 agrees.",
         "The marker goes east to row 1, column 2.",
@@ -329,14 +333,14 @@ def agreement(turn: Turn) -> Any:
 
 @given(codes=st.lists(st.integers(0, 2), min_size=35, max_size=35), limit=st.integers(60, 200))
 @settings(max_examples=30, deadline=None)
-def test_what_is_told_is_heard(codes: list[int], limit: int) -> None:
+def test_messages_about_maps_are_read_as_they_are_written(codes: list[int], limit: int) -> None:
     game = CollaborationMaze(rows=5, columns=7, message_limit=limit)
-    messages = list(told(codes, game))
+    messages = list(map_messages(codes, game))
     assert max(map(len, messages)) <= limit
     walls = {cell for cell, code in zip(game.cells, codes, strict=True) if code == 2}
-    assert {cell for message in messages for cell in heard(message)} == walls
+    assert {cell for message in messages for cell in walls_in(message)} == walls
 
 
 def test_a_cartographer_plays_nothing_else() -> None:
-    with pytest.raises(InvalidOption, match="text/CollaborationMaze-v0"):
+    with pytest.raises(InvalidOption, match="plays CollaborationMaze, not"):
         Cartographer().act([Turn(Episode(palestra.game("games/TicTacToe-v0"), 0), 0)])

@@ -8,17 +8,12 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_envs.text.commons.game import (
-    LANGUAGES,
-    SCENARIOS,
-    Commons,
-    Harvest,
-    Pass,
-    Say,
-    shares,
-    words_in,
-)
+from palestra_envs.text.commons.game import Commons, Harvest, words_in
 from palestra_envs.text.metrics import gini
+from palestra_envs.text.sharing import Pass, Say, proportional_shares
+
+LANGUAGES = ("en", "de", "ja")
+SCENARIOS = ("fishery", "pasture", "pollution")
 
 
 def harvest(episode: Episode, *amounts: int) -> None:
@@ -67,9 +62,9 @@ def test_below_five_tons_it_collapses() -> None:
 
 
 def test_proportional_shares_by_largest_remainder() -> None:
-    assert shares([50, 50, 50], 100) == [34, 33, 33]
-    assert shares([100, 50, 0], 90) == [60, 30, 0]
-    assert shares([1, 1, 1], 2) == [1, 1, 0]
+    assert proportional_shares([50, 50, 50], 100) == [34, 33, 33]
+    assert proportional_shares([100, 50, 0], 90) == [60, 30, 0]
+    assert proportional_shares([1, 1, 1], 2) == [1, 1, 0]
 
 
 def test_random_allocation_gives_out_everything_and_no_more_than_asked() -> None:
@@ -149,12 +144,12 @@ def test_scenarios_are_the_same_rules_in_other_words(
     (record,) = palestra.play("text/Commons-v0", agents=agents, scenario=scenario)
     assert record.returns == plain.returns
     episode = Episode(Commons(scenario=scenario, universalise=True), 0)
-    told = episode.game.rules_for(0) + episode.prompt(0) + record.outcome.reason
-    assert resource in told
-    assert unit in told
+    text = episode.game.rules_for(0) + episode.prompt(0) + record.outcome.reason
+    assert resource in text
+    assert unit in text
     others = {"lake", "pasture", "river", "fish", "flock", "pallet"} - {resource}
     words = {"fishery": "fish", "pasture": "flock", "pollution": "pallet"}
-    assert not any(word in told.lower() for word in others - {words[scenario]})
+    assert not any(word in text.lower() for word in others - {words[scenario]})
 
 
 def stocks(taken: list[list[int]], *, capacity: int = 100, collapse: int = 5) -> list[int]:
@@ -212,7 +207,7 @@ def test_gini_of_known_distributions() -> None:
         ({"num_players": 1}, "num_players"),
         ({"allocation": "fair"}, "pro-rata"),
         ({"rounds": 0}, "rounds"),
-        ({"scenario": "mine"}, "fishery, pasture, pollution"),
+        ({"scenario": "mine"}, "'fishery' or 'pasture' or 'pollution'"),
         ({"newcomer": 12}, "newcomer"),
     ],
 )
@@ -257,10 +252,9 @@ def test_another_language_changes_words_and_nothing_else(language: str, scenario
     rng = Rng(3)
     english = ("You", "Round", "Harvest of", "left", "says", "joins")
     while not one.over:
-        told = other.describe(0) + other.game.rules_for(0).replace("Harvest(", "").replace(
-            "Say(", ""
-        )
-        assert not any(word in told for word in english)
+        rules = other.game.rules_for(0).replace("Harvest(", "").replace("Say(", "")
+        text = other.describe(0) + rules
+        assert not any(word in text for word in english)
         actions = {p: one.game.sample(one.state, p, rng) for p in one.to_act}
         one.act(actions)
         other.act(actions)
@@ -269,5 +263,5 @@ def test_another_language_changes_words_and_nothing_else(language: str, scenario
 
 
 def test_unknown_languages_are_named() -> None:
-    with pytest.raises(InvalidOption, match="en, de, ja"):
+    with pytest.raises(InvalidOption, match="'en' or 'de' or 'ja'"):
         Commons(language="xx")

@@ -216,9 +216,9 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int) -> Non
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"num_players": 9}, "num_players must be from 1 to 8"),
-        ({"rows": 4}, "rows must be from 5 to 40"),
-        ({"slack": 0.5}, "slack must be at least 1"),
+        ({"num_players": 9}, "num_players must be an integer from 1 to 8"),
+        ({"rows": 4}, "rows must be an integer from 5 to 40"),
+        ({"slack": 0.5}, "slack must be a number from 1 to 20"),
         ({"fare": -1}, "fare"),
         ({"pedestrians": 41}, "pedestrians"),
     ],

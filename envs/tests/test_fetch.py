@@ -204,8 +204,8 @@ def test_the_script_brings_the_right_mug(seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"distractors": 5}, "distractors must be from 0 to 4"),
-        ({"num_spots": 3}, "num_spots must be from 4 to 8"),
+        ({"distractors": 5}, "distractors must be an integer from 0 to 4"),
+        ({"num_spots": 3}, "num_spots must be at least 4"),
         ({"rows": 1, "columns": 3}, "no room for 5 spots"),
         ({"stale": 1.5}, "stale"),
     ],

@@ -24,13 +24,14 @@ from palestra import (
     Turn,
     only,
 )
+from palestra.grids.compass import EAST, NORTH, SOUTH, STAY, WEST
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 from palestra_envs.grid.foraging.foragers import Forager
 from palestra_envs.grid.foraging.game import ACTIONS, Foraging
-from palestra_envs.grid.foraging.rules import EAST, LOAD, NORTH, SOUTH, STAY, WEST, food_levels
+from palestra_envs.grid.foraging.rules import LOAD, food_levels
+from palestra_envs.grid.foraging.surroundings import Surroundings, Thing
 from palestra_envs.grid.shaping import distance_potential, food_distance
-from palestra_envs.grid.sighting import Seen, Sighting
 
 SEEDS = st.integers(0, 2**64 - 1)
 SPEC = EnvSpec(
@@ -359,7 +360,7 @@ def test_information_is_perfect_when_everybody_sees_everything() -> None:
 def test_reading_a_view_gives_levels_and_offsets() -> None:
     game = Foraging(num_players=3, max_food=2, sight=2)
     state = game.arrange([(4, 5, 2), (2, 7, 1), (4, 2, 1)], [(6, 4, 3), (1, 5, 2)])
-    expected = Sighting(2, 2, 2, (Seen(3, 2, -1),), (Seen(1, -2, 2),))
+    expected = Surroundings(2, 2, 2, (Thing(3, 2, -1),), (Thing(1, -2, 2),))
     assert game.read(game.observe(state, 0)) == expected
 
 
@@ -451,7 +452,7 @@ def test_moves_are_written_and_read_as_words() -> None:
     state = game.arrange([(3, 4, 1)], [(3, 3, 1)])
     words = ["stay", "north", "south", "east", "load"]
     assert [game.action_text(state, 0, a) for a in game.legal_actions(state, 0)] == words
-    assert game.parse(state, 0, "I had better go [North]") == NORTH
+    assert game.parse(state, 0, "I had better go there.\nMove: [North]") == NORTH
     with pytest.raises(InvalidAction, match="stay, north, south, east, load"):
         game.parse(state, 0, "west")
 
@@ -464,7 +465,7 @@ def test_the_rules_give_the_numbers_of_this_game() -> None:
     assert "costs you" not in Foraging().rules_for(0)
 
 
-def test_each_player_is_told_how_his_own_action_went() -> None:
+def test_each_player_reads_how_their_own_action_went() -> None:
     game = Foraging(num_players=4)
     players = [(2, 3, 1), (3, 4, 1), (5, 5, 1), (5, 7, 1)]
     state = game.arrange(players, [(3, 3, 2)])

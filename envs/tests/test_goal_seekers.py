@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
-from palestra.grids.moving import EASTWARD, SOUTHWARD
+from palestra.grids.compass import EASTWARD, SOUTHWARD
 from palestra_envs.grid.particles.game import Particles
 from palestra_envs.grid.xland.game import ACTIONS, DROP, GOAL, GRAB, OPPOSITE, WINDOW, XLand
 from palestra_envs.grid.xland.goal_seekers import Beliefs, GoalSeeker, dangers, options_of, plan
-from palestra_envs.grid.xland.rules import FREE, HOLD, NEAR, ON, SEE, goal_holds
+from palestra_envs.grid.xland.options import HOLD, NEAR, ON, SEE, write_goal
+from palestra_envs.grid.xland.rules import FREE, goal_holds
 
 # Brute force
 
@@ -72,7 +73,7 @@ def fewest_steps(game: XLand, state: Any) -> int | None:
 
 def knowing_all(game: XLand, state: Any) -> Beliefs:
     beliefs = Beliefs(game, 0)
-    beliefs.take_in(game.observe(state, 0), 0)
+    beliefs.update(game.observe(state, 0), 0)
     beliefs.walls = state.walls.tolist()
     walls = zip(state.floor.tolist(), beliefs.walls, strict=True)
     beliefs.floor = [-2 if wall else colour for colour, wall in walls]
@@ -107,7 +108,7 @@ def test_plans_to_one_relation_or_its_denial_are_the_shortest_there_are(
         game, state = drawn_small(seed)
         if seed % 3 == 2:  # with something in hand
             state.held_by[seed % 2], state.lies[seed % 2] = 0, 0
-        XLand._write(state.goals[0], [[(*term, denied)]])
+        write_goal(state.goals[0], [[(*term, denied)]])
         actions, steps = (
             plan(knowing_all(game, state), ((*term, denied),)),
             fewest_steps(game, state),
@@ -289,7 +290,7 @@ def test_the_opposite_of_a_goal_is_true_where_the_goal_is_not() -> None:
     game = XLand()
     view = game.observe(game.initial_state(0), 0)
     a, b, c, d = ((NEAR, 0, 2, 0), (HOLD, 0, 2, 1), (SEE, 0, 3, 0), (ON, 0, 1, 0))
-    XLand._write(view[GOAL:WINDOW].reshape(3, 3, 4), [[a, b], [c, d]])
+    write_goal(view[GOAL:WINDOW].reshape(3, 3, 4), [[a, b], [c, d]])
     for opposite in (0, 1):
         view[OPPOSITE] = opposite
         for values in product((False, True), repeat=4):
@@ -302,7 +303,7 @@ def test_the_opposite_of_a_goal_is_true_where_the_goal_is_not() -> None:
 def test_only_a_rival_seen_of_late_is_a_danger() -> None:
     game, state = world([[[(NEAR, 1, 0, 1)]]] * 2, [(3, 3), (3, 5)], [(0, 0)], sight=2)
     beliefs, term = Beliefs(game, 0), (NEAR, 1, 0, 1)
-    beliefs.take_in(game.observe(state, 0), 0)
+    beliefs.update(game.observe(state, 0), 0)
     assert dangers(beliefs, (term,)) == {term: 1}
     assert dangers(beliefs, ((NEAR, 1, 0, 0),)) == {}
     beliefs.now = 10
@@ -372,9 +373,9 @@ def test_it_decides_the_same_whatever_it_cannot_see(options: dict[str, Any]) -> 
     assert differing
 
 
-def test_it_says_which_environment_it_plays() -> None:
+def test_it_says_which_game_it_plays() -> None:
     episode = Episode(Particles(), 0, compiled=False)
-    with pytest.raises(InvalidOption, match="plays grid/XLand-v0, not"):
+    with pytest.raises(InvalidOption, match="plays XLand, not"):
         GoalSeeker().act([Turn(episode, 0)])
 
 

@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, only
+from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent, only
 from palestra.engine.batch import Batch
-from palestra.grids.windows import EAST, NORTH, SOUTH, WEST
+from palestra.grids.compass import (
+    FACING_EAST,
+    FACING_NORTH,
+    FACING_SOUTH,
+    FACING_WEST,
+)
 from palestra_envs.grid.social_dilemmas.gatherers import Gatherer, near, step_towards
 from palestra_envs.grid.social_dilemmas.harvest import ACTIONS, Harvest, regrow
 from palestra_envs.grid.social_dilemmas.rules import (
@@ -96,7 +101,7 @@ def test_apples_grow_at_the_published_rate(neighbours: int, chance: float) -> No
 def test_apples_three_cells_away_do_not_help() -> None:
     level = ["A..A", "....", ".A..", "...."]  # the first is 3 from each of the others
     game = Harvest(level="\n".join(level), num_players=1)
-    state = game.arrange("...A\n....\n.A..\n....", {0: (3, 3, NORTH)})
+    state = game.arrange("...A\n....\n.A..\n....", {0: (3, 3, FACING_NORTH)})
     for _ in range(2000):
         regrow(game.config, state)
     assert state.cells[0, 0] == ORCHARD
@@ -108,7 +113,7 @@ def test_a_patch_eaten_bare_stays_bare_and_others_recover() -> None:
     drawing[3] = (
         game.layout.lines[3][:6] + drawing[3][6:]
     )  # three apples of the western one are left
-    state = game.arrange("\n".join(drawing), {0: (1, 1, NORTH)})
+    state = game.arrange("\n".join(drawing), {0: (1, 1, FACING_NORTH)})
     for _ in range(1500):
         regrow(game.config, state)
     assert (state.cells[:, :6] == APPLE).sum() == 5
@@ -117,7 +122,7 @@ def test_a_patch_eaten_bare_stays_bare_and_others_recover() -> None:
 
 def test_no_apple_grows_under_a_player() -> None:
     game = Harvest(level="AAA\nAAA\n...", num_players=1)
-    state = game.arrange("A.A\nAAA\n...", {0: (0, 1, NORTH)})
+    state = game.arrange("A.A\nAAA\n...", {0: (0, 1, FACING_NORTH)})
     for _ in range(500):
         regrow(game.config, state)
     assert state.cells[0, 1] == ORCHARD
@@ -125,7 +130,7 @@ def test_no_apple_grows_under_a_player() -> None:
 
 def test_growth_looks_at_the_apples_before_any_has_grown() -> None:
     game = Harvest(level="A" * 60 + "\n" + "." * 60, num_players=1)
-    state = game.arrange("A" + "." * 59 + "\n" + "." * 60, {0: (1, 59, NORTH)})
+    state = game.arrange("A" + "." * 59 + "\n" + "." * 60, {0: (1, 59, FACING_NORTH)})
     for _ in range(400):
         before = (state.cells[0] == APPLE).nonzero()[0]
         regrow(game.config, state)
@@ -137,7 +142,7 @@ def test_growth_looks_at_the_apples_before_any_has_grown() -> None:
 
 
 def test_an_apple_is_worth_one_to_whoever_steps_on_it() -> None:
-    game, state = meadow((5, 2, NORTH), (1, 1, NORTH))
+    game, state = meadow((5, 2, FACING_NORTH), (1, 1, FACING_NORTH))
     assert play(game, state, "step-left", "stay") == [{"apples": 1.0}, {}]
     assert state.cells[5, 1] == ORCHARD
     assert play(game, state, "stay", "stay") == [{}, {}]
@@ -147,10 +152,10 @@ def test_an_apple_is_worth_one_to_whoever_steps_on_it() -> None:
 @pytest.mark.parametrize(
     ("facing", "ends"),
     [
-        (NORTH, [(2, 4), (4, 4), (3, 3), (3, 5)]),
-        (EAST, [(3, 5), (3, 3), (2, 4), (4, 4)]),
-        (SOUTH, [(4, 4), (2, 4), (3, 5), (3, 3)]),
-        (WEST, [(3, 3), (3, 5), (4, 4), (2, 4)]),
+        (FACING_NORTH, [(2, 4), (4, 4), (3, 3), (3, 5)]),
+        (FACING_EAST, [(3, 5), (3, 3), (2, 4), (4, 4)]),
+        (FACING_SOUTH, [(4, 4), (2, 4), (3, 5), (3, 3)]),
+        (FACING_WEST, [(3, 3), (3, 5), (4, 4), (2, 4)]),
     ],
 )
 def test_steps_go_by_the_way_one_faces(facing: int, ends: list[tuple[int, int]]) -> None:
@@ -162,41 +167,50 @@ def test_steps_go_by_the_way_one_faces(facing: int, ends: list[tuple[int, int]])
 
 
 def test_turns_go_round_the_compass() -> None:
-    game, state = meadow((3, 4, NORTH))
+    game, state = meadow((3, 4, FACING_NORTH))
     seen = []
     for name in ("turn-right",) * 4 + ("turn-left",) * 2:
         play(game, state, name)
         seen.append(int(state.facing[0]))
-    assert seen == [EAST, SOUTH, WEST, NORTH, WEST, SOUTH]
+    assert seen == [FACING_EAST, FACING_SOUTH, FACING_WEST, FACING_NORTH, FACING_WEST, FACING_SOUTH]
 
 
 @pytest.mark.parametrize(
     ("start", "names", "ends"),
     [
-        pytest.param([(1, 1, NORTH)], ["forward"], [(1, 1)], id="wall"),
+        pytest.param([(1, 1, FACING_NORTH)], ["forward"], [(1, 1)], id="wall"),
         pytest.param(
-            [(3, 3, EAST), (3, 4, EAST)], ["forward", "stay"], [(3, 3), (3, 4)], id="it stays"
+            [(3, 3, FACING_EAST), (3, 4, FACING_EAST)],
+            ["forward", "stay"],
+            [(3, 3), (3, 4)],
+            id="it stays",
         ),
         pytest.param(
-            [(3, 3, EAST), (3, 4, EAST)], ["forward", "forward"], [(3, 4), (3, 5)], id="follow"
+            [(3, 3, FACING_EAST), (3, 4, FACING_EAST)],
+            ["forward", "forward"],
+            [(3, 4), (3, 5)],
+            id="follow",
         ),
         pytest.param(
-            [(3, 3, EAST), (3, 4, WEST)], ["forward", "forward"], [(3, 3), (3, 4)], id="swap"
+            [(3, 3, FACING_EAST), (3, 4, FACING_WEST)],
+            ["forward", "forward"],
+            [(3, 3), (3, 4)],
+            id="swap",
         ),
         pytest.param(
-            [(3, 6, EAST), (3, 7, EAST)],
+            [(3, 6, FACING_EAST), (3, 7, FACING_EAST)],
             ["forward", "forward"],
             [(3, 6), (3, 7)],
             id="follow a blocked",
         ),
         pytest.param(
-            [(3, 3, EAST), (3, 4, SOUTH), (4, 4, WEST), (4, 3, NORTH)],
+            [(3, 3, FACING_EAST), (3, 4, FACING_SOUTH), (4, 4, FACING_WEST), (4, 3, FACING_NORTH)],
             ["forward"] * 4,
             [(3, 4), (4, 4), (4, 3), (3, 3)],
             id="all round",
         ),
         pytest.param(
-            [(3, 3, EAST), (3, 4, EAST), (3, 5, WEST)],
+            [(3, 3, FACING_EAST), (3, 4, FACING_EAST), (3, 5, FACING_WEST)],
             ["forward"] * 3,
             [(3, 3), (3, 4), (3, 5)],
             id="behind two who would swap",
@@ -212,7 +226,7 @@ def test_who_may_enter_a_cell(
 
 
 def test_a_contested_cell_goes_to_a_random_one_whatever_the_seats() -> None:
-    start = [(2, 4, SOUTH), (3, 3, EAST), (3, 5, WEST)]
+    start = [(2, 4, FACING_SOUTH), (3, 3, FACING_EAST), (3, 5, FACING_WEST)]
     won = [0, 0, 0]
     for seed in range(600):
         game, state = meadow(*start)
@@ -228,7 +242,9 @@ def test_a_contested_cell_goes_to_a_random_one_whatever_the_seats() -> None:
 
 
 def test_a_beam_is_three_wide_five_long_and_stops_at_walls_and_players() -> None:
-    game, state = meadow((3, 2, EAST), (2, 4, NORTH), (3, 7, NORTH), (2, 6, NORTH))
+    game, state = meadow(
+        (3, 2, FACING_EAST), (2, 4, FACING_NORTH), (3, 7, FACING_NORTH), (2, 6, FACING_NORTH)
+    )
     paid = play(game, state, "fine", "stay", "stay", "stay")
     assert paid == [{"beams": -1.0}, {"fines": -50.0}, {"fines": -50.0}, {}]
     lit = {(int(r), int(c)) for r, c in zip(*state.beams.nonzero(), strict=True)}
@@ -242,20 +258,20 @@ def test_a_beam_is_three_wide_five_long_and_stops_at_walls_and_players() -> None
 
 
 def test_two_players_can_fine_each_other_in_one_step() -> None:
-    game, state = meadow((3, 2, EAST), (3, 4, WEST), fine=10.0, fine_cost=0.5)
+    game, state = meadow((3, 2, FACING_EAST), (3, 4, FACING_WEST), fine=10.0, fine_cost=0.5)
     assert play(game, state, "fine", "fine") == [{"beams": -0.5, "fines": -10.0}] * 2
     assert game.scores(state) == (-10.5, -10.5)
 
 
 def test_beams_are_shone_after_moving() -> None:
-    game, state = meadow((3, 2, EAST), (1, 4, SOUTH))
+    game, state = meadow((3, 2, FACING_EAST), (1, 4, FACING_SOUTH))
     assert play(game, state, "fine", "forward")[1] == {"fines": -50.0}
-    game, state = meadow((3, 2, EAST), (2, 4, NORTH))
+    game, state = meadow((3, 2, FACING_EAST), (2, 4, FACING_NORTH))
     assert play(game, state, "fine", "forward")[1] == {}
 
 
 def test_a_time_out_takes_a_player_off_the_map_for_that_many_steps() -> None:
-    game, state = meadow((3, 2, EAST), (3, 4, WEST), fine=0.0, time_out=3)
+    game, state = meadow((3, 2, FACING_EAST), (3, 4, FACING_WEST), fine=0.0, time_out=3)
     play(game, state, "fine", "stay")
     for left in (3, 2, 1):
         assert state.absent.tolist() == [0, left]
@@ -295,12 +311,12 @@ def test_players_start_apart_on_marked_cells(seed: int, players: int) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"num_players": 0}, "num_players must be from 1 to 10"),
+        ({"num_players": 0}, "num_players must be an integer from 1 to 10"),
         ({"num_players": 11}, "num_players"),
-        ({"rows": 5}, "rows must be from 6 to 60"),
+        ({"rows": 5}, "rows must be an integer from 6 to 60"),
         ({"columns": 61}, "columns"),
         ({"sight": 0}, "sight"),
-        ({"fine": -1.0}, "fine must be at least 0"),
+        ({"fine": -1.0}, "fine must be a number at least 0"),
         ({"fine_cost": -1.0}, "fine_cost"),
         ({"time_out": -1}, "time_out"),
         ({"max_steps": 0}, "max_steps"),
@@ -312,9 +328,9 @@ def test_players_start_apart_on_marked_cells(seed: int, players: int) -> None:
         ({"level": "\n"}, "line 1 has 0 characters"),
         ({"level": "@..@"}, "no cell on which an apple could grow"),
         ({"level": "@A.@", "num_players": 2}, "1 cells to start on, too few for 2 players"),
-        ({"map": "cave"}, "map must be fixed or random, not 'cave'"),
+        ({"map": "cave"}, "map must be 'fixed' or 'random', not 'cave'"),
         ({"map": "random", "level": "A..."}, "level is a fixed map"),
-        ({"patches": 0}, "patches must be at least 1, not 0"),
+        ({"patches": 0}, "patches must be an integer at least 1, not 0"),
         (
             {"map": "random", "patches": 9},
             "patches must be from 1 to 8 on a random map of 12 rows and 24 columns, not 9",
@@ -341,7 +357,7 @@ def test_a_thousand_random_maps_have_so_many_patches_none_of_which_helps_another
     game = Harvest(map="random", rows=rows, columns=columns, patches=patches)
     batch = Batch(game, 1000)
     batch.reset(3)
-    states = batch.rows["frame"]["state"]
+    states = batch.lanes["timestep"]["state"]
     inside = np.pad(np.ones((rows - 2, columns - 2), bool), 1)
     for state in states:
         cells = state["cells"]
@@ -379,7 +395,7 @@ def test_every_layout_of_patches_is_as_likely_as_any_other(
     batch.reset(8)
     seen = Counter(
         frozenset(zip(*np.divmod(middle, columns), strict=True))
-        for middle in batch.rows["frame"]["state"]["middle"].tolist()
+        for middle in batch.lanes["timestep"]["state"]["middle"].tolist()
     )
     assert set(seen) == layouts
     assert chisquare(list(seen.values())).pvalue > 0.001
@@ -431,16 +447,16 @@ def test_nobody_imagines_a_bare_cell_in_sight_before_anything_is_eaten_nor_the_t
 @pytest.mark.parametrize(
     ("facing", "apple", "other", "turned"),
     [
-        (NORTH, (-2, -1), (1, 1), 1),
-        (EAST, (-1, 2), (1, -1), 0),
-        (SOUTH, (2, 1), (-1, -1), 3),
-        (WEST, (1, -2), (-1, 1), 2),
+        (FACING_NORTH, (-2, -1), (1, 1), 1),
+        (FACING_EAST, (-1, 2), (1, -1), 0),
+        (FACING_SOUTH, (2, 1), (-1, -1), 3),
+        (FACING_WEST, (1, -2), (-1, 1), 2),
     ],
 )
 def test_the_window_is_turned_so_that_up_is_ahead(
     facing: int, apple: tuple[int, int], other: tuple[int, int], turned: int
 ) -> None:
-    game, state = meadow((3, 2, facing), (2, 3, EAST), sight=2)
+    game, state = meadow((3, 2, facing), (2, 3, FACING_EAST), sight=2)
     view = game.observe(state, 0)
     assert view.shape == (7, 5, 5)
     ahead, right = apple
@@ -449,14 +465,19 @@ def test_the_window_is_turned_so_that_up_is_ahead(
     assert view[PLAYERS + turned, 2 - ahead, 2 + right] == 2
     assert np.count_nonzero(view[PLAYERS:]) == 1
     # the western wall is a line two cells from the player
-    walls = {NORTH: view[0, :, 0], EAST: view[0, 0], SOUTH: view[0, :, 4], WEST: view[0, 0]}
-    if facing != EAST:
+    walls = {
+        FACING_NORTH: view[0, :, 0],
+        FACING_EAST: view[0, 0],
+        FACING_SOUTH: view[0, :, 4],
+        FACING_WEST: view[0, 0],
+    }
+    if facing != FACING_EAST:
         assert walls[facing].all()
     assert view[0].sum() == 5
 
 
 def test_the_text_view_draws_the_window_and_lists_what_is_in_it() -> None:
-    game, state = meadow((4, 2, WEST), (2, 2, NORTH), sight=2)
+    game, state = meadow((4, 2, FACING_WEST), (2, 2, FACING_NORTH), sight=2)
     play(game, state, "stay", "stay")
     assert game.describe(state, 0).split("\n") == [
         "You are player_0. Steps played: 1 of 400.",
@@ -471,8 +492,8 @@ def test_the_text_view_draws_the_window_and_lists_what_is_in_it() -> None:
     ]
 
 
-def test_each_player_is_told_only_what_came_of_his_own_action() -> None:
-    game, state = meadow((3, 2, EAST), (3, 4, WEST), (5, 2, NORTH))
+def test_each_player_is_told_only_the_result_of_their_own_action() -> None:
+    game, state = meadow((3, 2, FACING_EAST), (3, 4, FACING_WEST), (5, 2, FACING_NORTH))
     names = ("fine", "forward", "step-left")
     events = game.step(state, {p: ACTIONS.index(name) for p, name in enumerate(names)}).events
     assert [event.audience for event in events] == [only(0), only(1), only(2)]
@@ -490,8 +511,8 @@ def test_players_learn_where_they_start() -> None:
     state = game.initial_state(2)
     row, column, facing = int(state.row[1]) + 1, int(state.column[1]) + 1, int(state.facing[1])
     way = ("north", "east", "south", "west")[facing]
-    told = [event for event in game.opening(state) if event.visible_to(1)]
-    assert [e.text for e in told] == [
+    heard = [event for event in game.opening(state) if event.visible_to(1)]
+    assert [e.text for e in heard] == [
         f"You stand in row {row}, column {column} of the map and face {way}."
     ]
 
@@ -521,24 +542,24 @@ def test_information_is_perfect_only_where_everybody_sees_the_whole_map() -> Non
     assert not Harvest(rows=8, columns=10, sight=9, time_out=5).perfect_information
 
 
-def test_moves_are_read_from_sentences_without_mixing_up_turns_and_steps() -> None:
-    game, state = meadow((3, 4, NORTH))
+def test_moves_are_read_from_answers_without_mixing_up_turns_and_steps() -> None:
+    game, state = meadow((3, 4, FACING_NORTH))
     for number, name in enumerate(ACTIONS):
-        assert game.parse(state, 0, f"I think I will play [{name}]") == number
-        assert game.parse(state, 0, f"My move is {name}.") == number
+        assert game.parse(state, 0, f"Nobody is near.\n[{name}]") == number
+        assert game.parse(state, 0, f"My move: {name}.") == number
     with pytest.raises(InvalidAction, match="turn-left"):
         game.parse(state, 0, "turn left")
 
 
 def test_the_rules_name_the_numbers_and_show_the_map() -> None:
-    game, _ = meadow((3, 4, NORTH), (1, 1, NORTH), fine=20.0, time_out=7)
+    game, _ = meadow((3, 4, FACING_NORTH), (1, 1, FACING_NORTH), fine=20.0, time_out=7)
     text = game.rules_for(0)
     for piece in ("loses 20", "out of the game for 7 steps", "@A......@", "0.005"):
         assert piece in text
 
 
-def test_a_scene_shows_a_spectator_the_map_and_a_player_his_window() -> None:
-    game, state = meadow((4, 2, WEST), (2, 2, NORTH), sight=2)
+def test_a_scene_shows_a_spectator_the_map_and_a_player_their_window() -> None:
+    game, state = meadow((4, 2, FACING_WEST), (2, 2, FACING_NORTH), sight=2)
     play(game, state, "stay", "fine")
     whole, window = game.scene(state).grid, game.scene(state, 0).grid
     assert whole is not None
@@ -555,7 +576,7 @@ def test_a_scene_shows_a_spectator_the_map_and_a_player_his_window() -> None:
 
 
 def test_time_runs_out() -> None:
-    game, state = meadow((3, 4, NORTH), max_steps=2)
+    game, state = meadow((3, 4, FACING_NORTH), max_steps=2)
     play(game, state, "stay")
     assert game.outcome(state) is None
     play(game, state, "stay")
@@ -598,7 +619,7 @@ def test_restraint_sustains_on_random_maps_too() -> None:
 
 
 def test_a_gatherer_walks_to_the_nearest_apple_and_eats_it() -> None:
-    game, state = meadow((3, 3, EAST))
+    game, state = meadow((3, 3, FACING_EAST))
     episode = Episode(game, 0, compiled=False)
     episode.load(state)
     agent = Gatherer(restless=0.0)
@@ -609,7 +630,7 @@ def test_a_gatherer_walks_to_the_nearest_apple_and_eats_it() -> None:
 
 
 def test_with_restraint_a_lone_apple_is_neither_taken_nor_trodden_on() -> None:
-    game, state = meadow((5, 2, NORTH))
+    game, state = meadow((5, 2, FACING_NORTH))
     episode = Episode(game, 0, compiled=False)
     episode.load(state)
     agent = Gatherer(restraint=1, restless=1.0, seed=4)
@@ -628,4 +649,4 @@ def test_paths_go_round_what_is_in_the_way() -> None:
 @pytest.mark.parametrize("options", [{"restraint": -1}, {"restless": 1.5}])
 def test_a_gatherer_refuses_options_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match=next(iter(options))):
-        Gatherer(**options)
+        make_agent("gatherer", **options)

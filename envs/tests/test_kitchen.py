@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palestra import EnvSpec, Episode, InvalidAction, InvalidOption, Rng, Turn
+from palestra import EnvSpec, Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 from palestra_envs.grid.foraging.game import Foraging
 from palestra_envs.grid.kitchen.cooks import Cook
 from palestra_envs.grid.kitchen.game import ACTIONS, Kitchen
+from palestra_envs.grid.kitchen.observations import Hand, Pot, read_observation
 from palestra_envs.grid.kitchen.rules import (
     DISH,
     EAST,
@@ -29,7 +30,6 @@ from palestra_envs.grid.kitchen.rules import (
     STAY,
     WEST,
 )
-from palestra_envs.grid.kitchen.views import Hand, Pot, read_view
 from palestra_envs.grid.layouts import LAYOUTS, parse
 
 TRACES = json.loads((Path(__file__).parent / "data" / "kitchen_traces.json").read_text())
@@ -86,10 +86,10 @@ def solo(**options: Any) -> tuple[Kitchen, Any]:
 
 def cook_through(game: Kitchen, seed: int) -> Episode:
     """An episode in which the cook plays every seat."""
-    episode, agent = Episode(game, seed, compiled=False), Cook(seed=seed)
+    episode, cook = Episode(game, seed, compiled=False), Cook(seed=seed)
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
-        decisions = agent.act(turns)
+        decisions = cook.act(turns)
         episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return episode
 
@@ -97,10 +97,10 @@ def cook_through(game: Kitchen, seed: int) -> Episode:
 # Against the public package
 
 
-def written(game: Kitchen, state: Any, before: dict[int, tuple[int, int]]) -> str:
-    """A step as the recordings write it; brings `before`, what lay where, up to date."""
-    players = zip(state.cell.tolist(), state.facing.tolist(), state.hand.tolist(), strict=True)
-    numbers = [number for player in players for number in player]
+def step_text(game: Kitchen, state: Any, before: dict[int, tuple[int, int]]) -> str:
+    """A step as the recordings write it; updates `before`, the contents of cells."""
+    cooks = zip(state.cell.tolist(), state.facing.tolist(), state.hand.tolist(), strict=True)
+    numbers = [number for cook in cooks for number in cook]
     contents = zip(state.there.tolist(), state.clock.tolist(), strict=True)
     now = {place: found for place, found in enumerate(contents) if any(found)}
     for place in sorted(now.keys() | before.keys()):
@@ -123,7 +123,7 @@ def test_episodes_of_the_public_package_go_the_same_way(number: int) -> None:
     paid = {step: amounts for step, *amounts in episode["paid"]}
     for step, actions in enumerate(episode["actions"].split()):
         terms = play(game, state, *map(int, actions))
-        assert written(game, state, before) == episode["steps"][step], f"step {step}"
+        assert step_text(game, state, before) == episode["steps"][step], f"step {step}"
         if game.num_players != 2:  # it pays for no dishes then
             terms.pop("dish", None)
         soup = terms.pop("soup", 0.0)
@@ -372,7 +372,7 @@ def test_players_without_a_digit_start_on_the_first_free_floor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         ("cramped_rom", "did you mean 'cramped_room'"),
         ("kitchen", "there are cramped_room, asymmetric_advantages"),
@@ -391,8 +391,8 @@ def test_players_without_a_digit_start_on_the_first_free_floor() -> None:
         ("XOXXXX\nP1XX2S\nXDXXXX\n", "line 2, column 1: no soup can get from this pot"),
     ],
 )
-def test_a_faulty_layout_is_refused_by_line_and_column(text: str, told: str) -> None:
-    with pytest.raises(InvalidOption, match=told):
+def test_a_faulty_layout_is_refused_by_line_and_column(text: str, error: str) -> None:
+    with pytest.raises(InvalidOption, match=error):
         Kitchen(layout=text)
 
 
@@ -451,14 +451,14 @@ def test_the_view_has_the_own_player_first() -> None:
     }
     assert filled == {
         0: [(2, 3, 1)],  # where I am
-        1: [(1, 1, 1)],  # where he is
+        1: [(1, 1, 1)],  # where the other is
         3: [(2, 3, 1)],  # I face south
-        9: [(1, 1, 1)],  # he faces west
+        9: [(1, 1, 1)],  # the other faces west
         15: [(0, 2, 2)],  # onions in the pot
         16: [(2, 3, 3)],  # onions in my soup
         18: [(2, 3, 1)],  # which is ready
         19: [(0, 0, 1)],  # a dish
-        20: [(1, 1, 1)],  # his onion
+        20: [(1, 1, 1)],  # the other's onion
     }
     assert [int(view[plane].sum()) for plane in range(10, 15)] == [1, 9, 2, 1, 1]
 
@@ -495,7 +495,7 @@ def test_the_text_says_where_everybody_is_and_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "clock", "told"),
+    ("content", "clock", "words"),
     [
         (0, 0, "is empty."),
         (1, 0, "holds 1 onion."),
@@ -505,24 +505,24 @@ def test_the_text_says_where_everybody_is_and_what_there_is() -> None:
         (2, 21, "holds a soup of only 2 onions that is ready."),
     ],
 )
-def test_the_text_tells_a_pots_state(content: int, clock: int, told: str) -> None:
+def test_the_text_tells_a_pots_state(content: int, clock: int, words: str) -> None:
     game = Kitchen()
     state = game.initial_state(0)
     fill(game, state, (1, 3), content, clock)
-    assert f"The pot in row 1, column 3 {told}" in game.describe(state, 0).splitlines()
+    assert f"The pot in row 1, column 3 {words}" in game.describe(state, 0).splitlines()
 
 
 def test_moves_are_written_and_read_as_words() -> None:
     game = Kitchen()
     state = game.initial_state(0)
     assert [game.action_text(state, 0, a) for a in game.legal_actions(state, 0)] == list(ACTIONS)
-    assert game.parse(state, 0, "The pot is north of me: [Interact]") == INTERACT
+    assert game.parse(state, 0, "The pot is north of me.\nMove: Interact") == INTERACT
     with pytest.raises(InvalidAction, match="north, south, east, west, stay, interact"):
         game.parse(state, 0, "cook")
 
 
 @pytest.mark.parametrize(
-    ("place", "facing", "held", "pot", "action", "told"),
+    ("place", "facing", "held", "pot", "action", "words"),
     [
         ((2, 2), WEST, NOTHING, (0, 0), INTERACT, "takes an onion from the onion dispenser in row"),
         ((2, 2), NORTH, DISH, (0, 0), INTERACT, "puts a dish on the counter in row 1, column 2"),
@@ -543,14 +543,14 @@ def test_events_tell_what_everybody_did(
     held: int,
     pot: tuple[int, int],
     action: int,
-    told: str,
+    words: str,
 ) -> None:
     game = Kitchen(auto_cook=False)
     state = game.initial_state(0)
     put(game, state, 0, place, facing, held)
     fill(game, state, (1, 3), *pot)
     events = game.step(state, {0: action, 1: STAY}).events
-    assert events[0].text.startswith(f"player_0 {told}")
+    assert events[0].text.startswith(f"player_0 {words}")
     assert events[1].text == "player_1 stays."
     delivered = [event.text for event in events[2:]]
     assert delivered == (["1 soup delivered: 20 points."] if held == SOUP else [])
@@ -663,9 +663,9 @@ def test_a_cook_reads_its_view() -> None:
     fill(game, state, (1, 4), 2)
     fill(game, state, (1, 5), 3, 21)
     fill(game, state, (1, 1), DISH)
-    seen = read_view(game.observe(state, 1), 2, None, 1)
-    mine, his = Hand(cell(game, 4, 4), SOUTH, DISH + 2), Hand(cell(game, 2, 2), WEST, ONION)
-    assert seen.hands == (mine, his)
+    seen = read_observation(game.observe(state, 1), 2, None, 1)
+    own, other = Hand(cell(game, 4, 4), SOUTH, DISH + 2), Hand(cell(game, 2, 2), WEST, ONION)
+    assert seen.hands == (own, other)
     assert seen.pots == (Pot(cell(game, 1, 4), 2, None), Pot(cell(game, 1, 5), 3, 0))
     assert seen.lying == {0: DISH}
 
@@ -695,11 +695,14 @@ def test_two_cooks_do_not_fetch_the_same_dish() -> None:
 
 
 def test_a_cook_refuses_other_games() -> None:
-    with pytest.raises(InvalidOption, match="restless must be from 0 to 1"):
-        Cook(restless=2.0)
     episode = Episode(Foraging(), 0)
-    with pytest.raises(InvalidOption, match="the cook plays grid/Kitchen-v0"):
+    with pytest.raises(InvalidOption, match="'Cook' plays Kitchen, not"):
         Cook().act([Turn(episode, 0)])
+
+
+def test_a_chance_of_random_moves_is_at_most_1() -> None:
+    with pytest.raises(InvalidOption, match=r"restless .* from 0 to 1, not 2"):
+        make_agent("cook", restless=2.0)
 
 
 def test_layouts_know_what_touches_what() -> None:

@@ -15,6 +15,7 @@ from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 from palestra_envs.grid.kitchen.cooks import Cook
 from palestra_envs.grid.kitchen.game import Kitchen
+from palestra_envs.grid.kitchen.observations import read_observation
 from palestra_envs.grid.kitchen.rules import (
     DISH,
     EAST,
@@ -26,7 +27,6 @@ from palestra_envs.grid.kitchen.rules import (
     STAY,
     WEST,
 )
-from palestra_envs.grid.kitchen.views import read_view
 
 KITCHEN = "grid/Kitchen-v0"
 SPEC = palestra.kernel.registry.registry().environment(KITCHEN)
@@ -57,23 +57,23 @@ def pictures(tiles: np.ndarray[Any, Any]) -> list[str]:
 
 def check_kitchen(tiles: np.ndarray[Any, Any], players: list[int], most_inside: int) -> None:
     """A ring that is closed, floor that nobody can block, and every station within reach."""
-    told = "\n".join(pictures(tiles))
+    picture = "\n".join(pictures(tiles))
     rows, columns = tiles.shape
     grid = nx.grid_2d_graph(rows, columns)
     floor = grid.subgraph([place for place in grid if tiles[place] == 0])
     edge = [place for place in grid if place[0] in (0, rows - 1) or place[1] in (0, columns - 1)]
-    assert not any(tiles[place] == 0 for place in edge), told
-    assert nx.is_biconnected(floor), told
+    assert not any(tiles[place] == 0 for place in edge), picture
+    assert nx.is_biconnected(floor), picture
     kinds = Counter(SYMBOLS[tiles].ravel().tolist())
-    assert kinds["P"] in (1, 2), told
-    assert kinds["O"] in (1, 2), told
-    assert (kinds["D"], kinds["S"]) == (1, 1), told
+    assert kinds["P"] in (1, 2), picture
+    assert kinds["O"] in (1, 2), picture
+    assert (kinds["D"], kinds["S"]) == (1, 1), picture
     for place in zip(*(tiles > 1).nonzero(), strict=True):
-        assert any(beside in floor for beside in grid[place]), told
-    assert (tiles[1:-1, 1:-1] > 0).sum() <= most_inside, told
-    assert len(set(players)) == len(players), told
-    assert all(tiles[divmod(cell, columns)] == 0 for cell in players), told
-    assert len(floor) > len(players), told
+        assert any(beside in floor for beside in grid[place]), picture
+    assert (tiles[1:-1, 1:-1] > 0).sum() <= most_inside, picture
+    assert len(set(players)) == len(players), picture
+    assert all(tiles[divmod(cell, columns)] == 0 for cell in players), picture
+    assert len(floor) > len(players), picture
 
 
 # Random kitchens
@@ -84,7 +84,7 @@ def test_thousands_of_random_kitchens_can_be_played(options: dict[str, Any]) -> 
     game = drawn(**options)
     batch = Batch(game, 1000)
     batch.reset(1)
-    states = batch.rows["frame"]["state"]
+    states = batch.lanes["timestep"]["state"]
     rows, columns = game.sides
     most = round(game.density * (rows - 2) * (columns - 2))
     for tiles, players in zip(states["tiles"], states["cell"].tolist(), strict=True):
@@ -131,27 +131,27 @@ def test_all_that_is_said_and_drawn_is_of_this_episodes_kitchen() -> None:
             if cell not in state.cell:
                 glyph = "." if piece is None else piece.glyph[0]
                 assert glyph == lines[cell // 9][cell % 9]
-        assert game.look(state, 1) == read_view(game.observe(state, 1), 2, None, 1)
+        assert game.look(state, 1) == read_observation(game.observe(state, 1), 2, None, 1)
     for fact in ("another kitchen", "8 rows and 9 columns", "1 to 2 pots"):
         assert fact in game.rules_for(0)
     assert "another kitchen" not in Kitchen().rules_for(0)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "error"),
     [
         ({"rows": 6}, "rows=6 is for drawn kitchens: give it together with layout='random'"),
         ({"density": 0.5}, "density=0.5 is for drawn kitchens"),
-        ({"layout": "random", "rows": 3}, "rows must be from 4 to 20, not 3"),
-        ({"layout": "random", "columns": 21}, "columns must be from 4 to 20, not 21"),
-        ({"layout": "random", "density": 1.5}, "density must be from 0 to 1"),
+        ({"layout": "random", "rows": 3}, "rows must be an integer from 4 to 20, not 3"),
+        ({"layout": "random", "columns": 21}, "columns must be an integer from 4 to 20, not 21"),
+        ({"layout": "random", "density": 1.5}, "density must be a number from 0 to 1"),
         ({"layout": "random", "rows": 4, "columns": 4, "num_players": 4}, "leave 4 cells of floor"),
         ({"layout": "randm"}, "did you mean 'random'"),
-        ({"sight": 0}, "sight must be from 1 to 20"),
+        ({"sight": 0}, "sight must be an integer from 1 to 20 or None"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidOption, match=told):
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], error: str) -> None:
+    with pytest.raises(InvalidOption, match=error):
         Kitchen(**options)
 
 
@@ -407,15 +407,15 @@ def test_a_known_kitchen_is_not_imagined_otherwise() -> None:
 # What is told in a partial view
 
 
-def told(game: Kitchen, state: Any, *actions: int) -> list[tuple[str, str, list[int]]]:
+def events_of(game: Kitchen, state: Any, *actions: int) -> list[tuple[str, str, list[int]]]:
     events = game.step(state, dict(enumerate(actions))).events
     return [(e.kind, e.text, sorted(e.audience or [])) for e in events]
 
 
-def test_everybody_is_told_what_he_did_himself() -> None:
+def test_players_are_told_what_they_did_themselves() -> None:
     game, state = near()
     put(game, state, 1, 4, 2, WEST, 0)
-    assert told(game, state, STAY, INTERACT) == [
+    assert events_of(game, state, STAY, INTERACT) == [
         ("move", "player_0 stays.", [0]),
         ("move", "player_1 takes an onion from the onion dispenser.", [1]),
     ]
@@ -427,7 +427,7 @@ def test_soups_of_others_are_news_only_to_those_who_do_not_see_them() -> None:
     put(game, state, 0, 2, 2, NORTH, 0)
     put(game, state, 1, 4, 4, SOUTH, SOUP)
     put(game, state, 2, 4, 5, STAY - 1, 0)
-    events = told(game, state, STAY, INTERACT, STAY)
+    events = events_of(game, state, STAY, INTERACT, STAY)
     assert [event for event in events if event[0] != "move"] == [
         ("reveal", paid, [0]),
         ("delivery", paid, [1]),
@@ -441,7 +441,7 @@ def test_what_strangers_do_that_does_not_show_is_no_news() -> None:
     put(game, state, 1, 4, 4, WEST, 0)
     put(game, state, 2, 4, 5, WEST, 0)
     for actions in ((STAY, EAST, EAST), (STAY, INTERACT, NORTH), (STAY, SOUTH, SOUTH)):
-        assert [kind for kind, _, to in told(game, state, *actions) if to == [0]] == ["move"]
+        assert [kind for kind, _, to in events_of(game, state, *actions) if to == [0]] == ["move"]
 
 
 def test_being_held_up_by_strangers_is_news() -> None:
@@ -449,7 +449,7 @@ def test_being_held_up_by_strangers_is_news() -> None:
     put(game, state, 0, 2, 2, NORTH, 0)
     put(game, state, 1, 4, 4, EAST, 0)
     put(game, state, 2, 4, 5, WEST, 0)
-    assert told(game, state, SOUTH, EAST, WEST)[:2] == [  # the other two would change places
+    assert events_of(game, state, SOUTH, EAST, WEST)[:2] == [  # the other two would change places
         ("move", "player_0 turns south and is held up.", [0]),
         ("reveal", "You see what you could not foresee.", [0]),
     ]
@@ -458,6 +458,8 @@ def test_being_held_up_by_strangers_is_news() -> None:
 # The cook
 
 
-@pytest.mark.parametrize(("sight", "soups"), [(1, 8), (2, 12)])
+@pytest.mark.parametrize(("sight", "soups"), [(1, 2), (2, 3)])
 def test_near_sighted_cooks_find_their_way(sight: int, soups: int) -> None:
-    assert sum(soups_of_cooks(drawn(sight=sight), seed) for seed in range(4)) >= soups
+    """On average over twelve kitchens: they differ too much for fewer."""
+    served = [soups_of_cooks(drawn(sight=sight), seed) for seed in range(12)]
+    assert sum(served) >= soups * len(served)

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra_envs.grid.particles.game import ACTIONS, Particles
-from palestra_envs.grid.particles.pilots import COAST, ParticlePilot, assign, look, median
+from palestra_envs.grid.particles.pilots import (
+    COAST,
+    ParticlePilot,
+    assign,
+    median,
+    read_observation,
+)
 from palestra_envs.grid.xland.game import XLand
 from scipy.optimize import minimize
 
@@ -66,7 +72,7 @@ def test_a_lone_disc_is_hardly_farther_off_than_the_best_of_all_sequences_of_pus
     assert sum(piloted) < 1.03 * sum(best)
 
 
-def test_who_pushes_no_more_coasts_as_far_as_the_geometric_series_says() -> None:
+def test_a_player_who_pushes_no_more_coasts_as_far_as_the_geometric_series_says() -> None:
     game = Particles(num_players=1, max_steps=200)
     state = game.arrange([(0, 0), (5, 5)])
     game.step(state, {0: ACTIONS.index("east")})
@@ -125,8 +131,7 @@ def test_the_median_has_the_least_expected_distance(
     assert cost(median(where, chances)) <= min(tried) + 0.02
 
 
-def test_who_is_fooled_by_agents_on_all_landmarks_but_not_by_one_who_goes_alone() -> None:
-    """Agents at rest on the goal: the adversary goes there too."""
+def test_the_adversary_goes_where_agents_rest() -> None:
     game = Particles(scenario="adversary", num_players=3, max_steps=40)
     places = [(0, 0), (0.8, 0.1), (0.8, -0.1), (0.8, 0), (-0.8, 0)]
     episode = play_out(game, ["particle-pilot", "first", "first"], 0, game.arrange(places, goal=0))
@@ -148,11 +153,11 @@ def test_a_view_is_read_as_it_is_written(scenario: str, players: int, sight: flo
     prey = {"num_prey": 2} if scenario == "tag" else {}
     game = Particles(scenario=scenario, num_players=players, sight=sight, **prey)
     state = play_out(game, ["random"] * players, 5).state
-    for player in range(scenario == "speaker-listener", players):
-        seen, here = look(game, player, game.observe(state, player)), state.place[player]
+    for own in range(scenario == "speaker-listener", players):
+        seen, here = read_observation(game, own, game.observe(state, own)), state.place[own]
         for number, where in enumerate(seen.landmarks):
             there = state.place[players + number]
-            goal = scenario == "adversary" and player > 0 and number == int(state.goal)
+            goal = scenario == "adversary" and own > 0 and number == int(state.goal)
             assert (where is not None) == (not sight or goal or dist(here, there) <= sight)
             assert where is None or where == pytest.approx(there - here, abs=1e-5)
         for seat, where in seen.others.items():
@@ -164,7 +169,7 @@ def test_a_view_is_read_as_it_is_written(scenario: str, players: int, sight: flo
         if scenario == "speaker-listener":
             assert seen.heard == int(state.said) - 1
         if scenario != "adversary":
-            assert seen.velocity == pytest.approx(state.speed[player], abs=1e-5)
+            assert seen.velocity == pytest.approx(state.speed[own], abs=1e-5)
 
 
 @pytest.mark.parametrize("sight", [0.0, 0.6])
@@ -178,9 +183,9 @@ def test_it_decides_the_same_whatever_it_cannot_see(scenario: str, sight: float)
             game.step(state, {p: game.sample(state, p, rng) for p in range(players)})
         for seat in range(players):
             chosen = set()
-            for world in (state, game.determinize(state, seat, rng)):
+            for possible in (state, game.determinize(state, seat, rng)):
                 episode = Episode(game, seed, compiled=False)
-                episode.load(world)
+                episode.load(possible)
                 chosen.add(ParticlePilot().act([Turn(episode, seat)])[0].action)
             assert len(chosen) == 1
 
@@ -240,8 +245,8 @@ def test_pilots_flee_better_and_hunt_better_than_the_script() -> None:
         assert contacts[hunter, "particle-pilot"] < contacts[hunter, "scripted"] - 5
 
 
-def test_it_says_which_environment_it_plays_and_forgets_what_is_over() -> None:
-    with pytest.raises(InvalidOption, match="plays grid/Particles-v0, not"):
+def test_it_says_which_game_it_plays_and_forgets_what_is_over() -> None:
+    with pytest.raises(InvalidOption, match="plays Particles, not"):
         ParticlePilot().act([Turn(Episode(XLand(), 0, compiled=False), 0)])
     agent, episode = ParticlePilot(), Episode(Particles(), 0, compiled=False)
     agent.act([Turn(episode, seat) for seat in range(3)])

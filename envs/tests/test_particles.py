@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import palestra
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra_envs.grid.particles.game import ACTIONS, Particles
 from palestra_envs.grid.particles.rules import overlap
+from palestra_envs.grid.particles.tag import Tag
 
 EPISODES = json.loads((Path(__file__).parent / "data" / "mpe_traces.json").read_text("utf-8"))
 SCENARIOS = {
@@ -24,7 +27,7 @@ SCENARIOS = {
 }
 
 
-def of_record(episode: dict[str, Any]) -> Particles:
+def recorded_game(episode: dict[str, Any]) -> Particles:
     name, public = episode["scenario"], episode["options"]
     players = len(episode["steps"][0][0])
     options = {"scenario": name, "num_players": players, "max_steps": len(episode["steps"])}
@@ -36,8 +39,8 @@ def of_record(episode: dict[str, Any]) -> Particles:
     return Particles(**options)
 
 
-def seen_there(game: Particles, view: list[float]) -> list[float]:
-    """A public view without the words of the silent, which close those of `spread`."""
+def public_numbers(game: Particles, view: list[float]) -> list[float]:
+    """A public observation without the words of silent players, which end those of `spread`."""
     if game.scenario == "spread":
         return view[: len(view) - 2 * (game.num_players - 1)]
     return view
@@ -45,7 +48,7 @@ def seen_there(game: Particles, view: list[float]) -> list[float]:
 
 @pytest.mark.parametrize("episode", EPISODES, ids=[e["scenario"] for e in EPISODES])
 def test_episodes_go_as_in_mpe2(episode: dict[str, Any]) -> None:
-    game = of_record(episode)
+    game = recorded_game(episode)
     state = game.arrange(episode["start"], goal=episode["goal"])
     touched = 0
     for actions, places, paid, *views in episode["steps"]:
@@ -55,7 +58,7 @@ def test_episodes_go_as_in_mpe2(episode: dict[str, Any]) -> None:
         assert totals == pytest.approx(paid, abs=1e-5)
         touched += any("contacts" in terms for terms in rewards.values())
         for seat, public in enumerate(views[0] if views else []):
-            expected = seen_there(game, public)
+            expected = public_numbers(game, public)
             view = game.observe(state, seat)
             assert view[: len(expected)].tolist() == pytest.approx(expected, abs=2e-5)
             assert not view[len(expected) :].any()
@@ -114,6 +117,15 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
         assert game.scene(other, seat) == game.scene(state, seat)
 
 
+def test_an_id_with_a_scenario_makes_a_game_of_the_scenarios_own_class() -> None:
+    made = palestra.game("grid/Particles-v0", scenario="tag", num_players=4)
+    assert isinstance(made, Tag)
+    assert made == Particles("tag", 4) == Tag(num_players=4)
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(InvalidOption, match=r"make one with Particles\(scenario='spread'\)"):
+        Tag(scenario="spread", num_players=4)
+
+
 # Sight
 
 
@@ -126,14 +138,14 @@ def test_what_is_farther_than_sight_is_zeros_and_marked_as_not_seen() -> None:
     assert own == [0, 0, 0, 0]
     assert places == pytest.approx([0.5, 0, 0, 0, 0, 0])
     assert (other, marks) == ([0, 0], [1, 0, 1, 0])
-    told = game.describe(state, 0)
+    text = game.describe(state, 0)
     for line in (
         "- landmark 1 (0.500, 0.000)",
         "- landmark 2 is out of sight",
         "- landmark 3 (0.000, 0.000)",
         "- player_1, agent is out of sight",
     ):
-        assert line in told
+        assert line in text
     grid = game.scene(state, 0).grid
     assert grid is not None
     labels = {piece.label for row in grid.cells for piece in row if piece}
@@ -142,7 +154,7 @@ def test_what_is_farther_than_sight_is_zeros_and_marked_as_not_seen() -> None:
 
 
 @pytest.mark.parametrize(("scenario", "options"), SCENARIOS.items())
-def test_who_sees_far_enough_sees_what_he_does_without_a_limit(
+def test_players_who_see_far_enough_see_the_same_as_without_a_limit(
     scenario: str, options: dict[str, Any]
 ) -> None:
     all_seen = Particles(scenario=scenario, **options)
@@ -189,11 +201,11 @@ def test_what_is_hidden_is_redrawn_out_of_sight() -> None:
 
 
 def play_out(game: Particles, agent: str, seed: int) -> tuple[float, ...]:
-    episode, players = Episode(game, seed, compiled=False), make_agent(agent)
-    players.reseed(seed)
+    episode, player = Episode(game, seed, compiled=False), make_agent(agent)
+    player.reseed(seed)
     while not episode.over:
         turns = [Turn(episode, seat) for seat in episode.to_act]
-        decisions = players.act(turns)
+        decisions = player.act(turns)
         episode.act({t.seat: d.action for t, d in zip(turns, decisions, strict=True)})
     return tuple(episode.returns)
 
@@ -213,13 +225,13 @@ def test_the_script_earns_more_than_chance(scenario: str, seat: int) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"scenario": "keep-away"}, "scenario must be spread or tag or"),
-        ({"num_players": 11}, "num_players must be from 1 to 10"),
+        ({"scenario": "keep-away"}, "scenario must be 'spread' or 'tag' or"),
+        ({"num_players": 11}, "num_players must be an integer from 1 to 10"),
         ({"scenario": "tag", "num_players": 1}, "num_players must be from 2"),
         ({"scenario": "tag", "num_players": 3, "num_prey": 3}, "num_prey must be from 1 to 2"),
         ({"scenario": "speaker-listener"}, "set num_players=2"),
         ({"local_ratio": 1.5}, "local_ratio"),
-        ({"sight": -0.1}, "sight must be at least 0"),
+        ({"sight": -0.1}, "sight must be a number at least 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:

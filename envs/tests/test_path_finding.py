@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
-from palestra.grids.moving import MOVES
+from palestra.grids.compass import MOVES
 from palestra.records.metrics import measure
 from palestra_envs.grid.path_finding.game import OBSTACLES, OTHERS, PathFinding
 
@@ -23,7 +23,7 @@ OPEN = "....\n....\n....\n...."
 EPISODES = json.loads((Path(__file__).parent / "data" / "pogema_traces.json").read_text("utf-8"))
 
 
-def drawn(text: str, players: int, **options: Any) -> PathFinding:
+def game_on(text: str, players: int, **options: Any) -> PathFinding:
     lines = text.split("\n")
     size = {"rows": len(lines), "columns": len(lines[0])}
     return PathFinding(map="level", level=text, num_players=players, **size, **options)
@@ -51,7 +51,7 @@ def play(game: PathFinding, state: Any, *names: str) -> list[tuple[int, int]]:
 )
 def test_episodes_go_as_in_pogema(episode: dict[str, Any]) -> None:
     level, players = episode["level"], len(episode["start"])
-    game = drawn("\n".join(level), players, following=episode["rule"] == "soft", sight=2)
+    game = game_on("\n".join(level), players, following=episode["rule"] == "soft", sight=2)
     state = game.arrange(
         [game.place(c) for c in episode["start"]], [game.place(c) for c in episode["goals"]]
     )
@@ -119,7 +119,7 @@ def test_collisions_are_resolved_whoever_has_which_seat(
     places: list[tuple[int, int]], moves: str, following: bool, then: list[tuple[int, int]]
 ) -> None:
     for turn in range(len(places)):
-        game = drawn(OPEN, len(places), following=following)
+        game = game_on(OPEN, len(places), following=following)
         names, order = moves.split(), [(i + turn) % len(places) for i in range(len(places))]
         state = game.arrange([places[i] for i in order], [(3, 3)] * len(places))
         assert play(game, state, *[names[i] for i in order]) == [then[i] for i in order]
@@ -128,7 +128,7 @@ def test_collisions_are_resolved_whoever_has_which_seat(
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, following=st.booleans())
 def test_permuted_seats_move_alike_and_nobody_shares_a_cell(seed: int, following: bool) -> None:
-    game, rng = drawn(OPEN, 8, following=following), Rng(seed)
+    game, rng = game_on(OPEN, 8, following=following), Rng(seed)
     state = game.initial_state(seed)
     places = [game.place(cell) for cell in state.cell]
     goals = [game.place(cell) for cell in state.goal]
@@ -143,7 +143,7 @@ def test_permuted_seats_move_alike_and_nobody_shares_a_cell(seed: int, following
 
 
 def test_a_wall_is_no_legal_move() -> None:
-    game = drawn("..#\n...", 1)
+    game = game_on("..#\n...", 1)
     state = game.arrange([(0, 1)], [(1, 2)])
     assert [MOVES[a] for a in game.legal_actions(state, 0)] == ["stay", "south", "west"]
     with pytest.raises(InvalidAction, match="not legal for player_0"):
@@ -226,7 +226,7 @@ def play_out(game: PathFinding, agent: str, seed: int) -> Episode:
 @pytest.mark.parametrize("seed", range(3))
 def test_where_the_theorem_holds_all_of_a_crowd_reach_goals(seed: int) -> None:
     """Okumura et al. 2019: on a map without cut vertices everybody arrives."""
-    game = drawn(OPEN, 12, max_steps=200)
+    game = game_on(OPEN, 12, max_steps=200)
     assert nx.is_biconnected(graph(game, game.initial_state(seed)))
     assert min(play_out(game, "pathfinder", seed).returns) > 0
 
@@ -249,7 +249,7 @@ def test_throughput_is_goals_of_all_a_step() -> None:
 
 
 def test_the_view_tells_where_one_is_and_what_is_near() -> None:
-    game = drawn("....\n.##.\n....", 2, sight=1)
+    game = game_on("....\n.##.\n....", 2, sight=1)
     state = game.arrange([(0, 1), (0, 2)], [(2, 1), (1, 0)])
     own, planes = game.observe(state, 0)[:4], game.planes(game.observe(state, 0))
     assert own.tolist() == [0, 1, 2, 1]
@@ -275,8 +275,8 @@ def test_the_view_tells_where_one_is_and_what_is_near() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"map": "cave"}, "map must be random or maze or warehouse or level, not 'cave'"),
-        ({"density": 1.0}, "density must be from 0 to 0.9, not 1.0"),
+        ({"map": "cave"}, "map must be 'random' or 'maze' or 'warehouse' or 'level', not 'cave'"),
+        ({"density": 1.0}, "density must be a number from 0 to 0.9, not 1.0"),
         ({"num_players": 49}, "num_players"),
         ({"rows": 3, "columns": 3, "num_players": 9}, "at least 9 connected cells, too few"),
         ({"map": "level"}, "level is a drawn map"),

@@ -197,19 +197,19 @@ def test_a_crowded_map_still_fills() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"num_players": 0}, "num_players must be from 1 to 30"),
+        ({"num_players": 0}, "num_players must be an integer from 1 to 30"),
         ({"num_evaders": 0}, "num_evaders"),
         ({"rows": 0}, "rows"),
         ({"columns": 61}, "columns"),
         ({"sight": 31}, "sight"),
-        ({"surround": False, "n_catch": 9}, "n_catch must be from 1 to 8"),
+        ({"surround": False, "n_catch": 9}, "n_catch must be at most num_players, 8"),
         ({"max_steps": 0}, "max_steps"),
         ({"level": "..\n.A"}, "line 2, column 2: 'A' means nothing"),
         ({"level": "@."}, "two cells without a wall"),
-        ({"map": "cave"}, "map must be fixed or random, not 'cave'"),
+        ({"map": "cave"}, "map must be 'fixed' or 'random', not 'cave'"),
         ({"map": "random", "level": "..\n.."}, "level is a fixed map"),
         ({"map": "random", "rows": 1, "columns": 1}, "two cells without a wall"),
-        ({"density": 0.95}, "density must be from 0 to 0.9, not 0.95"),
+        ({"density": 0.95}, "density must be a number from 0 to 0.9, not 0.95"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
@@ -228,7 +228,7 @@ def test_a_thousand_random_maps_are_each_one_region_with_everybody_in_it(
 ) -> None:
     batch = Batch(Pursuit(map="random", rows=rows, columns=columns, density=density), 1000)
     batch.reset(3)
-    states = batch.rows["frame"]["state"]
+    states = batch.lanes["timestep"]["state"]
     for state in states:
         floor = state["walls"].reshape(rows, columns) == 0
         assert label(floor)[1] == 1
@@ -242,7 +242,7 @@ def test_obstacles_stand_on_each_cell_with_their_density() -> None:
     """On a map so thin in obstacles that they cut off next to nothing."""
     batch = Batch(Pursuit(map="random", density=0.01), 1000)
     batch.reset(4)
-    walls = batch.rows["frame"]["state"]["walls"]
+    walls = batch.lanes["timestep"]["state"]["walls"]
     by_cell = walls.sum(axis=0)
     assert binomtest(int(walls.sum()), walls.size, 0.01).pvalue > 0.001
     assert chisquare(by_cell).pvalue > 0.001
@@ -432,7 +432,7 @@ def test_a_hunter_goes_where_it_is_missing(
 @pytest.mark.parametrize("restless", [-0.1, 1.1])
 def test_a_hunter_refuses_options_that_cannot_be(restless: float) -> None:
     with pytest.raises(InvalidOption, match="restless"):
-        Hunter(restless=restless)
+        make_agent(f"hunter:restless={restless}")
 
 
 # PettingZoo's implementation

@@ -204,10 +204,10 @@ def test_what_spellers_say_is_found_in_records_and_has_parts() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"game": "chess"}, "game must be score or order"),
-        ({"num_players": 1}, "num_players must be from 2 to 4"),
-        ({"vocabulary": 11}, "vocabulary must be from 1 to 10"),
-        ({"values": 1}, "values must be from 2 to 20"),
+        ({"game": "chess"}, "game must be 'score' or 'order'"),
+        ({"num_players": 1}, "num_players must be an integer from 2 to 4"),
+        ({"vocabulary": 11}, "vocabulary must be an integer from 1 to 10"),
+        ({"values": 1}, "values must be at least num_foods, 2"),
         ({"rows": 2, "columns": 2, "num_foods": 5}, "no room for 5 foods"),
     ],
 )

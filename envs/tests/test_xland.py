@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng
 from palestra_envs.grid.xland.game import ACTIONS, XLand
-from palestra_envs.grid.xland.rules import HOLD, NEAR, ON, SEE, goal_holds, relates
+from palestra_envs.grid.xland.options import HOLD, NEAR, ON, SEE
+from palestra_envs.grid.xland.rules import goal_holds, relates
 
 SEEDS = st.integers(0, 2**64 - 1)
 FLOOR = ["0011222"] * 7
@@ -214,12 +215,12 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int, relati
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"game": "chess"}, "game must be drawn or tag or"),
-        ({"relation": "none"}, "relation must be independent or shared or rival"),
-        ({"num_players": 5}, "num_players must be from 1 to 4"),
+        ({"game": "chess"}, "game must be 'drawn' or 'tag' or"),
+        ({"relation": "none"}, "relation must be 'independent' or 'shared' or 'rival'"),
+        ({"num_players": 5}, "num_players must be an integer from 1 to 4"),
         ({"game": "tag", "num_players": 1}, "num_players must be from 2 to 4"),
         ({"num_objects": 7}, "num_objects"),
-        ({"max_terms": 4}, "max_terms must be from 1 to 3"),
+        ({"max_terms": 4}, "max_terms must be an integer from 1 to 3"),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:

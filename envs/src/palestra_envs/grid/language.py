@@ -1,7 +1,7 @@
 """Measures of an emergent language: pairs of a meaning and the message said for it.
 
 A meaning is a tuple of numbers, a message a sequence of tokens. `utterances` takes them from a
-record of `grid/SignalForaging-v0`: what each player knew at the start, and what he said first.
+record of `grid/SignalForaging-v0`: what each player knew at the start, and what they said first.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from palestra import EpisodeRecord, InvalidOption
+from palestra.grids.compass import MOVES
 from scipy.stats import spearmanr
 
 Meaning = tuple[int, ...]
@@ -17,12 +18,11 @@ Pair = tuple[Meaning, Sequence[int]]
 
 
 def utterances(record: EpisodeRecord, length: int) -> list[Pair]:
-    """Row, column and value of the first food each player knew, with his first `length` tokens."""
-    steps = 5
+    """Row, column and value of the first food each player knew, with their first tokens."""
     said: dict[int, list[int]] = {}
     for step in record.steps:
         for turn in step.turns:
-            said.setdefault(turn.seat, []).append(int(turn.action) // steps)
+            said.setdefault(turn.seat, []).append(int(turn.action) // len(MOVES))
     return [
         (tuple(event.data["foods"][0]), tuple(said.get(event.data["player"], [])[:length]))
         for event in record.events
@@ -31,7 +31,7 @@ def utterances(record: EpisodeRecord, length: int) -> list[Pair]:
 
 
 def hamming(one: Sequence[int], other: Sequence[int]) -> int:
-    """At how many places two sequences differ; what one lacks differs."""
+    """At how many places two sequences differ; a place that only one of them has counts."""
     differing = sum(a != b for a, b in zip(one, other, strict=False))
     return differing + abs(len(one) - len(other))
 
@@ -39,9 +39,9 @@ def hamming(one: Sequence[int], other: Sequence[int]) -> int:
 def topographic_similarity(pairs: Sequence[Pair]) -> float:
     """Spearman's correlation of distances of meanings (city-block) and of messages (Hamming).
 
-    1 where similar things are said alike, about 0 for names without parts (Brighton and Kirby,
-    "Understanding linguistic evolution by visualizing the emergence of topographic mappings",
-    2006). Not a number where all meanings, or all messages, are equally far apart.
+    It is 1 where similar things are said alike, about 0 for names without parts (Brighton and
+    Kirby, "Understanding linguistic evolution by visualizing the emergence of topographic
+    mappings", 2006). Not a number where all meanings, or all messages, are equally far apart.
     """
     if len(pairs) < 3:
         raise InvalidOption(f"topographic similarity needs three pairs or more, not {len(pairs)}")
@@ -54,9 +54,9 @@ def topographic_similarity(pairs: Sequence[Pair]) -> float:
 
 
 def interchangeability(one: Sequence[Pair], other: Sequence[Pair]) -> float:
-    """Of the meanings that two players both put into words, the share for which they say the same.
+    """Of the meanings that both players expressed, the share for which they said the same.
 
-    Not a number where there is none.
+    Not a number where they have no meaning in common.
     """
     words = {meaning: tuple(message) for meaning, message in one}
     shared = [(words[m], tuple(message)) for m, message in other if m in words]

@@ -1,8 +1,8 @@
 """Kitchens as text: the five classic layouts, and a reader for a user's own.
 
 One character a cell: `X` counter, `P` pot, `O` onion dispenser, `D` dish dispenser, `S` serving
-station, a space for floor, and `1` to `4` for the floor on which a player starts. The edge has no
-floor. Errors name line and column, counted from 1 at the north-west corner.
+station, a space for floor, and `1` to `4` for the floor on which a player starts. No floor is on
+the edge. Errors name line and column, counted from 1 at the north-west corner.
 
 The layouts are those of Carroll et al., "On the Utility of Learning about Humans for Human-AI
 Coordination", NeurIPS 2019.
@@ -23,8 +23,8 @@ TILE_NAMES = ("floor", "counter", "pot", "onion dispenser", "dish dispenser", "s
 STARTS = "1234"
 SHORTEST, LONGEST = 3, 20  # sides of a kitchen
 NOWHERE = -1
-RANDOM = "random"  # the layout that is drawn anew for every episode
-BESIDE = ((-1, 0), (1, 0), (0, 1), (0, -1))  # rows and columns north, south, east and west
+RANDOM = "random"  # the name of the layout that is drawn anew for every episode
+BESIDE = ((-1, 0), (1, 0), (0, 1), (0, -1))  # offsets, in the order of a kitchen's actions
 
 LAYOUTS = {
     "cramped_room": """
@@ -84,10 +84,11 @@ class Layout:
         return [drawn[start : start + self.columns] for start in starts]
 
     def cells_of(self, tile: int) -> list[int]:
+        """The cells with a tile."""
         return [cell for cell, found in enumerate(self.tiles) if found == tile]
 
     def around(self, cell: int) -> Iterator[int]:
-        """The cells north, south, east and west of one, as far as there are any."""
+        """The cells north, south, east and west of a cell, as far as there are any."""
         return (there for there in self.ahead[cell] if there is not None)
 
     @cached_property
@@ -99,11 +100,12 @@ class Layout:
             inside = 0 <= row + south < self.rows and 0 <= column + east < self.columns
             return cell + south * self.columns + east if inside else None
 
-        return tuple(tuple(beside(cell, *way) for way in BESIDE) for cell in range(len(self.tiles)))
+        cells = range(len(self.tiles))
+        return tuple(tuple(beside(cell, *offset) for offset in BESIDE) for cell in cells)
 
     @cached_property
     def regions(self) -> dict[int, frozenset[int]]:
-        """For every floor cell, all the floor that can be walked to from it."""
+        """For every floor cell, all the floor that a player can walk to from it."""
         found: dict[int, frozenset[int]] = {}
         for start in self.cells_of(FLOOR):
             if start not in found:
@@ -117,7 +119,7 @@ class Layout:
         return found
 
     def touches(self, region: frozenset[int], cell: int) -> bool:
-        """Whether somebody in a region can stand beside a cell."""
+        """Whether a player in a region can stand beside a cell."""
         return any(beside in region for beside in self.around(cell))
 
 
@@ -129,21 +131,27 @@ def layout_of(rows: int, columns: int, tiles: bytes) -> Layout:
 
 @lru_cache(maxsize=256)
 def read_layout(text: str) -> Layout:
-    """The layout of this name, or the one drawn by a text of several lines."""
+    """The layout of this name, or the one that a text of several lines draws.
+
+    Raises `InvalidOption` for an unknown name and for a text that is no kitchen.
+    """
     if "\n" in text:
         return parse(text)
     if text not in LAYOUTS:
         close = get_close_matches(text, [*LAYOUTS, RANDOM], 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        hint = f"did you mean {close[0]!r}? " if close else ""
         raise InvalidOption(
-            f"unknown layout {text!r}{hint} there are {', '.join(LAYOUTS)}, {RANDOM}, "
-            "and any kitchen drawn as text of several lines"
+            f"unknown layout {text!r}; {hint}there are {', '.join(LAYOUTS)} and {RANDOM}; "
+            "or draw a kitchen as a text of several lines"
         )
     return parse(LAYOUTS[text])
 
 
 def parse(text: str) -> Layout:
-    """Read a drawn kitchen; blank lines around it and a common indent do not count."""
+    """Read a drawn kitchen, without blank lines around it and a common indent.
+
+    Raises `InvalidOption`, with line and column, where it is no kitchen.
+    """
     lines = _dedent(text)
     width = len(lines[0]) if lines else 0
     if not (SHORTEST <= len(lines) <= LONGEST and SHORTEST <= width <= LONGEST):
@@ -154,21 +162,30 @@ def parse(text: str) -> Layout:
     tiles: list[int] = []
     starts = [NOWHERE] * len(STARTS)
     for number, line in enumerate(lines):
-        if len(line) != width:
-            raise _fault(number, min(len(line), width), f"line 1 has {width} columns, this has not")
+        _check_line(lines, number)
         for column, symbol in enumerate(line):
             if symbol in STARTS:
                 if starts[int(symbol) - 1] != NOWHERE:
-                    raise _fault(number, column, f"start {symbol} is already taken")
+                    error = f"start {symbol} is already taken; draw each start once"
+                    raise _fault(number, column, error)
                 starts[int(symbol) - 1] = len(tiles)
-                symbol = " "
-            if symbol not in SYMBOLS:
-                accepted = "X, P, O, D, S, 1 to 4 or a space"
-                raise _fault(number, column, f"{symbol!r} means nothing; use {accepted}")
-            if symbol == " " and (number in (0, len(lines) - 1) or column in (0, width - 1)):
-                raise _fault(number, column, "the edge must be closed, for example by a counter X")
-            tiles.append(SYMBOLS.index(symbol))
+            tiles.append(FLOOR if symbol in STARTS else SYMBOLS.index(symbol))
     return Layout(len(lines), width, tuple(tiles), tuple(starts))
+
+
+def _check_line(lines: list[str], number: int) -> None:
+    """Raise `InvalidOption` for a wrong length or symbol, or floor on the edge."""
+    line, width = lines[number], len(lines[0])
+    if len(line) != width:
+        error = f"line 1 has {width} columns; give this line as many"
+        raise _fault(number, min(len(line), width), error)
+    for column, symbol in enumerate(line):
+        if symbol not in SYMBOLS + STARTS:
+            accepted = "X, P, O, D, S, 1 to 4 or a space"
+            raise _fault(number, column, f"{symbol!r} means nothing; use {accepted}")
+        on_edge = number in (0, len(lines) - 1) or column in (0, width - 1)
+        if on_edge and symbol in " " + STARTS:
+            raise _fault(number, column, "the edge must be closed, for example by a counter X")
 
 
 def _dedent(text: str) -> list[str]:
@@ -186,18 +203,18 @@ def _fault(line: int, column: int, what: str) -> InvalidOption:
 
 
 def place_players(layout: Layout, players: int) -> tuple[int, ...]:
-    """Where each player starts; one without a digit on the first free floor, row by row."""
+    """The cell where each player starts: their digit, else the first free floor, row by row."""
     starts = list(layout.starts[:players])
     free = [cell for cell in layout.cells_of(FLOOR) if cell not in starts]
     if starts.count(NOWHERE) > len(free):
-        raise InvalidOption(f"the layout has no room for {players} players")
+        raise InvalidOption(f"the layout has no room for {players} players; draw more floor")
     return tuple(free.pop(0) if start == NOWHERE else start for start in starts)
 
 
 def check_solvable(layout: Layout, starts: tuple[int, ...]) -> None:
-    """Raise `InvalidOption` where players starting here could never deliver a soup.
+    """Raise `InvalidOption` where players who start here can never deliver a soup.
 
-    Things go from one player to another over counters that both can reach, and over pots.
+    Players pass things on over counters that both can reach, and over pots.
     """
     teams = _teams(layout, starts)
 
@@ -226,7 +243,7 @@ def check_solvable(layout: Layout, starts: tuple[int, ...]) -> None:
 
 
 def _teams(layout: Layout, starts: tuple[int, ...]) -> list[frozenset[int]]:
-    """The floor the players can walk on; where they share a counter, as one."""
+    """The regions that players can walk on, those that share a counter taken together."""
     teams = list({layout.regions[start] for start in starts})
     for counter in layout.cells_of(COUNTER):
         joined = [team for team in teams if layout.touches(team, counter)]

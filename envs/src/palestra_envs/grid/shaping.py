@@ -1,19 +1,17 @@
-"""Rewards for foragers on their way: they speed up learning and leave the best policy as it is."""
+"""Rewards for foragers on their way: they speed up learning and leave the best policy the same."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from palestra import InvalidOption, Transition, reward
 
-from palestra_envs.grid.foraging.game import Foraging
+from palestra_envs.grid.foraging.game import Foraging, ForagingState
 from palestra_envs.grid.foraging.rules import place_of
 
 
-def distance_potential(game: Foraging, state: Any, seat: int) -> float:
-    """Minus the cells to the nearest food left, over rows + columns; 0 once it is over.
+def distance_potential(game: Foraging, state: ForagingState, seat: int) -> float:
+    """Minus the cells to the nearest food left, divided by rows + columns; 0 once it is over.
 
-    Distances are Manhattan and know the whole grid, whatever the player sees.
+    Distances are Manhattan distances on the whole grid, whatever the player sees.
     """
     if state.over:
         return 0.0
@@ -26,12 +24,12 @@ def distance_potential(game: Foraging, state: Any, seat: int) -> float:
     "food-distance",
     shape="step",
     paper="Ng, Harada and Russell (1999), Policy invariance under reward transformations",
-    summary="Potential-based: pays for coming nearer to the nearest food.",
 )
 def food_distance(step: Transition) -> dict[str, float]:
-    """Pay for coming nearer to food: {"food-distance": gamma * phi(after) - phi(before)}.
+    """Potential-based: pays for coming nearer to the nearest food.
 
-    phi is `distance_potential`. Discounted and summed over an episode this comes to -phi of its
+    Returns {"food-distance": gamma * phi(after) - phi(before)}, where phi is
+    `distance_potential`. Discounted and summed over an episode this comes to -phi of its
     first state whatever was played, so no policy gains on another by it (Ng, Harada and Russell,
     "Policy invariance under reward transformations", ICML 1999).
     """

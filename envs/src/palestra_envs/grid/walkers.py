@@ -1,28 +1,41 @@
-"""What grid games in which everybody takes a step at once have in common, outside their rules."""
+"""What grid games in which everybody takes a step at once share, outside their rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, Event, Grid, Outcome, Piece, only
-from palestra.grids.moving import EAST, MOVES, NORTH, STAY
-from palestra.grids.windows import covered
-from palestra.grids.words import counted
+from palestra.grids.compass import EAST, MOVES, NORTH, STAY
+from palestra.grids.windows import window_mask
+from palestra.grids.words import quantity
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 
 WALL = Piece("#", shape="square", label="wall")
 
 
-class Walkers(ArrayGame):
+class WalkersState(Protocol):
+    """What the state of a game of walkers holds besides its own fields.
+
+    Games with collisions also have `blocked` by seat, see `palestra.grids.moving`.
+    """
+
+    turn: int
+    cell: NDArray[np.int32]  # where each seat stands, counted row by row
+    earned: NDArray[np.float64]  # what each seat has been paid so far
+
+
+StateT = TypeVar("StateT", bound=WalkersState)
+
+
+class Walkers(ArrayGame[StateT]):
     """Players on a grid who choose at the same time; its games are dataclasses of their options.
 
-    States have `cell` (by seat, counted row by row), `blocked` and `earned`; see
-    `palestra.grids.moving`. The first five actions are those of `MOVES`, unless a game says
+    The first five actions are those of `palestra.grids.compass.MOVES`, unless a game says
     otherwise.
     """
 
@@ -38,24 +51,24 @@ class Walkers(ArrayGame):
 
     # Endings and pay
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: StateT) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
-        if state["truncated"]:
+        if ended.results[0] == "truncated":
             return replace(ended, reason=f"time was up after {self.max_steps} steps")
         score: Result = "score"
         return replace(ended, results=(score,) * self.num_players, reason=self.ending(state))
 
-    def ending(self, state: Any) -> str:
+    def ending(self, state: StateT) -> str:
         """Why an episode that was not cut off ended."""
         return "the task was done"
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: StateT) -> tuple[float, ...]:
         """What each player has earned."""
-        return tuple(state["earned"].tolist())
+        return tuple(state.earned.tolist())
 
-    def noop(self, state: Any, seat: int) -> int:
+    def noop(self, state: StateT, seat: int) -> int:
         return STAY
 
     # Places
@@ -63,6 +76,16 @@ class Walkers(ArrayGame):
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
         return False
+
+    @property
+    def num_cells(self) -> int:
+        """How many cells the map has."""
+        return self.rows * self.columns
+
+    @property
+    def side(self) -> int:
+        """How many cells wide the window is that a player sees."""
+        return 2 * self.sight + 1
 
     def place(self, cell: int) -> tuple[int, int]:
         """Row and column of a cell, from 0."""
@@ -72,18 +95,18 @@ class Walkers(ArrayGame):
         """The cell in a row and column, from 0."""
         return row * self.columns + column
 
-    def written(self, cell: int) -> str:
-        """'row 3, column 4', from 1."""
+    def place_text(self, cell: int) -> str:
+        """A place for readers, such as 'row 3, column 4', from 1."""
         row, column = self.place(cell)
         return f"row {row + 1}, column {column + 1}"
 
-    def visible(self, state: Any, seat: int) -> NDArray[np.bool_]:
+    def visible(self, state: StateT, seat: int) -> NDArray[np.bool_]:
         """Which cells a player sees, by cell."""
         place = self.place(state.cell[seat])
-        return covered(self.rows, self.columns, place, self.sight).ravel()
+        return window_mask(self.rows, self.columns, place, self.sight).ravel()
 
     def direction(self, start: int, end: int) -> str:
-        """'2 north and 1 east', or 'here'."""
+        """The way from one cell to another, such as '2 north and 1 east', or 'here'."""
         (row, column), (r, c) = self.place(start), self.place(end)
         parts = [
             f"{abs(far)} {less if far < 0 else more}"
@@ -94,25 +117,33 @@ class Walkers(ArrayGame):
 
     # Words
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: StateT, seat: int, action: int) -> str:
         return MOVES[action]
 
-    def header(self, state: Any, seat: int) -> str:
+    def header(self, state: StateT, seat: int) -> str:
+        """The first line of a description: who and where a player is, and the time."""
         return (
-            f"You are {self.players[seat]} in {self.written(state.cell[seat])}. "
+            f"You are {self.players[seat]} in {self.place_text(state.cell[seat])}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}."
         )
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
-        """To each player what came of his action.
+    def caption(self, state: StateT) -> str:
+        """The caption of a picture."""
+        return f"Step {int(state.turn)} of {self.max_steps}"
 
-        A step by which his view changes, or that pays him or blocks him, is a "reveal".
+    def narrate(
+        self, before: StateT | None, actions: Mapping[int, int], after: StateT
+    ) -> list[Event]:
+        """Tell each player what their action led to.
+
+        The event is a "reveal" where the step changes what the player sees, pays them, or blocks
+        them; otherwise a "move".
         """
         if before is None:
             return []
         events = []
         for seat, action in sorted(actions.items()):
-            text = self.told(before, after, seat, int(action))
+            text = self.result_text(before, after, seat, int(action))
             paid = float(after.earned[seat] - before.earned[seat])
             if paid:
                 text += f" You are paid {paid:.4g}."
@@ -124,12 +155,13 @@ class Walkers(ArrayGame):
             events.append(Event("reveal" if changed else "move", text, data, only(seat)))
         return events
 
-    def hindered(self, after: Any, seat: int) -> bool:
+    def hindered(self, after: StateT, seat: int) -> bool:
         """Whether somebody came in the way of a player in the last step."""
-        return bool(after.blocked[seat])
+        blocked = getattr(after, "blocked", None)  # games without collisions have no such field
+        return blocked is not None and bool(blocked[seat])
 
-    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
-        """What a player reads of his own action."""
+    def result_text(self, before: StateT, after: StateT, seat: int, action: int) -> str:
+        """What a player reads about their own action."""
         if NORTH <= action <= EAST:
             if self.hindered(after, seat):
                 return f"You try to move {MOVES[action]} and are blocked."
@@ -137,12 +169,13 @@ class Walkers(ArrayGame):
         return "You stay." if action == STAY else f"You {self.action_text(before, seat, action)}."
 
     def sight_text(self) -> str:
-        return f"You see {counted(self.sight, 'cell')} in every direction, diagonally too."
+        """A sentence that says how far players see."""
+        return f"You see {quantity(self.sight, 'cell')} in every direction, diagonally too."
 
     # Pictures
 
     def grid(self, pieces: Mapping[int, Piece], seen: NDArray[np.bool_] | None = None) -> Grid:
-        """A grid of pieces by cell; what is not seen is shaded."""
+        """A grid of pieces by cell; cells that are not `seen` are shaded."""
         size = self.rows * self.columns
         cells = [pieces.get(cell) for cell in range(size)]
         hidden = [] if seen is None else np.flatnonzero(~seen).tolist()
@@ -153,18 +186,30 @@ class Walkers(ArrayGame):
             shaded=frozenset(self.place(cell) for cell in hidden),
         )
 
-    def seats_shown(self, state: Any, player: int | None) -> list[int]:
-        """Whom to draw for a player, lowest seats last; everybody for a spectator."""
+    def watched_seats(self, seat: int | None) -> tuple[int, ...]:
+        """The seats whose own affairs a picture shows: one, or all for a spectator."""
+        return tuple(range(self.num_players)) if seat is None else (seat,)
+
+    def seats_shown(self, state: StateT, seat: int | None) -> list[int]:
+        """The seats to draw for a player, lowest last; all of them for a spectator."""
         seats = list(reversed(range(self.num_players)))
-        if player is None:
+        if seat is None:
             return seats
-        seen = self.visible(state, player)
-        return [seat for seat in seats if seen[state.cell[seat]]]
+        seen = self.visible(state, seat)
+        return [other for other in seats if seen[state.cell[other]]]
 
     def disc(self, seat: int) -> Piece:
+        """The piece that stands for a player."""
         return Piece(str(seat), seat, "disc", self.players[seat])
 
 
-def windowed(plane: NDArray[Any], kinds: Mapping[int, str]) -> list[str]:
-    """A square plane as text, one character a cell, '.' for values without one."""
+def plane_lines(plane: NDArray[Any], kinds: Mapping[int, str]) -> list[str]:
+    """A square plane as lines of text, one character a cell, '.' for values not in `kinds`."""
     return ["".join(kinds.get(value, ".") for value in row) for row in plane.tolist()]
+
+
+def distance_lines(steps: NDArray[Any]) -> list[str]:
+    """A plane of one more than the steps from each cell, as lines of text; # where no way leads."""
+    return [
+        " ".join(f"{value - 1:2}" if value else " #" for value in row) for row in steps.tolist()
+    ]

@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from palestra import EpisodeRecord, metric
 
 
-@metric(
-    "total-gain",
-    measures=("text/*",),
-    summary="Returns of all seats together.",
-)
+@metric("total-gain", measures=("text/*",))
 def total_gain(record: EpisodeRecord) -> float:
     """Returns of all seats together."""
     return float(sum(record.returns))
 
 
 def gini(amounts: Sequence[float]) -> float:
-    """The Gini coefficient of non-negative amounts: 0 all equal, (n - 1) / n all to one."""
+    """The Gini coefficient of amounts from 0 on: 0 if all are equal, (n - 1) / n if one has all."""
     total, n = sum(amounts), len(amounts)
     if total <= 0:
         return 0.0
@@ -27,33 +23,20 @@ def gini(amounts: Sequence[float]) -> float:
     return 2 * weighted / (n * total) - (n + 1) / n
 
 
-@metric(
-    "equality",
-    measures=("text/*",),
-    summary="1 - Gini coefficient of returns.",
-)
+@metric("equality", measures=("text/*",))
 def equality(record: EpisodeRecord) -> float:
     """One minus the Gini coefficient of returns."""
     return 1.0 - gini(record.returns)
 
 
-@metric(
-    "rounds-survived",
-    measures=("text/Commons-v0",),
-    unit="rounds",
-    summary="Rounds harvested before the stock collapsed, or all of them.",
-)
+@metric("rounds-survived", measures=("text/Commons-v0",), unit="rounds")
 def rounds_survived(record: EpisodeRecord) -> float:
-    """Harvests played, in a record of `text/Commons-v0`."""
+    """Rounds harvested before the stock collapsed, or all of them."""
     return float(sum(event.kind == "catch" for event in record.events))
 
 
-@metric(
-    "efficiency",
-    measures=("text/Commons-v0",),
-    summary="Total gain over the most that can be caught sustainably.",
-)
+@metric("efficiency", measures=("text/Commons-v0",))
 def efficiency(record: EpisodeRecord) -> float:
-    """Total gain over the most that can be caught sustainably: half the capacity a round."""
+    """Total gain divided by the most that can be taken sustainably, half the capacity a round."""
     rounds, capacity = int(record.options["rounds"]), int(record.options["capacity"])
     return total_gain(record) / (rounds * (capacity // 2))

@@ -1,54 +1,59 @@
-"""Trash: the commons turned round; something harmful grows, and clearing it away is work.
+"""Trash: an inverted commons; something harmful grows, and clearing it away costs effort.
 
-Some people share a house. In every round all name, at once and sealed, how much trash they clear
-away; a unit costs one point of effort. If more than `limit` is left the house is given up and the
-game ends; otherwise everybody is paid `home`, and they talk in turn. Then what was left doubles,
-and is `least` at the least. It is the inverse scenario of the "Reproducibility Study of Cooperate
-or Collapse" (2025), where a society shares the removal of a harmful resource; the figures are
-chosen here.
+Some people share a house. In every round all players name, at once and sealed, how much trash they
+clear away; a unit costs one point of effort. If more than `limit` is left the house is given up and
+the game ends; otherwise all are paid `home`, and they talk in turn. Then what was left doubles, to
+`least` or more. It is the inverse scenario of the "Reproducibility Study of Cooperate or Collapse"
+(2025), where a society shares the removal of a harmful resource; the numbers are our own.
 
-Whatever is cleared, trash follows t' = max(least, 2 (t - sum of what is cleared)). Keeping it just
-at the limit costs 10 points each in every one of 12 rounds, and leaves 60; clearing nearly all at
-once and little later costs 36, and leaves 144. Whoever does nothing while the others do enough is
-paid best, so that it is a dilemma. The least effort there is, by dynamic programming, is checked
-with shortest paths in networkx.
+Trash follows t' = max(least, 2 (t - sum of what is cleared)). Keeping it just at the limit costs
+each player 10 points in every one of 12 rounds, and leaves 60; clearing nearly all at once and
+little later costs 36, and leaves 144. A player who does nothing while the others do enough is paid
+best, so it is a dilemma. The tests check the least effort, found by dynamic programming, with
+shortest paths in networkx.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Agent,
     Bar,
-    Decision,
     Event,
     Grammar,
     Integer,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Result,
     Rng,
     Scene,
+    ScriptedAgent,
     Step,
+    Talking,
     TextAction,
     TextGame,
     Turn,
-    UnknownName,
     agent,
     check_ranges,
     environment,
     only,
 )
 
-from palestra_envs.text.commons.game import EVERYBODY, Pass, Say, shares, talk_grammar
+from palestra_envs.text.sharing import (
+    EVERYBODY,
+    Pass,
+    Say,
+    amounts_text,
+    proportional_shares,
+    talk_grammar,
+)
 
 LINES = (
     Say(text="Let us all clear more."),
@@ -65,15 +70,15 @@ class Clear(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class House:
-    """The state: the trash there is, who has cleared how much, and whose turn it is to speak."""
+class TrashState:
+    """The trash there is, what players have cleared, and how far the talk is."""
 
     rng: Rng
     trash: int
     cleared: list[int]  # so far, by seat
-    last: list[int] = field(default_factory=list)
-    round: int = 0
-    spoken: int = 0
+    last: list[int] = field(default_factory=list)  # in the last round, by seat
+    round: int = 0  # rounds of clearing played
+    spoken: int = 0  # turns of this round's talk
     talking: bool = False
     ended: str = ""  # "kept" or "given up"
 
@@ -86,28 +91,49 @@ class House:
         "Reproducibility Study of Cooperate or Collapse: Emergence of Sustainable Cooperation "
         "in a Society of LLM Agents (2025)"
     ),
-    players=(2, 10),
 )
 @dataclass(frozen=True)
-class Trash(TextGame[House]):
-    """You and others share a house in which trash piles up: what is left doubles every round.
+class Trash(Talking, TextGame[TrashState]):
+    """Housemates clear away trash that doubles every round; each unit costs effort.
 
-    Each round everybody secretly names how much he clears away: write Clear(amount=10). A unit
-    costs you one point. If too much is left the house is given up and the game is over; otherwise
-    everybody is paid. Then all amounts are told and you talk in turn: write
-    Say(text='Let us all clear more.') to everybody, Say(text='Can I trust you?', to='player_2') to
-    one player only, or Pass() to say nothing.
+    Actions by number are Clear(0) to Clear(most), four lines to say, and Pass(). An observation is
+    an int32 vector: trash, rounds cleared, whether players talk now, turns of talk, own seat, what
+    each player has cleared so far, and what each cleared last. A unit cleared costs 1; a round in
+    which the house is kept pays `home`.
     """
 
-    num_players: int = 5
-    rounds: int = 12
-    start: int = 100
-    limit: int = 50
-    least: int = 20
-    home: int = 15
-    talk: bool = True
-    utterances: int = 10
-    message_limit: int = 300
+    rules_text = """
+        You and others share a house in which trash piles up: what is left doubles every round.
+
+        Each round everybody secretly names how much they clear away: write Clear(amount=10). A unit
+        costs you one point. If too much is left the house is given up and the game is over;
+        otherwise everybody is paid. Then all amounts are told and you talk in turn: write
+        Say(text='Let us all clear more.') to everybody, Say(text='Can I trust you?', to='player_2')
+        to one player only, or Pass() to say nothing.
+    """
+
+    num_players: Annotated[int, Meta(ge=2, le=10, description="how many share the house")] = 5
+    rounds: Annotated[int, Meta(ge=1, le=1000, description="rounds of clearing")] = 12
+    start: Annotated[
+        int, Meta(ge=1, le=2000, description="trash before the first round, in units")
+    ] = 100
+    limit: Annotated[
+        int, Meta(ge=0, le=1000, description="most trash that may be left after clearing, in units")
+    ] = 50
+    least: Annotated[
+        int,
+        Meta(ge=0, le=2000, description="least trash at the start of a later round, in units"),
+    ] = 20
+    home: Annotated[
+        int, Meta(ge=0, le=1000, description="points each player is paid for a round in the house")
+    ] = 15
+    talk: Annotated[bool, Meta(description="whether players talk after each clearing")] = True
+    utterances: Annotated[
+        int, Meta(ge=1, le=1000, description="turns to speak in each talk, all players together")
+    ] = 10
+    message_limit: Annotated[
+        int, Meta(ge=40, le=10_000, description="longest message, in characters")
+    ] = 300
 
     order = "phased"
     payoffs = "general"
@@ -115,20 +141,8 @@ class Trash(TextGame[House]):
     reward_terms = ("home", "effort")
     action_types = (Clear, Say, Pass)
 
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            (
-                ("num_players", 2, 10),
-                ("rounds", 1, 1000),
-                ("limit", 0, 1000),
-                ("start", 1, 2000),
-                ("least", 0, 2 * self.limit),
-                ("home", 0, 1000),
-                ("utterances", 1, 1000),
-                ("message_limit", 40, 10_000),
-            ),
-        )
+    def validate(self) -> None:
+        check_ranges(self, (("least", 0, 2 * self.limit),))
 
     @property
     def most(self) -> int:
@@ -145,31 +159,31 @@ class Trash(TextGame[House]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> House:
-        return House(Rng.seeded(seed), self.start, [0] * self.num_players)
+    def initial_state(self, seed: int | None = None) -> TrashState:
+        return TrashState(Rng.seeded(seed), self.start, [0] * self.num_players)
 
-    def to_act(self, state: House) -> tuple[int, ...]:
+    def to_act(self, state: TrashState) -> tuple[int, ...]:
         if state.ended:
             return ()
         if state.talking:
             return ((state.round + state.spoken) % self.num_players,)
         return tuple(range(self.num_players))
 
-    def legal(self, state: House, seat: int) -> Grammar:
+    def legal(self, state: TrashState, seat: int) -> Grammar:
         if state.talking:
             return talk_grammar(self.players, seat, self.message_limit, LINES)
-        return clearing(state.trash)
+        return clear_grammar(state.trash)
 
-    def step(self, state: House, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: TrashState, actions: Mapping[int, Any]) -> Step:
         if state.talking:
             return Step(events=self._speak(state, actions))
         done = [actions[seat].amount for seat in range(self.num_players)]
         if sum(done) > state.trash:
-            done = shares(done, state.trash)
+            done = proportional_shares(done, state.trash)
         state.trash -= sum(done)
         state.last, state.round = done, state.round + 1
         state.cleared = [total + n for total, n in zip(state.cleared, done, strict=True)]
-        text = f"Round {state.round}: {self._named(done)}; {state.trash} left."
+        text = f"Round {state.round}: {amounts_text(self.players, done)}; {state.trash} left."
         events = [Event("clearing", text, {"cleared": list(done), "left": state.trash})]
         paid = {seat: {"effort": -float(n)} for seat, n in enumerate(done) if n}
         if state.trash > self.limit:
@@ -184,7 +198,7 @@ class Trash(TextGame[House]):
             events += self._grow(state)
         return Step(paid, events=events)
 
-    def _speak(self, state: House, actions: Mapping[int, Any]) -> list[Event]:
+    def _speak(self, state: TrashState, actions: Mapping[int, Any]) -> list[Event]:
         ((seat, action),) = actions.items()
         events = []
         if isinstance(action, Say):
@@ -193,84 +207,84 @@ class Trash(TextGame[House]):
                 hearer = self.players.index(action.to)
                 audience, verb = only(seat, hearer), f"whispers to {action.to}"
             data = {"player": seat, "to": action.to, "text": action.text}
-            events.append(Event("message", f"{name} {verb}: {action.text}", data, audience))
+            text = f"{name} {verb}: {self.quoted(action.text)}"
+            events.append(Event("message", text, data, audience))
         state.spoken += 1
         if state.spoken == self.utterances:
             state.talking = False
             events += self._grow(state)
         return events
 
-    def _grow(self, state: House) -> list[Event]:
+    def _grow(self, state: TrashState) -> list[Event]:
         if state.round == self.rounds:
             state.ended = "kept"
             return [Event("end", f"The house was kept for all {self.rounds} rounds.")]
-        state.trash = self.grown(state.trash)
+        state.trash = self.after_growth(state.trash)
         return [Event("growth", f"Trash grows to {state.trash}.", {"trash": state.trash})]
 
-    def grown(self, left: int) -> int:
-        """What trash that was left becomes."""
+    def after_growth(self, left: int) -> int:
+        """How much trash there is after what was left has grown."""
         return max(self.least, 2 * left)
 
     def plan(self, trash: int, rounds: int) -> tuple[int, int]:
         """The least that all together must clear to keep the house for so many rounds.
 
-        Returns what to clear now and the whole effort.
+        Returns the amount to clear now and the amount for all rounds.
         """
 
         @cache
         def effort(trash: int, rounds: int) -> tuple[int, int]:
-            """The whole effort first, then what to clear now."""
+            """The amount for all rounds, then the amount to clear now."""
             must = max(0, trash - self.limit)
             if rounds == 1:
                 return must, must
             choices = range(must, trash + 1)
-            return min((n + effort(self.grown(trash - n), rounds - 1)[0], n) for n in choices)
+            return min(
+                (n + effort(self.after_growth(trash - n), rounds - 1)[0], n) for n in choices
+            )
 
         whole, now = effort(trash, rounds)
         return now, whole
 
-    def scores(self, state: House) -> tuple[float, ...]:
+    def scores(self, state: TrashState) -> tuple[float, ...]:
         kept = state.round - (state.ended == "given up")
         return tuple(float(self.home * kept - n) for n in state.cleared)
 
-    def outcome(self, state: House) -> Outcome | None:
+    def outcome(self, state: TrashState) -> Outcome | None:
         if not state.ended:
             return None
         reason = f"The house was {state.ended} in round {state.round} of {self.rounds}."
         result: Result = "score"
         return Outcome((result,) * self.num_players, self.scores(state), reason)
 
-    def noop(self, state: House, seat: int) -> TextAction:
+    def noop(self, state: TrashState, seat: int) -> TextAction:
         return Pass() if state.talking else Clear(0)
 
     # What a player sees
 
     def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules_for(seat)}\nThere are {self.rounds} rounds. More than {self.limit} left "
-            f"is too much; otherwise a round pays {self.home}. Trash grows to at least "
+            f"{super().rules_for(seat)}\nThere are {self.rounds} rounds. More than {self.limit} "
+            f"left is too much; otherwise a round pays {self.home}. Trash grows to at least "
             f"{self.least}."
         )
 
-    def describe(self, state: House, seat: int) -> str:
+    def describe(self, state: TrashState, seat: int) -> str:
         lines = [
             f"You are {self.players[seat]}. {self._phase(state)} of {self.rounds}.",
             f"There is {state.trash} trash; at most {self.limit} may be left after clearing.",
-            f"Cleared so far: {self._named(state.cleared)}.",
+            f"Cleared so far: {amounts_text(self.players, state.cleared)}.",
         ]
         if state.last:
-            lines.append(f"Cleared last: {self._named(state.last)}.")
+            lines.append(f"Cleared last: {amounts_text(self.players, state.last)}.")
         if state.talking:
             lines.append(f"Words spoken in this talk: {state.spoken} of {self.utterances}.")
         return "\n".join(lines)
 
-    def _phase(self, state: House) -> str:
+    def _phase(self, state: TrashState) -> str:
         if state.talking:
             return f"Talk after round {state.round}"
         return f"Clearing of round {min(state.round + 1, self.rounds)}"
-
-    def _named(self, amounts: Sequence[int]) -> str:
-        return ", ".join(f"{name} {n}" for name, n in zip(self.players, amounts, strict=True))
 
     def observation_space(self, seat: int) -> spaces.Box:
         return self._space
@@ -280,52 +294,51 @@ class Trash(TextGame[House]):
         top = max(self.most * self.rounds, self.utterances)
         return spaces.Box(0, top, (5 + 2 * self.num_players,), np.int32)
 
-    def observe(self, state: House, seat: int) -> NDArray[np.int32]:
+    def observe(self, state: TrashState, seat: int) -> NDArray[np.int32]:
         """Trash, rounds cleared, talking?, words spoken, own seat, cleared so far, cleared last."""
         last = state.last or [0] * self.num_players
         row = [state.trash, state.round, state.talking, state.spoken, seat, *state.cleared, *last]
         return np.array(row, np.int32)
 
-    def scene(self, state: House, player: int | None = None) -> Scene:
+    def scene(self, state: TrashState, seat: int | None = None) -> Scene:
         bars = [Bar("trash", float(state.trash), float(self.most), 6)]
         full = float(max(self.most, *state.cleared))
         bars += [
-            Bar(f"{name} cleared", float(n), full, seat)
-            for seat, (name, n) in enumerate(zip(self.players, state.cleared, strict=True))
+            Bar(f"{name} cleared", float(n), full, own)
+            for own, (name, n) in enumerate(zip(self.players, state.cleared, strict=True))
         ]
         return Scene(bars=tuple(bars), lines=(f"{self._phase(state)} of {self.rounds}.",))
 
 
 @lru_cache(maxsize=256)
-def clearing(most: int) -> Grammar:
+def clear_grammar(most: int) -> Grammar:
+    """Clear any amount up to the most."""
     return Grammar((Option(Clear, {"amount": Integer(0, most)}),))
 
 
-@agent(
-    "tidier",
-    plays=("text/Trash-v0",),
-    summary="Clears its share of the trash by rule: policy=farsighted|needed|idle.",
-)
-class Tidier(Agent):
-    """Clears an even share, rounded up, and says nothing: policy=farsighted|needed|idle.
+@agent("tidier")
+class Tidier(ScriptedAgent):
+    """Clears its share of the trash by rule: policy=farsighted|needed|idle.
 
-    Of what costs least over all rounds, of what must be cleared now, or nothing.
+    Its share is even, rounded up: of what costs least over all rounds, of what must be cleared now,
+    or nothing. It says nothing and reads only its own array observation.
     """
 
-    POLICIES = ("farsighted", "needed", "idle")
+    plays = (Trash,)
 
-    def __init__(self, *, policy: str = "farsighted") -> None:
-        if policy not in self.POLICIES:
-            raise UnknownName("tidier policy", policy, self.POLICIES)
+    def __init__(
+        self,
+        *,
+        policy: Annotated[
+            Literal["farsighted", "needed", "idle"],
+            Meta(description="what to clear a share of: for all rounds, for this one, or nothing"),
+        ] = "farsighted",
+    ) -> None:
+        super().__init__(seed=0)  # it draws nothing
         self._policy = policy
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, Trash):
-            raise InvalidOption(f"the tidier plays text/Trash-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Trash, turn.game)
         trash, played, talking, *_ = np.asarray(turn.observation).tolist()
         if talking:
             return Pass()

@@ -1,43 +1,38 @@
-"""A driver of delivery robots, with or without haste."""
+"""A driver of delivery robots, fast or slow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Annotated, cast
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent
-from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
+from palestra import Meta, ScriptedAgent, Turn, agent
+from palestra.grids.compass import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
 
-from palestra_envs.grid.delivery.game import WINDOW, Delivery
+from palestra_envs.grid.delivery.game import Delivery
 
 
-@agent(
-    "courier",
-    plays=("grid/Delivery-v0",),
-    needs=("array",),
-    summary="Drives shortest ways, fast=true two cells a step, whoever might come in between.",
-)
-class Courier(Agent):
-    """Plays `grid/Delivery-v0`: a shortest way to the address, two cells a step if `fast`.
+@agent("courier", needs=("array",))
+class Courier(ScriptedAgent):
+    """Drives shortest ways, two cells a step if `fast`, whoever might step in between.
 
-    It stops for whoever stands in its way now, but not for who could step into it: a policy that
-    delivers as much as it can, where the game's own script avoids all harm.
+    It stops for robots and pedestrians that stand in its way now, but not for those who could step
+    into it: a policy that delivers as much as it can, where the game's own script avoids all harm.
     """
 
-    def __init__(self, *, fast: bool = True) -> None:
+    plays = (Delivery,)
+
+    def __init__(
+        self, *, fast: Annotated[bool, Meta(description="drive two cells a step")] = True
+    ) -> None:
+        super().__init__(seed=0)
         self._fast = fast
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, Delivery):
-            raise InvalidOption(f"the courier plays grid/Delivery-v0, not {turn.env}")
-        sight, view = game.sight, turn.observation
-        _, walkers, robots, steps = view[WINDOW:].reshape(4, game.side, game.side)
+    def choose(self, turn: Turn) -> int:
+        game = cast(Delivery, turn.game)
+        sight = game.sight
+        _, walkers, robots, steps = game.planes(turn.observation)
 
         def ahead(way: int, cells: int) -> int:
-            """One more than the steps left from there; 0 where one cannot or should not go."""
+            """One more than the steps left from there; 0 where it cannot or should not go."""
             i, j = sight + cells * SOUTHWARD[way], sight + cells * EASTWARD[way]
             if not 0 <= min(i, j) <= max(i, j) < game.side or walkers[i, j] or robots[i, j]:
                 return 0

@@ -14,8 +14,8 @@ its cargo has been shaken `fragility` times (spoiled), or when it is late, and i
     injury        for a contact: sum over injury grades of probability at that speed times cost
     property      for a contact: property_slow or property_fast
 
-Then the robot has another order. `margin` is profit an order, and `break_even` how many orders pay
-for a robot: its price over the margin, never where that is not above 0.
+Then the robot gets another order. The metric `margin` is the profit per order; `break-even` is the
+number of orders that pay for a robot, its price over the margin.
 
 From CostNav, "A Navigation Benchmark for Real-World Economic-Cost Evaluation of Physical AI
 Agents", 2025: fare 3.49, refund 31.93, charging at 73 %, 18,250 runs a robot, repairs of 10 to 20 %
@@ -24,32 +24,30 @@ and probabilities of injury are ours. Checked against ledgers by hand and networ
 
 Streets are two lanes around blocks of two by two cells, each a building with probability `density`;
 a bin stands on a cell of one lane with probability `litter`.
-
-The array view is an int16 vector: the robot's own row and column, its address's row and column, the
-steps left, how much the cargo is shaken, and four planes over the window around it, north on top:
-buildings and what lies beyond the map (1) and bins (2), pedestrians (1), other robots (1), and one
-more than the steps from there to its address round all obstacles (0 where no way leads).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene, check_ranges, environment
-from palestra.grids.moving import (
-    EAST,
-    MOVES,
-    NORTH,
-    NOWHERE,
-    STAY,
-    holder,
-    measure,
-    neighbour,
-    random_place,
+from numpy.typing import NDArray
+from palestra import (
+    ArrayState,
+    InvalidOption,
+    Meta,
+    Out,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    constant,
+    environment,
 )
+from palestra.grids.compass import EAST, MOVES, NORTH, STAY
+from palestra.grids.moving import NOWHERE, holder, measure, neighbour, random_place
 from palestra.grids.sight import sees
 from palestra.grids.windows import on_map
 from palestra.rules import all_act, truncate
@@ -71,14 +69,33 @@ from palestra_envs.grid.delivery.rules import (
     stroll,
     walker_on,
 )
-from palestra_envs.grid.walkers import WALL, Walkers, windowed
+from palestra_envs.grid.walkers import WALL, Walkers, distance_lines, plane_lines
 
 ACTIONS = (*MOVES, *(f"fast {way}" for way in MOVES[NORTH:]))
 INJURY_COSTS = (380.0, 8487.0, 60464.0, 261200.0)
 INJURY_CHANCES = {SLOW: (0.1, 0.002, 0.0001, 0.0), FAST: (0.3, 0.02, 0.002, 0.0002)}
 CHARGING, RUNS_A_ROBOT = 0.73, 18250
-WINDOW = 6  # where planes start in a view
-MAX_SEATS, MAX_SIDE, MAX_WALKERS = 8, 40, 40
+WINDOW = 6  # where planes start in an observation
+MAX_PRICE = 1e9
+
+
+class DeliveryState(ArrayState):
+    """Robots and their orders, pedestrians, and the city."""
+
+    cell: Annotated[NDArray[np.int32], Shape("num_players")]  # where each robot stands
+    target: Annotated[NDArray[np.int32], Shape("num_players")]  # the cell each robot heads for
+    blocked: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if stopped in the last step
+    halted: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if stopped so far in this step
+    goal: Annotated[NDArray[np.int32], Shape("num_players")]  # the cell of each robot's address
+    due: Annotated[NDArray[np.int32], Shape("num_players")]  # the turn at which an order is late
+    damage: Annotated[NDArray[np.int32], Shape("num_players")]  # how often cargo has been shaken
+    contacts: Annotated[NDArray[np.int32], Shape("num_players")]  # collisions during this order
+    runs: Annotated[NDArray[np.int32], Shape("num_players", 3)]  # orders delivered, spoiled, late
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # profit so far
+    walker: Annotated[NDArray[np.int32], Shape("walker_slots")]  # the cell of each pedestrian
+    walls: Annotated[NDArray[np.uint8], Shape("num_cells")]  # FLOOR, BUILDING or BIN
+    queue: Annotated[NDArray[np.int16], Shape("num_cells")]  # scratch space of `measure`
+    far: Annotated[NDArray[np.int16], Shape("num_players", "num_cells")]  # steps to each address
 
 
 @environment(
@@ -94,94 +111,130 @@ MAX_SEATS, MAX_SIDE, MAX_WALKERS = 8, 40, 40
         "downtown": {"rows": 17, "columns": 17, "num_players": 6, "pedestrians": 24},
         "held-out-crowd": {"rows": 13, "columns": 13, "pedestrians": 30, "litter": 0.5},
     },
-    players=(1, 8),
 )
 @dataclass(frozen=True)
-class Delivery(Walkers):
-    """You drive a delivery robot through a city. What counts is profit.
+class Delivery(Walkers[DeliveryState]):
+    """Delivery robots bring orders through a city of pedestrians; what counts is profit.
 
-    All robots choose one action at the same time: "north", "south", "west" or "east" to drive one
-    cell, "fast north", "fast south", "fast west" or "fast east" to drive two, or "stay". First
-    pedestrians walk: each stays or takes a random step to a free cell. Then the robots drive. If
-    you drive into a pedestrian or a bin you stop and pay, much more if you were fast, and your
-    cargo is shaken once, or twice if you were fast. Robots that head for one cell do not move, nor
-    can a cell be entered whose robot stays there. You are paid for an order when you reach its
-    address in time; an order that is late or whose cargo is spoiled costs a refund. Then you have
-    another order.
+    Actions are 0 stay, 1 north, 2 south, 3 west, 4 east (one cell), and 5 to 8 the same ways fast
+    (two cells).
+
+    An observation is an int16 vector: the robot's own row and column, its address's row and column,
+    the steps left, how often the cargo has been shaken, and four planes over the window around the
+    robot, north on top: buildings and what lies beyond the map (1) and bins (2), pedestrians (1),
+    other robots (1), and one more than the steps from there to its address round all obstacles (0
+    where no way leads).
+
+    Rewards are in dollars, by term: revenue, electricity, repair, refund, injury and property; all
+    but revenue are costs too.
     """
 
-    rows: int = 9
-    columns: int = 9
-    num_players: int = 2
-    sight: int = 2
-    max_steps: int = 80
-    pedestrians: int = 6
-    density: float = 0.8
-    litter: float = 0.2
-    slack: float = 1.5
-    fragility: int = 3
-    fare: float = 3.49
-    spoiled_refund: float = 31.93
-    robot_price: float = 5000.0
-    repair_rate: float = 0.15
-    energy_price: float = 0.16
-    power: float = 0.3
-    step_hours: float = 0.01
-    property_slow: float = 50.0
-    property_fast: float = 300.0
+    rows: Annotated[int, Meta(ge=5, le=40, description="rows of the city")] = 9
+    columns: Annotated[int, Meta(ge=5, le=40, description="columns of the city")] = 9
+    num_players: Annotated[int, Meta(ge=1, le=8, description="how many robots")] = 2
+    sight: Annotated[
+        int, Meta(ge=1, le=40, description="cells a robot sees in every direction")
+    ] = 2
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 80
+    pedestrians: Annotated[int, Meta(ge=0, le=40, description="how many pedestrians")] = 6
+    density: Annotated[
+        float, Meta(ge=0, le=1, description="chance that a block is a building and no plaza")
+    ] = 0.8
+    litter: Annotated[
+        float, Meta(ge=0, le=1, description="chance that a lane cell beside a block has a bin")
+    ] = 0.2
+    slack: Annotated[
+        float,
+        Meta(ge=1, le=20, description="time for an order, as a multiple of the steps it takes"),
+    ] = 1.5
+    fragility: Annotated[
+        int, Meta(ge=1, le=1000, description="how often cargo is shaken until it is spoiled")
+    ] = 3
+    fare: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="dollars for an order delivered in time")
+    ] = 3.49
+    spoiled_refund: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="dollars paid back for a spoiled order")
+    ] = 31.93
+    robot_price: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="dollars that a robot costs")
+    ] = 5000.0
+    repair_rate: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="repairs as a share of the robot's price")
+    ] = 0.15
+    energy_price: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="dollars per kilowatt-hour")
+    ] = 0.16
+    power: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="kilowatts that a robot draws")
+    ] = 0.3
+    step_hours: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="hours that a step takes")
+    ] = 0.01
+    property_slow: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="dollars for hitting a bin at one cell a step")
+    ] = 50.0
+    property_fast: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="dollars for hitting a bin at two cells a step")
+    ] = 300.0
 
+    rules_text = """
+        You drive a delivery robot through a city. What counts is profit.
+
+        All robots choose one action at the same time: "north", "south", "west" or "east" to drive
+        one cell, "fast north", "fast south", "fast west" or "fast east" to drive two, or "stay".
+        First pedestrians walk: each stays or takes a random step to a free cell. Then the robots
+        drive. If you drive into a pedestrian or a bin you stop and pay, much more if you were fast,
+        and your cargo is shaken once, or twice if you were fast. Robots that head for one cell do
+        not move, nor can a cell be entered whose robot stays there. You are paid for an order when
+        you reach its address in time; an order that is late or whose cargo is spoiled costs a
+        refund. Then you have another order.
+    """
     num_actions = len(ACTIONS)
     reward_terms = ("revenue", "electricity", "repair", "refund", "injury", "property")
     cost_terms = ("electricity", "repair", "refund", "injury", "property")
 
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            (
-                ("rows", 5, MAX_SIDE),
-                ("columns", 5, MAX_SIDE),
-                ("num_players", 1, MAX_SEATS),
-                ("sight", 1, MAX_SIDE),
-                ("max_steps", 1, None),
-                ("pedestrians", 0, MAX_WALKERS),
-                ("density", 0, 1),
-                ("litter", 0, 1),
-                ("slack", 1, None),
-                ("fragility", 1, None),
-                *((name, 0, None) for name in ("fare", "spoiled_refund", "robot_price")),
-                *((name, 0, None) for name in ("repair_rate", "energy_price", "power")),
-                *((name, 0, None) for name in ("step_hours", "property_slow", "property_fast")),
-            ),
-        )
-
     # What follows from the options
 
-    @property
+    @constant
     def energy(self) -> float:
         """What electricity costs a step."""
         return self.energy_price * self.power / CHARGING * self.step_hours
 
-    @property
+    @constant
     def repair(self) -> float:
         """What an order without contacts costs in repairs."""
         return self.robot_price / RUNS_A_ROBOT * self.repair_rate
 
+    @constant
+    def injury_slow(self) -> float:
+        """What hitting a pedestrian costs at one cell a step."""
+        return self.injury(SLOW)
+
+    @constant
+    def injury_fast(self) -> float:
+        """What hitting a pedestrian costs at two cells a step."""
+        return self.injury(FAST)
+
     def injury(self, speed: int) -> float:
-        """The expected cost of hitting somebody at a speed."""
+        """The expected cost of hitting a pedestrian at a speed."""
         chances = INJURY_CHANCES[speed]
         return sum(p * cost for p, cost in zip(chances, INJURY_COSTS, strict=True))
 
     @property
+    def walker_slots(self) -> int:
+        """Places for pedestrians in a state; one where there are none."""
+        return max(1, self.pedestrians)
+
+    @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """If every step ended an order, or was the worst contact."""
-        contact = max(self.property_slow, self.property_fast, self.injury(FAST))
+        """What it pays if every step ends an order, or is the worst contact."""
+        contact = max(self.property_slow, self.property_fast, self.injury_fast)
         repairs = self.repair * (1 + self.fragility)
         worst = max(self.spoiled_refund, self.fare) + contact + self.energy + repairs
         return (0.0 - worst * self.max_steps, self.fare * self.max_steps)
-
-    @property
-    def side(self) -> int:
-        return 2 * self.sight + 1
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -189,45 +242,13 @@ class Delivery(Walkers):
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        cells = self.rows * self.columns
-        return (0.0, float(max(cells, self.slack * cells + 2, self.fragility + FAST)))
-
-    def constants(self) -> Mapping[str, Any]:
-        return {
-            **super().constants(),
-            "energy": self.energy,
-            "repair": self.repair,
-            "injury_slow": self.injury(SLOW),
-            "injury_fast": self.injury(FAST),
-        }
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Robots and their orders; pedestrians; the city; steps to each address from every cell.
-
-        `runs` counts orders by robot that were delivered, spoiled and late.
-        """
-        seats, cells = self.num_players, self.rows * self.columns
-        return [
-            ("cell", np.int32, seats),
-            ("target", np.int32, seats),
-            ("blocked", np.uint8, seats),
-            ("halted", np.uint8, seats),
-            ("goal", np.int32, seats),
-            ("due", np.int32, seats),
-            ("damage", np.int32, seats),
-            ("contacts", np.int32, seats),
-            ("runs", np.int32, (seats, 3)),
-            ("earned", np.float64, seats),
-            ("walker", np.int32, max(1, self.pedestrians)),
-            ("walls", np.uint8, cells),
-            ("queue", np.int16, cells),
-            ("far", np.int16, (seats, cells)),
-        ]
+        longest = max(self.num_cells, self.slack * self.num_cells + 2)
+        return (0.0, float(max(longest, self.fragility + FAST)))
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Delivery, state: DeliveryState) -> None:
         build(config, state)
         for seat in range(config.num_players):
             state.cell[seat] = NOWHERE
@@ -240,7 +261,7 @@ class Delivery(Walkers):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Delivery, state: DeliveryState, actions: Any, out: Out) -> None:
         stroll(config, state)
         drive(config, state, actions, out)
         rewards = out.rewards
@@ -255,36 +276,36 @@ class Delivery(Walkers):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Delivery, state: DeliveryState, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
             there = neighbour(config, state.cell[seat], heading(action))
             mask[action] = there != NOWHERE and state.walls[there] != BUILDING
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(config: Delivery, state: DeliveryState, seat: int, obs: Any) -> None:
+        """See the class's docstring for the layout."""
         columns, sight, walls, far = config.columns, config.sight, state.walls, state.far
         side, own, goal = 2 * sight + 1, state.cell[seat], state.goal[seat]
         row, column = own // columns, own % columns
-        view[0], view[1], view[2], view[3] = row, column, goal // columns, goal % columns
-        view[4], view[5] = state.due[seat] - state.turn, state.damage[seat]
+        obs[0], obs[1], obs[2], obs[3] = row, column, goal // columns, goal % columns
+        obs[4], obs[5] = state.due[seat] - state.turn, state.damage[seat]
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
-                view[at] = BUILDING
+                obs[at] = BUILDING
                 if on_map(config, r, c):
-                    view[at] = walls[r * columns + c]
-                    view[at + 3 * side * side] = far[seat, r * columns + c] + 1
+                    obs[at] = walls[r * columns + c]
+                    obs[at + 3 * side * side] = far[seat, r * columns + c] + 1
         for thing in range(config.num_players + config.pedestrians):
             if thing != seat:
                 robot = thing < config.num_players
                 cell = state.cell[thing] if robot else state.walker[thing - config.num_players]
                 if sees(config, state, seat, cell):
                     i, j = cell // columns - row + sight, cell % columns - column + sight
-                    view[WINDOW + ((2 if robot else 1) * side + i) * side + j] = 1
+                    obs[WINDOW + ((2 if robot else 1) * side + i) * side + j] = 1
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
+    def scripted_action(config: Delivery, state: DeliveryState, seat: int) -> int:
         """Take a shortest way slowly, and never to where a pedestrian could step."""
         own = state.cell[seat]
         nearest, action, aside = state.far[seat, own], STAY, STAY
@@ -299,15 +320,15 @@ class Delivery(Walkers):
 
     # Accounts
 
-    def orders(self, state: Any) -> int:
+    def orders(self, state: DeliveryState) -> int:
         """How many orders have been delivered, spoiled or late."""
         return int(state.runs.sum())
 
-    def margin(self, state: Any) -> float:
-        """Profit an order."""
+    def margin(self, state: DeliveryState) -> float:
+        """Profit per order, in dollars."""
         return float(state.earned.sum()) / max(1, self.orders(state))
 
-    def break_even(self, state: Any) -> float | None:
+    def break_even(self, state: DeliveryState) -> float | None:
         """How many orders of this margin pay for a robot; None if none do."""
         margin = self.margin(state)
         return self.robot_price / margin if margin > 0 else None
@@ -320,15 +341,15 @@ class Delivery(Walkers):
         addresses: Sequence[tuple[int, int]],
         pedestrians: Sequence[tuple[int, int]] = (),
         bins: Sequence[tuple[int, int]] = (),
-    ) -> Any:
-        """A state at the start, without buildings: all (row, column), from 0."""
+    ) -> DeliveryState:
+        """A state at the start, without buildings; every place is (row, column), from 0."""
         sizes = len(robots), len(addresses), len(pedestrians)
         if sizes != (self.num_players, self.num_players, self.pedestrians):
             raise InvalidOption(
                 f"got {sizes[0]} robots, {sizes[1]} addresses and {sizes[2]} pedestrians; this "
                 f"game has {self.num_players}, as many, and {self.pedestrians}"
             )
-        state = self.clone(self.initial_state(0))
+        state: DeliveryState = self.clone(self.initial_state(0))
         state.walls[:] = FLOOR
         for place in bins:
             state.walls[self.at(*place)] = BIN
@@ -339,19 +360,20 @@ class Delivery(Walkers):
             self.assign(state, seat, self.at(*goal))
         return state
 
-    def assign(self, state: Any, seat: int, goal: int) -> None:
+    def assign(self, state: DeliveryState, seat: int, goal: int) -> None:
         """Give a robot an order to this address, due as the rules say."""
         state.goal[seat] = goal
         measure(self.config, state, seat, goal)
         steps = int(state.far[seat, state.cell[seat]])
         state.due[seat] = int(state.turn) + int(self.slack * steps) + 2
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Put robots and pedestrians out of sight elsewhere, and change others' orders.
+    def determinize(self, state: DeliveryState, seat: int, rng: Rng) -> DeliveryState:
+        """Put robots and pedestrians that are out of sight elsewhere, and change others' orders.
 
-        The city stays: the ways to the address tell of it.
+        The city stays: the ways to the address depend on it.
         """
-        imagined, seen = self.clone(state), self.visible(state, seat)
+        imagined: DeliveryState = self.clone(state)
+        seen = self.visible(state, seat)
         floor = np.flatnonzero(state.walls == FLOOR).tolist()
         free = [cell for cell in floor if not seen[cell]]
         for walker in range(self.pedestrians):
@@ -385,35 +407,40 @@ class Delivery(Walkers):
             ]
         )
 
-    def describe(self, state: Any, seat: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
-        view = self.observe(state, seat)
-        obstacles, walkers, robots, steps = view[WINDOW:].reshape(4, self.side, self.side)
+    def describe(self, state: DeliveryState, seat: int) -> str:
+        """Exactly what the observation holds, and how much time has gone by."""
+        observation = self.observe(state, seat)
+        obstacles, walkers, robots, steps = self.planes(observation)
         own, goal = int(state.cell[seat]), int(state.goal[seat])
         marks = obstacles + 3 * walkers + 6 * robots
         marks[(steps == 1) & (marks == 0)] = 7
         marks[self.sight, self.sight] = 5
-        distances = [
-            " ".join(f"{value - 1:2}" if value else " #" for value in row) for row in steps.tolist()
-        ]
+        due, shaken = int(observation[4]), int(observation[5])
         return "\n".join(
             [
                 self.header(state, seat),
-                f"Your address is in {self.written(goal)}: {self.direction(own, goal)} of you, "
-                f"{int(steps[self.sight, self.sight]) - 1} steps away, due in {int(view[4])} "
-                f"steps. Your cargo has been shaken {int(view[5])} of {self.fragility} times.",
+                f"Your address is in {self.place_text(goal)}: {self.direction(own, goal)} of you, "
+                f"{int(steps[self.sight, self.sight]) - 1} steps away, due in {due} "
+                f"steps. Your cargo has been shaken {shaken} of {self.fragility} times.",
                 "What you see, north on top; ^ is you, G your address, P a pedestrian, R a robot, "
                 "o a bin, # a building:",
-                *windowed(marks, {BUILDING: "#", BIN: "o", 3: "P", 5: "^", 6: "R", 7: "G"}),
+                *plane_lines(marks, {BUILDING: "#", BIN: "o", 3: "P", 5: "^", 6: "R", 7: "G"}),
                 "Steps to your address from each of these cells:",
-                *distances,
+                *distance_lines(steps),
             ]
         )
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def planes(self, observation: NDArray[Any]) -> NDArray[Any]:
+        """The planes of an observation: obstacles, pedestrians, robots, steps to the address."""
+        planes: NDArray[Any] = observation[WINDOW:].reshape(4, self.side, self.side)
+        return planes
+
+    def action_text(self, state: DeliveryState, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
+    def result_text(
+        self, before: DeliveryState, after: DeliveryState, seat: int, action: int
+    ) -> str:
         """How a robot drove, and what became of its order."""
         way = ACTIONS[action]
         text = "You stay." if action == STAY else f"You drive {way}."
@@ -428,28 +455,27 @@ class Delivery(Walkers):
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The city; for a player his address and what he sees."""
-        seen = None if player is None else self.visible(state, player)
+    def scene(self, state: DeliveryState, seat: int | None = None) -> Scene:
+        """The city; for a player their address and what they see."""
+        seen = None if seat is None else self.visible(state, seat)
         walls = state.walls if seen is None else state.walls * seen
         pieces = {int(cell): WALL for cell in np.flatnonzero(walls == BUILDING)}
         bins = np.flatnonzero(walls == BIN).tolist()
         pieces |= {cell: Piece("o", label="bin") for cell in bins}
-        seats = range(self.num_players) if player is None else (player,)
-        for seat in seats:
-            label = f"address of {self.players[seat]}"
-            pieces[int(state.goal[seat])] = Piece("g", seat, "mark", label)
+        seats = self.watched_seats(seat)
+        for owner in seats:
+            label = f"address of {self.players[owner]}"
+            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label)
         for cell in state.walker[: self.pedestrians].tolist():
             if seen is None or seen[cell]:
                 pieces[cell] = Piece("P", 6, label="pedestrian")
-        for seat in self.seats_shown(state, player):
-            pieces[int(state.cell[seat])] = self.disc(seat)
+        for robot in self.seats_shown(state, seat):
+            pieces[int(state.cell[robot])] = self.disc(robot)
         lines = [f"{self.players[p]}: {float(state.earned[p]):+.2f}" for p in seats]
-        caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
+        return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(lines))
 
 
-def calm(config: Any, state: Any, seat: int, cell: int) -> bool:
+def calm(config: Delivery, state: DeliveryState, seat: int, cell: int) -> bool:
     """Whether a robot sees no pedestrian on a cell or beside it."""
     for way in range(EAST + 1):
         there = neighbour(config, cell, way)

@@ -1,24 +1,19 @@
-"""How delivery robots drive, bump and are charged: `Delivery`'s rules in parts.
+"""How delivery robots drive, collide and are charged: parts of `Delivery`'s rules.
 
-Plain functions over its state record; they compile, see `palestra.kernel.array_game`. `walls` holds
-BUILDING and BIN, `walker` the cells of pedestrians.
+Plain functions over its state; they compile, see `palestra.kernel.array_game`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palestra.grids.moving import (
-    EAST,
-    NOWHERE,
-    STAY,
-    holder,
-    measure,
-    neighbour,
-    random_floor,
-    resolve,
-)
+from palestra import Out
+from palestra.grids.compass import EAST, STAY
+from palestra.grids.moving import NOWHERE, holder, measure, neighbour, random_floor, resolve
 from palestra.rules import randint
+
+if TYPE_CHECKING:
+    from palestra_envs.grid.delivery.game import Delivery, DeliveryState
 
 FLOOR, BUILDING, BIN = range(3)
 REVENUE, ELECTRICITY, REPAIR, REFUND, INJURY, PROPERTY = range(6)  # reward terms
@@ -26,7 +21,7 @@ SLOW, FAST = 1, 2  # cells a step
 DRAWS = 20
 
 
-def walker_on(config: Any, state: Any, cell: int) -> bool:
+def walker_on(config: Delivery, state: DeliveryState, cell: int) -> bool:
     """Whether a pedestrian stands on a cell."""
     for walker in range(config.pedestrians):
         if state.walker[walker] == cell:
@@ -34,7 +29,7 @@ def walker_on(config: Any, state: Any, cell: int) -> bool:
     return False
 
 
-def stroll(config: Any, state: Any) -> None:
+def stroll(config: Delivery, state: DeliveryState) -> None:
     """Let every pedestrian stay or take a random step to a cell that is free."""
     for walker in range(config.pedestrians):
         there = neighbour(config, state.walker[walker], randint(state, EAST + 1))
@@ -44,8 +39,8 @@ def stroll(config: Any, state: Any) -> None:
                 state.walker[walker] = there
 
 
-def drive(config: Any, state: Any, actions: Any, out: Any) -> None:
-    """Move all robots a cell, then those at speed another; a contact stops a robot."""
+def drive(config: Delivery, state: DeliveryState, actions: Any, out: Out) -> None:
+    """Move all robots one cell, then fast ones another; a contact stops a robot."""
     for stage in range(SLOW, FAST + 1):
         for seat in range(config.num_players):
             state.target[seat] = state.cell[seat]
@@ -70,16 +65,19 @@ def drive(config: Any, state: Any, actions: Any, out: Any) -> None:
 
 
 def heading(action: int) -> int:
-    """The way of an action, slow or fast."""
+    """The way an action leads, slow or fast, as one of the compass's actions."""
     return action - EAST if action > EAST else action
 
 
 def pace(action: int) -> int:
+    """The speed of an action: SLOW or FAST."""
     return FAST if action > EAST else SLOW
 
 
-def bump(config: Any, state: Any, seat: int, speed: int, out: Any, term: int) -> None:
-    """Stop a robot, shake its cargo, and charge it for what it has hit."""
+def bump(
+    config: Delivery, state: DeliveryState, seat: int, speed: int, out: Out, term: int
+) -> None:
+    """Stop a robot, shake its cargo, and charge it for what it hits (a reward term)."""
     state.halted[seat] = 1
     state.contacts[seat] += 1
     state.damage[seat] += speed
@@ -90,8 +88,8 @@ def bump(config: Any, state: Any, seat: int, speed: int, out: Any, term: int) ->
     out.rewards[seat, term] -= price
 
 
-def close_order(config: Any, state: Any, seat: int, out: Any) -> None:
-    """End a run that is delivered, spoiled or late, book it, and give the robot another order."""
+def close_order(config: Delivery, state: DeliveryState, seat: int, out: Out) -> None:
+    """Book an order that is delivered, spoiled or late, and give the robot another one."""
     rewards, delivered = out.rewards, state.cell[seat] == state.goal[seat]
     if state.damage[seat] >= config.fragility:
         rewards[seat, REFUND] -= config.spoiled_refund
@@ -108,8 +106,8 @@ def close_order(config: Any, state: Any, seat: int, out: Any) -> None:
     new_order(config, state, seat, state.turn + 1)
 
 
-def new_order(config: Any, state: Any, seat: int, now: int) -> None:
-    """Draw an address and how long the robot may take."""
+def new_order(config: Delivery, state: DeliveryState, seat: int, now: int) -> None:
+    """Draw an address, and set when the order is due."""
     goal = random_floor(config, state)
     while goal == state.cell[seat]:
         goal = random_floor(config, state)
@@ -120,8 +118,8 @@ def new_order(config: Any, state: Any, seat: int, now: int) -> None:
     state.damage[seat], state.contacts[seat] = 0, 0
 
 
-def build(config: Any, state: Any) -> None:
-    """Blocks of two by two cells, some of them plazas, with two lanes between; bins in one lane."""
+def build(config: Delivery, state: DeliveryState) -> None:
+    """Lay out blocks of two by two cells, buildings or plazas, with two lanes between, and bins."""
     columns = config.columns
     for cell in range(config.rows * columns):
         row, column = cell // columns, cell % columns
@@ -139,8 +137,8 @@ def build(config: Any, state: Any) -> None:
             state.walls[cell] = FLOOR
 
 
-def place_walkers(config: Any, state: Any) -> None:
-    """Put pedestrians on random free cells, as far as tries find some; else where they may."""
+def place_walkers(config: Delivery, state: DeliveryState) -> None:
+    """Put pedestrians on random cells, free ones where a number of tries finds any."""
     for walker in range(config.pedestrians):
         state.walker[walker] = NOWHERE
     for walker in range(config.pedestrians):

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent
-from palestra.grids.words import counted
+from numpy.typing import NDArray
+from palestra import InvalidOption, ScriptedAgent, Turn, agent
+from palestra.grids.words import quantity
 
-from palestra_envs.grid.fetch.game import ASK, ASPECTS, GO, NOWHERE, RECALL, TAKE, WAIT, Fetch
+from palestra_envs.grid.fetch.game import (
+    ASK,
+    ASPECTS,
+    GO,
+    NOWHERE,
+    RECALL,
+    TAKE,
+    WAIT,
+    Fetch,
+    FetchState,
+)
 
 Knowledge = tuple[int, ...]  # by spot: what is there, or UNKNOWN
 UNKNOWN = -2
@@ -18,29 +29,29 @@ MOST_SPOTS = 4
 
 
 class Plan:
-    """Values of what a robot can know, in one house: where its spots are, how its mugs look.
+    """The value of everything a robot can know in one house, given its spots and its mugs' looks.
 
     Which mug is wanted and where mugs lie are independent, so that a state of knowledge is the
     cell, what is known of each spot, the questions asked, the mugs that fit the answers, and what
-    memory said. Each step adds to it or ends the episode, so the search is finite; time limits are
-    left out. Up to MOST_SPOTS spots.
+    memory said. Each step adds to it or ends the episode, so the search is finite. It ignores the
+    time limit. Raises `InvalidOption` for several robots or more than MOST_SPOTS spots.
     """
 
     def __init__(self, game: Fetch, spots: Sequence[int], looks: Sequence[Sequence[int]]) -> None:
         if game.num_spots > MOST_SPOTS or game.num_players > 1:
             raise InvalidOption(
                 f"the fetch oracle plans for one robot and up to {MOST_SPOTS} spots, not for "
-                f"{counted(game.num_players, 'robot')} and {counted(game.num_spots, 'spot')}; "
+                f"{quantity(game.num_players, 'robot')} and {quantity(game.num_spots, 'spot')}; "
                 "set num_spots, or use the agent 'scripted'"
             )
         self._game, self._spots, self._looks = game, list(spots), list(looks)
         self.best = cache(self._best)
-        self.worlds = cache(self._worlds)
+        self.placements = cache(self._placements)
 
     def _best(
         self, cell: int, known: Knowledge, asked: int, wanted: tuple[int, ...], memory: Knowledge
     ) -> tuple[float, int]:
-        """The value of what is known, and the first action; before recalling, `memory` is empty."""
+        """The value of what is known, and the best action; `memory` is empty until recalled."""
         game = self._game
         ways = [(0.0, WAIT)]
         for spot, mug in enumerate(known):
@@ -75,7 +86,7 @@ class Plan:
         """The value of going to a spot that is not known."""
         value = -self._game.go_price * self.distance(cell, self._spots[spot])
         chances: dict[int, float] = {}
-        for weight, lying in self.worlds(known, memory):
+        for weight, lying in self.placements(known, memory):
             found = lying.get(spot, NOWHERE)
             chances[found] = chances.get(found, 0.0) + weight
         for mug, chance in chances.items():
@@ -84,20 +95,23 @@ class Plan:
         return value
 
     def _recall(self, cell: int, known: Knowledge, asked: int, wanted: tuple[int, ...]) -> float:
+        """The value of recalling where mugs were seen."""
         game, value = self._game, -self._game.recall_price
         for memory in product(range(game.num_spots), repeat=game.num_mugs):
             chance = 0.0
-            for weight, lying in self.worlds(known, ()):
+            for weight, lying in self.placements(known, ()):
                 spots = sorted(lying, key=lambda spot: lying[spot])
                 chance += weight * game.memory_chance(memory, spots)
             if chance:
                 value += chance * self.best(cell, known, asked, wanted, memory)[0]
         return value
 
-    def _worlds(self, known: Knowledge, memory: Knowledge) -> list[tuple[float, Mapping[int, int]]]:
-        """Where mugs may lie, by spot, and how likely."""
+    def _placements(
+        self, known: Knowledge, memory: Knowledge
+    ) -> list[tuple[float, Mapping[int, int]]]:
+        """How mugs may lie: (probability, the mug on each spot that has one)."""
         game = self._game
-        state = game.initial_state(0)
+        state: FetchState = game.initial_state(0)
         placed = {mug: spot for spot, mug in enumerate(known) if mug >= 0}
         free = [spot for spot, mug in enumerate(known) if mug == UNKNOWN]
         state.known[:] = [mug != UNKNOWN for mug in known]
@@ -114,13 +128,16 @@ class Plan:
         ]
 
     def distance(self, one: int, other: int) -> int:
+        """Manhattan distance between two cells."""
         (row, column), (r, c) = self._game.place(one), self._game.place(other)
         return abs(row - r) + abs(column - c)
 
 
-def known_by(game: Fetch, view: Any) -> tuple[list[int], list[list[int]], tuple[Any, ...]]:
-    """By a robot's view: spots, the looks of mugs, and what `Plan.best` is asked with."""
-    numbers, at = view.tolist(), 2 + 3 * game.num_spots
+def known_by(
+    game: Fetch, observation: NDArray[Any]
+) -> tuple[list[int], list[list[int]], tuple[Any, ...]]:
+    """What an observation says: spots, looks of mugs, and the arguments of `Plan.best`."""
+    numbers, at = observation.tolist(), 2 + 3 * game.num_spots
     places = [numbers[start : start + 3] for start in range(2, at, 3)]
     end = at + (ASPECTS + 1) * game.num_mugs
     mugs = [numbers[start : start + ASPECTS + 1] for start in range(at, end, ASPECTS + 1)]
@@ -132,29 +149,21 @@ def known_by(game: Fetch, view: Any) -> tuple[list[int], list[list[int]], tuple[
     return spots, mugs, (game.at(numbers[0], numbers[1]), known, len(said), wanted, memory)
 
 
-@agent(
-    "fetch-oracle",
-    kind="solver",
-    plays=("grid/Fetch-v0",),
-    needs=("array",),
-    summary="The best plan for one robot and up to four spots, by search over what can be known.",
-)
-class FetchOracle(Agent):
-    """Plays `grid/Fetch-v0` alone, on up to four spots, for the highest expected return."""
+@agent("fetch-oracle", kind="solver", needs=("array",))
+class FetchOracle(ScriptedAgent):
+    """The best plan for one robot and up to four spots, by search over what can be known."""
+
+    plays = (Fetch,)
 
     def __init__(self) -> None:
+        super().__init__(seed=0)
         self._plans: dict[int, Plan] = {}
 
     def forget(self, episode_key: int) -> None:
         self._plans.pop(episode_key, None)
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, Fetch):
-            raise InvalidOption(f"the fetch oracle plays grid/Fetch-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
+        game = cast(Fetch, turn.game)
         spots, looks, knowledge = known_by(game, turn.observation)
         if turn.episode_key not in self._plans:
             self._plans[turn.episode_key] = Plan(game, spots, looks)

@@ -2,8 +2,8 @@
 
 A user asks for a mug, and there are several, which differ in colour, size and material. They lie on
 spots of a grid, at most one on each. A step is one of: `go` to a spot, which shows what is there;
-`ask` the user, who names the next property of the mug he means, in order; `recall` where each mug
-was seen last, which is out of date for each with probability `stale`; `take` the mug one stands at,
+`ask` the user, who names the next property of the mug they mean, in order; `recall` where each mug
+was seen last, which is out of date for each with probability `stale`; `take` the mug at one's spot,
 which ends the episode; or `wait`. Robots share what they find out, and those who ask at once pay
 alike. Taking the right mug pays all `bonus`; taking another, or running out of time, nothing:
 
@@ -13,28 +13,35 @@ alike. Taking the right mug pays all `bonus`; taking another, or running out of 
 
 From ESearch-R1, "Learning Cost-Aware MLLM Agents for Interactive Embodied Search via Reinforcement
 Learning", 2025: ambiguous requests with up to four distractors, a user whom questions tire, an
-episodic memory, and go > ask >> recall in price. Return is success minus all costs, and the costs
-are also told by kind. Numbers are options; the house is a grid.
+episodic memory, and go > ask >> recall in price. The return is success minus all costs, which are
+also reported by kind. Numbers are options; the house is a grid.
 
-For one robot `palestra_envs.grid.fetch.fetchers` has the best plan by search over what can be known.
-Checked against cases solved by hand and its value against the mean of many episodes.
-
-The array view is an int16 vector: the robot's row and column; for each spot row, column and what is
-known of it (0 nothing, 1 that it is empty, else one more than the mug's number, from 1); for each
-mug one more than its colour, size and material, and one more than the spot it is remembered at (0
-before `recall`); what the user has named, one more than the value or 0; the questions asked; and
-row and column of the other robots, by seat.
+For one robot `palestra_envs.grid.fetch.fetchers` has the best plan by search over what can be
+known. Checked against cases solved by hand and its value against the mean of many episodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges, environment
+from numpy.typing import NDArray
+from palestra import (
+    ArrayState,
+    Bar,
+    InvalidOption,
+    Meta,
+    Out,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    constant,
+    environment,
+)
 from palestra.rules import all_act, finish, randint, shuffle, truncate, uniform
 
 from palestra_envs.grid.walkers import Walkers
@@ -44,7 +51,25 @@ SUCCESS, GOING, ASKING, RECALLING = range(4)  # reward terms
 PROPERTIES = (("red", "green", "blue"), ("small", "medium", "large"), ("glass", "metal", "clay"))
 ASPECTS, VALUES = 3, 3
 NOWHERE = -1
-MAX_SEATS, MAX_SPOTS, MAX_DISTRACTORS, MAX_SIDE = 4, 8, 4, 30
+MAX_SPOTS, MAX_SIDE = 8, 30
+MAX_PRICE = 1e9
+
+
+class FetchState(ArrayState):
+    """A house with robots, spots and mugs, and what the robots have found out."""
+
+    cell: Annotated[NDArray[np.int32], Shape("num_players")]  # where each robot stands
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # what each has been paid so far
+    spots: Annotated[NDArray[np.int32], Shape("num_spots")]  # the cell of each spot
+    order: Annotated[NDArray[np.int32], Shape("num_spots")]  # scratch space to shuffle spots in
+    lies: Annotated[NDArray[np.int32], Shape("num_mugs")]  # the spot of each mug
+    remembered: Annotated[NDArray[np.int32], Shape("num_mugs")]  # the spot where memory has it
+    looks: Annotated[NDArray[np.int8], Shape("num_mugs", ASPECTS)]  # colour, size, material
+    wanted: Annotated[int, np.int32]  # the mug that the user means
+    known: Annotated[NDArray[np.uint8], Shape("num_spots")]  # 1 for spots that were visited
+    asked: Annotated[int, np.int32]  # questions so far
+    recalled: Annotated[int, np.uint8]  # 1 once memory was recalled
+    right: Annotated[int, np.uint8]  # 1 once the right mug was taken
 
 
 @environment(
@@ -60,57 +85,80 @@ MAX_SEATS, MAX_SPOTS, MAX_DISTRACTORS, MAX_SIDE = 4, 8, 4, 30
         "hard": {"num_spots": 8, "distractors": 4, "rows": 12, "columns": 12},
         "held-out-stale": {"stale": 0.6, "num_spots": 7, "distractors": 3},
     },
-    players=(1, 4),
 )
 @dataclass(frozen=True)
-class Fetch(Walkers):
-    """You are a robot in a house. The user wants a mug, but there are several of them.
+class Fetch(Walkers[FetchState]):
+    """Robots find the mug a user means by asking, remembering and going there; each has a price.
 
-    All robots choose one action at the same time:
-    - "go 1", "go 2", …: go to that spot; you see then whether a mug is there, and which.
-    - "ask": ask the user, who names the next property of the mug he means: first its colour, then
-      its size, then its material. Every question makes the next one dearer.
-    - "recall": recall where each mug was seen last. It may lie elsewhere by now.
-    - "take": take the mug at your spot to the user. This ends the episode, right or wrong.
-    - "wait": do nothing, which is free.
-    Robots share all that they find out. If the right mug is brought, every robot is paid.
+    Actions are 0 wait, 1 ask, 2 recall, 3 take, and 4 + n go to spot n.
+
+    An observation is an int16 vector: the robot's row and column; for each spot its row, its column
+    and what is known of it (0 nothing, 1 that it is empty, else one more than the mug's number,
+    from 1); for each mug one more than its colour, size and material, and one more than the spot
+    where it is remembered (0 before `recall`); what the user has named, one more than the value or
+    0; the number of questions asked; and row and column of the other robots, by seat.
+
+    Rewards by term are `success`, the bonus for all, and `go`, `ask` and `recall`, the prices paid,
+    which are costs too.
     """
 
-    rows: int = 8
-    columns: int = 8
-    num_players: int = 1
-    max_steps: int = 20
-    num_spots: int = 5
-    distractors: int = 3
-    stale: float = 0.2
-    bonus: float = 10.0
-    go_price: float = 0.2
-    ask_price: float = 0.5
-    fatigue: float = 0.5
-    recall_price: float = 0.05
+    rows: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="rows of the house")] = 8
+    columns: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="columns of the house")] = 8
+    num_players: Annotated[int, Meta(ge=1, le=4, description="how many robots")] = 1
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 20
+    num_spots: Annotated[int, Meta(ge=1, le=MAX_SPOTS, description="places where a mug can be")] = 5
+    distractors: Annotated[
+        int, Meta(ge=0, le=4, description="mugs besides the one that is wanted")
+    ] = 3
+    stale: Annotated[
+        float, Meta(ge=0, le=1, description="chance that a mug has moved since it was seen")
+    ] = 0.2
+    bonus: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="reward of every robot for the right mug")
+    ] = 10.0
+    go_price: Annotated[float, Meta(ge=0, le=MAX_PRICE, description="price of going, per cell")] = (
+        0.2
+    )
+    ask_price: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="price of the first question")
+    ] = 0.5
+    fatigue: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=MAX_PRICE,
+            description="share of ask_price by which each question raises the price of the next",
+        ),
+    ] = 0.5
+    recall_price: Annotated[
+        float, Meta(ge=0, le=MAX_PRICE, description="price of recalling where mugs were seen")
+    ] = 0.05
 
+    rules_text = """
+        You are a robot in a house. The user wants a mug, but there are several of them.
+
+        All robots choose one action at the same time:
+        - "go 1", "go 2", …: go to that spot; you see then whether a mug is there, and which.
+        - "ask": ask the user, who names the next property of the mug they mean: first its colour,
+        then its size, then its material. Every question makes the next one dearer.
+        - "recall": recall where each mug was seen last. It may lie elsewhere by now.
+        - "take": take the mug at your spot to the user. This ends the episode, right or wrong.
+        - "wait": do nothing, which is free.
+
+        Robots share all that they find out. If the right mug is brought, every robot is paid.
+    """
     reward_terms = ("success", "go", "ask", "recall")
     cost_terms = ("go", "ask", "recall")
 
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            (
-                ("rows", 1, MAX_SIDE),
-                ("columns", 1, MAX_SIDE),
-                ("num_players", 1, MAX_SEATS),
-                ("distractors", 0, MAX_DISTRACTORS),
-                ("num_spots", self.distractors + 1, MAX_SPOTS),
-                ("stale", 0, 1),
-                ("bonus", 0, None),
-                ("go_price", 0, None),
-                ("ask_price", 0, None),
-                ("fatigue", 0, None),
-                ("recall_price", 0, None),
-                ("max_steps", 1, None),
-            ),
-        )
-        if self.rows * self.columns < self.num_spots:
+    def validate(self) -> None:
+        if self.num_spots < self.num_mugs:
+            raise InvalidOption(
+                f"num_spots must be at least {self.num_mugs}, one for each mug, not "
+                f"{self.num_spots}; make it larger, or distractors smaller"
+            )
+        if self.num_cells < self.num_spots:
             raise InvalidOption(
                 f"{self.rows} rows and {self.columns} columns have no room for {self.num_spots} "
                 "spots; make the grid larger"
@@ -118,8 +166,9 @@ class Fetch(Walkers):
 
     # What follows from the options
 
-    @property
+    @constant
     def num_mugs(self) -> int:
+        """How many mugs there are, the wanted one among them."""
         return self.distractors + 1
 
     @property
@@ -141,34 +190,10 @@ class Fetch(Walkers):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0.0, float(max(MAX_SIDE, MAX_SPOTS + 1, ASPECTS * self.num_players)))
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "num_mugs": self.num_mugs}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Robots; spots; mugs: the spot each lies at, and is remembered at; what is known.
-
-        `known` marks spots that were visited, `asked` counts questions.
-        """
-        seats, spots, mugs = self.num_players, self.num_spots, self.num_mugs
-        return [
-            ("cell", np.int32, seats),
-            ("earned", np.float64, seats),
-            ("spots", np.int32, spots),
-            ("order", np.int32, spots),
-            ("lies", np.int32, mugs),
-            ("remembered", np.int32, mugs),
-            ("looks", np.int8, (mugs, ASPECTS)),
-            ("wanted", np.int32),
-            ("known", np.uint8, spots),
-            ("asked", np.int32),
-            ("recalled", np.uint8),
-            ("right", np.uint8),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Fetch, state: FetchState) -> None:
         for spot in range(config.num_spots):
             state.spots[spot] = NOWHERE
             state.order[spot] = spot
@@ -193,7 +218,7 @@ class Fetch(Walkers):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Fetch, state: FetchState, actions: Any, out: Out) -> None:
         before, taken = state.asked, False
         for seat in range(config.num_players):
             action = actions[seat]
@@ -223,7 +248,7 @@ class Fetch(Walkers):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Fetch, state: FetchState, seat: int, mask: Any) -> None:
         here = spot_on(config, state, state.cell[seat])
         mask[WAIT] = 1
         mask[ASK] = state.asked < ASPECTS
@@ -233,34 +258,34 @@ class Fetch(Walkers):
             mask[GO + spot] = spot != here
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(config: Fetch, state: FetchState, seat: int, obs: Any) -> None:
+        """See the class's docstring for the layout."""
         columns, at = config.columns, 2
-        view[0], view[1] = state.cell[seat] // columns, state.cell[seat] % columns
+        obs[0], obs[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for spot in range(config.num_spots):
-            view[at], view[at + 1] = state.spots[spot] // columns, state.spots[spot] % columns
-            view[at + 2] = 2 + mug_at(config, state, spot) if state.known[spot] == 1 else 0
+            obs[at], obs[at + 1] = state.spots[spot] // columns, state.spots[spot] % columns
+            obs[at + 2] = 2 + mug_at(config, state, spot) if state.known[spot] == 1 else 0
             at += 3
         for mug in range(config.num_mugs):
             for aspect in range(ASPECTS):
-                view[at + aspect] = 1 + state.looks[mug, aspect]
-            view[at + ASPECTS] = 1 + state.remembered[mug] if state.recalled == 1 else 0
+                obs[at + aspect] = 1 + state.looks[mug, aspect]
+            obs[at + ASPECTS] = 1 + state.remembered[mug] if state.recalled == 1 else 0
             at += ASPECTS + 1
         for aspect in range(ASPECTS):
-            view[at] = 1 + state.looks[state.wanted, aspect] if aspect < state.asked else 0
+            obs[at] = 1 + state.looks[state.wanted, aspect] if aspect < state.asked else 0
             at += 1
-        view[at] = state.asked
+        obs[at] = state.asked
         for other in range(config.num_players):
             if other != seat:
-                view[at + 1], view[at + 2] = (
+                obs[at + 1], obs[at + 2] = (
                     state.cell[other] // columns,
                     state.cell[other] % columns,
                 )
                 at += 2
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
-        """The first robot recalls, asks until one mug is left, and looks for it; others wait."""
+    def scripted_action(config: Fetch, state: FetchState, seat: int) -> int:
+        """The first robot recalls, asks until one mug fits, and looks for it; others wait."""
         if seat > 0:
             return WAIT
         if state.recalled == 0:
@@ -283,11 +308,8 @@ class Fetch(Walkers):
                 best, near = spot, far
         return GO + best
 
-    def hindered(self, after: Any, seat: int) -> bool:
-        return False
-
-    def ending(self, state: Any) -> str:
-        return f"the {'right' if state['right'] else 'wrong'} mug was brought"
+    def ending(self, state: FetchState) -> str:
+        return f"the {'right' if state.right else 'wrong'} mug was brought"
 
     # States
 
@@ -300,15 +322,15 @@ class Fetch(Walkers):
         *,
         wanted: int = 0,
         remembered: Sequence[int] = (),
-    ) -> Any:
-        """A state at the start: (row, column) of robots and spots; spots and looks of the mugs."""
+    ) -> FetchState:
+        """A state at the start: (row, column) of robots and spots; each mug's spot and looks."""
         sizes = len(robots), len(spots), len(lies), len(looks)
         if sizes != (self.num_players, self.num_spots, self.num_mugs, self.num_mugs):
             raise InvalidOption(
                 f"got {sizes[0]} robots, {sizes[1]} spots, {sizes[2]} places and {sizes[3]} looks; "
                 f"this game has {self.num_players}, {self.num_spots}, {self.num_mugs} and as many"
             )
-        state = self.clone(self.initial_state(0))
+        state: FetchState = self.clone(self.initial_state(0))
         state.spots[:] = [self.at(*place) for place in spots]
         state.cell[:] = [self.at(*place) for place in robots]
         state.lies[:], state.looks[:] = lies, looks
@@ -318,8 +340,8 @@ class Fetch(Walkers):
             look_here(self.config, state, seat)
         return state
 
-    def placements(self, state: Any) -> list[tuple[float, tuple[int, ...]]]:
-        """Where mugs may lie by all that is known: (weight, the spot of each mug)."""
+    def placements(self, state: FetchState) -> list[tuple[float, tuple[int, ...]]]:
+        """Where mugs may lie, given what is known: (weight, the spot of each mug)."""
         known = {
             s: int(mug_at(self.config, state, s)) for s in np.flatnonzero(state.known).tolist()
         }
@@ -344,13 +366,13 @@ class Fetch(Walkers):
                 chance *= self.stale / others
         return chance
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: FetchState, seat: int, rng: Rng) -> FetchState:
         """Draw anew which mug is wanted, where mugs lie and what is remembered, if unknown."""
-        imagined = self.clone(state)
+        imagined: FetchState = self.clone(state)
         imagined.wanted = rng.choice([m for m in range(self.num_mugs) if fits(state, m)])
-        worlds = self.placements(state)
-        mark, spots = rng.random() * sum(weight for weight, _ in worlds), worlds[-1][1]
-        for weight, placed in worlds:
+        placements = self.placements(state)
+        mark, spots = rng.random() * sum(weight for weight, _ in placements), placements[-1][1]
+        for weight, placed in placements:
             mark -= weight
             if mark < 0:
                 spots = placed
@@ -379,39 +401,44 @@ class Fetch(Walkers):
             ]
         )
 
-    def describe(self, state: Any, seat: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
-        lines, own = [self.header(state, seat)], int(state.cell[seat])
-        lines.append("The user wants a mug. There are:")
-        for mug in range(self.num_mugs):
-            words = [PROPERTIES[a][v] for a, v in enumerate(state.looks[mug].tolist())]
-            line = f"- mug {mug + 1}: {', '.join(words)}"
-            if state.recalled:
-                line += f"; remembered at spot {int(state.remembered[mug]) + 1}"
-            lines.append(line)
+    def describe(self, state: FetchState, seat: int) -> str:
+        """Exactly what the observation holds, and how much time has gone by."""
+        lines = [self.header(state, seat), "The user wants a mug. There are:"]
+        lines += [self._mug_text(state, mug) for mug in range(self.num_mugs)]
         asked = int(state.asked)
-        said = [
+        named = [
             PROPERTIES[a][int(state.looks[state.wanted, a])] for a in range(min(asked, ASPECTS))
         ]
-        lines.append(f"The user has said: {', '.join(said) or 'nothing more'}. Questions: {asked}.")
+        lines.append(
+            f"The user has said: {', '.join(named) or 'nothing more'}. Questions: {asked}."
+        )
         lines.append("Spots:")
-        for spot in range(self.num_spots):
-            cell = int(state.spots[spot])
-            mug = int(mug_at(self.config, state, spot))
-            what = "empty" if mug == NOWHERE else f"mug {mug + 1}"
-            known = what if state.known[spot] else "not visited"
-            way = self.direction(own, cell)
-            way = "here" if way == "here" else f"{way} of you"
-            lines.append(f"- spot {spot + 1} in {self.written(cell)}, {way}: {known}")
+        own = int(state.cell[seat])
+        lines += [self._spot_text(state, spot, own) for spot in range(self.num_spots)]
         for other, name in enumerate(self.players):
             if other != seat:
-                lines.append(f"{name} is in {self.written(state.cell[other])}.")
+                lines.append(f"{name} is in {self.place_text(state.cell[other])}.")
         return "\n".join(lines)
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def _mug_text(self, state: FetchState, mug: int) -> str:
+        words = [PROPERTIES[a][v] for a, v in enumerate(state.looks[mug].tolist())]
+        line = f"- mug {mug + 1}: {', '.join(words)}"
+        if state.recalled:
+            line += f"; remembered at spot {int(state.remembered[mug]) + 1}"
+        return line
+
+    def _spot_text(self, state: FetchState, spot: int, own: int) -> str:
+        cell, mug = int(state.spots[spot]), int(mug_at(self.config, state, spot))
+        what = "empty" if mug == NOWHERE else f"mug {mug + 1}"
+        known = what if state.known[spot] else "not visited"
+        way = self.direction(own, cell)
+        way = "here" if way == "here" else f"{way} of you"
+        return f"- spot {spot + 1} in {self.place_text(cell)}, {way}: {known}"
+
+    def action_text(self, state: FetchState, seat: int, action: int) -> str:
         return ("wait", "ask", "recall", "take")[action] if action < GO else f"go {action - GO + 1}"
 
-    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
+    def result_text(self, before: FetchState, after: FetchState, seat: int, action: int) -> str:
         here = int(spot_on(self.config, after, after.cell[seat]))
         if action == TAKE:
             return f"You bring the {'right' if after.right else 'wrong'} mug."
@@ -422,27 +449,27 @@ class Fetch(Walkers):
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The grid with its spots; a mug where one is known to be, or all of them for nobody."""
+    def scene(self, state: FetchState, seat: int | None = None) -> Scene:
+        """The grid with its spots; a mug where one is known to be, or all for a spectator."""
         pieces = {}
         for spot, cell in enumerate(state.spots.tolist()):
             mug = int(mug_at(self.config, state, spot))
             label = f"spot {spot + 1}"
-            if mug != NOWHERE and (player is None or state.known[spot]):
+            if mug != NOWHERE and (seat is None or state.known[spot]):
                 pieces[cell] = Piece(f"M{mug + 1}", 3, label=f"mug {mug + 1} at {label}")
             else:
-                glyph = "." if state.known[spot] or player is None else "?"
+                glyph = "." if state.known[spot] or seat is None else "?"
                 pieces[cell] = Piece(glyph, label=label)
-        for seat in reversed(range(self.num_players)):
-            pieces[int(state.cell[seat])] = self.disc(seat)
-        seats = range(self.num_players) if player is None else (player,)
+        for robot in reversed(range(self.num_players)):
+            pieces[int(state.cell[robot])] = self.disc(robot)
+        seats = self.watched_seats(seat)
         bars = [Bar(self.players[p], float(state.earned[p]), self.bonus, p) for p in seats]
-        lines = [f"Wanted: mug {int(state.wanted) + 1}"] if player is None else []
-        caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces), bars=tuple(bars), lines=tuple(lines))
+        lines = [f"Wanted: mug {int(state.wanted) + 1}"] if seat is None else []
+        grid = self.grid(pieces)
+        return Scene(self.caption(state), grid=grid, bars=tuple(bars), lines=tuple(lines))
 
 
-def spot_on(config: Any, state: Any, cell: int) -> int:
+def spot_on(config: Fetch, state: FetchState, cell: int) -> int:
     """The spot on a cell; NOWHERE if there is none."""
     found = NOWHERE
     for spot in range(config.num_spots):
@@ -451,7 +478,7 @@ def spot_on(config: Any, state: Any, cell: int) -> int:
     return found
 
 
-def mug_at(config: Any, state: Any, spot: int) -> int:
+def mug_at(config: Fetch, state: FetchState, spot: int) -> int:
     """The mug on a spot; NOWHERE if there is none."""
     found = NOWHERE
     for mug in range(config.num_mugs):
@@ -460,26 +487,27 @@ def mug_at(config: Any, state: Any, spot: int) -> int:
     return found
 
 
-def look_here(config: Any, state: Any, seat: int) -> None:
+def look_here(config: Fetch, state: FetchState, seat: int) -> None:
     """Note what is on the spot that a robot is at."""
     here = spot_on(config, state, state.cell[seat])
     if here != NOWHERE:
         state.known[here] = 1
 
 
-def distance(config: Any, one: int, other: int) -> int:
-    """Rows and columns between two cells, added up."""
+def distance(config: Fetch, one: int, other: int) -> int:
+    """Manhattan distance between two cells."""
     columns = config.columns
     far: int = abs(one // columns - other // columns) + abs(one % columns - other % columns)
     return far
 
 
-def charge(out: Any, seat: int, term: int, price: float) -> None:
+def charge(out: Out, seat: int, term: int, price: float) -> None:
+    """Book a price as a negative reward and as a cost."""
     out.rewards[seat, term] -= price
     out.costs[seat, term - 1] += price
 
 
-def fits(state: Any, mug: int) -> bool:
+def fits(state: FetchState, mug: int) -> bool:
     """Whether a mug has all properties that the user has named."""
     for aspect in range(ASPECTS):
         if aspect < state.asked and state.looks[mug, aspect] != state.looks[state.wanted, aspect]:
@@ -487,8 +515,8 @@ def fits(state: Any, mug: int) -> bool:
     return True
 
 
-def draw_looks(config: Any, state: Any, mug: int) -> None:
-    """Draw colour, size and material until they are those of no earlier mug."""
+def draw_looks(config: Fetch, state: FetchState, mug: int) -> None:
+    """Draw a mug's colour, size and material until no earlier mug has the same."""
     new = False
     while not new:
         for aspect in range(ASPECTS):

@@ -2,19 +2,19 @@
 
 Players and food stand on a grid and have levels. All players move at once: one cell north, south,
 west or east, stay, or load. A food is taken when the players beside it who load in the same step
-have a summed level of at least its own; each of them earns his level times the food's, by default
+have a summed level of at least its own; each of them earns their level times the food's, by default
 divided by the loaders' summed level and by the level of all food laid out, so that what an episode
 pays adds up to 1 when everything is collected. It ends then, or is truncated after `max_steps`.
 
-Rules, spawning and the array view are those of the public implementation, version 2. The domain is
+Rules, spawning and observations are those of the public implementation, version 2. The domain is
 from Albrecht and Ramamoorthy, "A Game-Theoretic Model and Best-Response Learning Method for Ad Hoc
 Coordination in Multiagent Systems", AAMAS 2013; the tasks from Christianos, Schäfer and Albrecht,
 "Shared Experience Actor-Critic for Multi-Agent Reinforcement Learning", NeurIPS 2020, and
 Papoudakis, Christianos, Schäfer and Albrecht, "Benchmarking Multi-Agent Deep Reinforcement Learning
 Algorithms in Cooperative Tasks", NeurIPS 2021 (Datasets and Benchmarks). Easily missed are:
 
-* A move fails if another player heads for the same cell, or stays or loads on it. Nothing else is
-  looked at: two players may swap cells or follow each other, and one may step onto the cell of a
+* A move fails if another player heads for the same cell, or stays or loads on it. Nothing else
+  counts: two players may swap cells or follow each other, and one may step onto the cell of a
   player whose own move then fails, after which both stand on it.
 * Food never lies on the border, nor in the eight cells around other food, nor two cells from it in
   a straight line, so nobody is ever beside two foods. After 1,000 tries there is what found room.
@@ -24,52 +24,42 @@ Algorithms in Cooperative Tasks", NeurIPS 2021 (Datasets and Benchmarks). Easily
 
 One thing differs: here nobody sees further than `sight` cells, diagonals included. There, players
 near the north or west edge see other players (not food) up to twice as far.
-
-The array view is a float32 vector of 3 * max_food + 3 * num_players numbers:
-
-    for each food in sight, row by row    row, column, level    -1, -1, 0 for the rest
-    yourself                              row, column, level
-    each other player in sight, by seat   row, column, level    -1, -1, 0 for the rest
-
-Rows and columns count from 0 at the north-west corner of what the player sees, which is cut off at
-the grid's edge. With the whole grid in sight these are the grid's own coordinates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
+    ArrayState,
     Bar,
     Event,
     Grid,
     InvalidOption,
+    Meta,
     Out,
     Outcome,
     Piece,
     Rng,
     Scene,
-    check_ranges,
+    Shape,
+    constant,
     environment,
     only,
 )
-from palestra.grids.windows import in_sight
-from palestra.grids.words import counted, where
+from palestra.grids.compass import EAST, MOVES, NORTH, SOUTH, STAY, WEST
+from palestra.grids.windows import FAR, in_sight
+from palestra.grids.words import quantity, where
 from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.foraging.rules import (
-    EAST,
     LOAD,
-    NORTH,
-    SOUTH,
-    STAY,
-    WEST,
     food_levels,
     is_beside,
     is_room,
@@ -82,14 +72,25 @@ from palestra_envs.grid.foraging.rules import (
     toward,
     toward_food,
 )
-from palestra_envs.grid.sighting import Seen, Sighting, read_view
+from palestra_envs.grid.foraging.surroundings import Surroundings, Thing, read_observation
 
-ACTIONS = ("stay", "north", "south", "west", "east", "load")
-
+ACTIONS = (*MOVES, "load")
 SPAWN_TRIES = 1000
 REDRAWS = 100
-FAR = -1000  # a row and column that nobody sees
-MAX_SEATS, MAX_SIDE, MAX_FOOD, MAX_PLAYER_LEVEL, MAX_FOOD_LEVEL = 20, 100, 100, 9, 99
+MAX_SIDE, MAX_PLAYER_LEVEL, MAX_FOOD_LEVEL = 100, 9, 99
+
+
+class ForagingState(ArrayState):
+    """Places and levels of players and of food."""
+
+    row: Annotated[NDArray[np.int32], Shape("num_players")]  # where each player stands
+    column: Annotated[NDArray[np.int32], Shape("num_players")]
+    level: Annotated[NDArray[np.int32], Shape("num_players")]  # each player's level
+    food_row: Annotated[NDArray[np.int32], Shape("max_food")]  # where food lies, row by row
+    food_column: Annotated[NDArray[np.int32], Shape("max_food")]
+    food_level: Annotated[NDArray[np.int32], Shape("max_food")]  # 0 once it is taken
+    laid_out: Annotated[int, np.int32]  # the summed level of all food at the start
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # what each has been paid so far
 
 
 @environment(
@@ -107,74 +108,120 @@ MAX_SEATS, MAX_SIDE, MAX_FOOD, MAX_PLAYER_LEVEL, MAX_FOOD_LEVEL = 20, 100, 100, 
         "15x15-4p-5f": {"rows": 15, "columns": 15, "num_players": 4, "max_food": 5},
         "held-out-12x12-5p-6f": {"rows": 12, "columns": 12, "num_players": 5, "max_food": 6},
     },
-    players=(1, 20),
 )
 @dataclass(frozen=True)
-class Foraging(ArrayGame):
-    """You gather food on a grid together with, or in competition with, other players.
+class Foraging(ArrayGame[ForagingState]):
+    """Players of different strength gather food on a grid that may take several of them to load.
 
-    Everybody has a level, and so has every food. All players choose one action at the same time:
-    - "north", "south", "west", "east": move one cell. A cell with food or beyond the edge of the
-      grid cannot be entered. If another player heads for the same cell or stays on it, you stay
-      where you are.
-    - "load": try to take the food beside you (one cell north, south, west or east of you). It is
-      taken if the levels of all players who stand beside it and load in this same step add up to
-      at least the food's level. A food of a higher level than yours needs several of you.
-    - "stay": do nothing.
-    Whoever takes part in loading a food earns his own level times the food's level.
-    The episode ends when all food has been taken or time is up.
+    Actions are 0 stay, 1 north, 2 south, 3 west, 4 east and 5 load.
+
+    An observation is a float32 vector of 3 * max_food + 3 * num_players numbers:
+
+        for each food in sight, row by row    row, column, level    -1, -1, 0 for the rest
+        yourself                              row, column, level
+        each other player in sight, by seat   row, column, level    -1, -1, 0 for the rest
+
+    Rows and columns count from 0 at the north-west corner of what the player sees, which is cut off
+    at the grid's edge. With the whole grid in sight these are the grid's own coordinates.
+
+    Taking food pays each loader their level times the food's, by default divided so that taking
+    everything pays 1 to all players together.
     """
 
-    rows: int = 8
-    columns: int = 8
-    num_players: int = 2
-    max_food: int = 3
-    min_player_level: int = 1
-    max_player_level: int = 2
-    min_food_level: int = 1
-    max_food_level: int | None = None
-    sight: int | None = None
-    force_coop: bool = False
-    normalize_reward: bool = True
-    penalty: float = 0.0
-    max_steps: int = 50
+    rows: Annotated[int, Meta(ge=3, le=MAX_SIDE, description="rows of the grid")] = 8
+    columns: Annotated[int, Meta(ge=3, le=MAX_SIDE, description="columns of the grid")] = 8
+    num_players: Annotated[int, Meta(ge=1, le=20, description="how many play")] = 2
+    max_food: Annotated[
+        int, Meta(ge=1, le=100, description="foods at the start, as far as there is room")
+    ] = 3
+    min_player_level: Annotated[
+        int, Meta(ge=1, le=MAX_PLAYER_LEVEL, description="lowest level that a player can have")
+    ] = 1
+    max_player_level: Annotated[
+        int, Meta(ge=1, le=MAX_PLAYER_LEVEL, description="highest level that a player can have")
+    ] = 2
+    min_food_level: Annotated[
+        int, Meta(ge=1, le=MAX_FOOD_LEVEL, description="lowest level that food can have")
+    ] = 1
+    max_food_level: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_FOOD_LEVEL)] | None,
+        Meta(
+            description="highest level that food can have; None: the sum of the three lowest "
+            "player levels"
+        ),
+    ] = None
+    sight: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="cells a player sees in every direction; None: the whole grid"),
+    ] = None
+    force_coop: Annotated[
+        bool, Meta(description="whether all food has the highest level that food can have")
+    ] = False
+    normalize_reward: Annotated[
+        bool, Meta(description="whether taking everything pays 1 to all players together")
+    ] = True
+    penalty: Annotated[
+        float, Meta(ge=0, le=1e9, description="what a player pays for loading in vain")
+    ] = 0.0
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 50
 
+    rules_text = """
+        You gather food on a grid together with, or in competition with, other players.
+
+        Everybody has a level, and so has every food. All players choose one action at the same
+        time:
+        - "north", "south", "west", "east": move one cell. A cell with food or beyond the edge of
+        the grid cannot be entered. If another player heads for the same cell or stays on it, you
+        stay where you are.
+        - "load": try to take the food beside you (one cell north, south, west or east of you). It
+        is taken if the levels of all players who stand beside it and load in this same step add up
+        to at least the food's level. A food of a higher level than yours needs several of you.
+        - "stay": do nothing.
+
+        Whoever takes part in loading a food earns their own level times the food's level. The
+        episode ends when all food has been taken or time is up.
+    """
     order = "simultaneous"
     payoffs = "general"
     num_actions = len(ACTIONS)
     reward_terms = ("food",)
     observation_dtype = np.float32
 
-    def __post_init__(self) -> None:
-        check_ranges(self, (r for r in self._limits() if getattr(self, r[0]) is not None))
+    def validate(self) -> None:
+        if self.max_player_level < self.min_player_level:
+            raise InvalidOption(
+                f"max_player_level must be at least min_player_level, {self.min_player_level}, "
+                f"not {self.max_player_level}"
+            )
+        if self.max_food_level is not None and self.max_food_level < self.min_food_level:
+            raise InvalidOption(
+                f"max_food_level must be at least min_food_level, {self.min_food_level}, "
+                f"not {self.max_food_level}"
+            )
         if (self.rows - 2) * (self.columns - 2) <= self.num_players:
             raise InvalidOption(
                 f"{self.rows} rows and {self.columns} columns leave no room for food beside "
                 f"{self.num_players} players; food never lies on the border: make the grid larger"
             )
 
-    def _limits(self) -> tuple[tuple[str, int, int | None], ...]:
-        return (
-            ("rows", 3, MAX_SIDE),
-            ("columns", 3, MAX_SIDE),
-            ("num_players", 1, MAX_SEATS),
-            ("max_food", 1, MAX_FOOD),
-            ("min_player_level", 1, MAX_PLAYER_LEVEL),
-            ("max_player_level", self.min_player_level, MAX_PLAYER_LEVEL),
-            ("min_food_level", 1, MAX_FOOD_LEVEL),
-            ("max_food_level", self.min_food_level, MAX_FOOD_LEVEL),
-            ("sight", 1, None),
-            ("penalty", 0, None),
-            ("max_steps", 1, None),
-        )
-
     # What follows from the options
 
-    @property
+    @constant
     def reach(self) -> int:
         """How many cells a player sees in every direction."""
         whole = max(self.rows, self.columns) - 1
         return whole if self.sight is None else min(self.sight, whole)
+
+    @constant
+    def given_food_level(self) -> int:
+        """The highest level of food if it is an option; 0 if it depends on the players' levels."""
+        return self.max_food_level or 0
+
+    def constants(self) -> Mapping[str, Any]:
+        """As for all games, with `sight` as a number, which `palestra.grids.windows` reads."""
+        return {**super().constants(), "sight": self.reach}
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
@@ -201,31 +248,10 @@ class Foraging(ArrayGame):
         sides = self.rows - 1, self.columns - 1
         return (-1.0, float(max(*sides, self.max_player_level, self.highest_food_level)))
 
-    def constants(self) -> Mapping[str, Any]:
-        food = {"max_food_level": self.max_food_level or 0}  # 0: from the players' levels
-        return {**super().constants(), **food, "sight": self.reach}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Places and levels; food row by row, level 0 once taken; what each player has earned.
-
-        `laid_out` is the summed level of all food at the start.
-        """
-        seats, foods = self.num_players, self.max_food
-        return [
-            ("row", np.int32, seats),
-            ("column", np.int32, seats),
-            ("level", np.int32, seats),
-            ("food_row", np.int32, foods),
-            ("food_column", np.int32, foods),
-            ("food_level", np.int32, foods),
-            ("laid_out", np.int32),
-            ("earned", np.float64, seats),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Foraging, state: ForagingState) -> None:
         for seat in range(config.num_players):
             state.row[seat], state.column[seat] = FAR, FAR
         for seat in range(config.num_players):
@@ -243,7 +269,7 @@ class Foraging(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Foraging, state: ForagingState, actions: Any, out: Out) -> None:
         move(config, state, actions)
         left = 0
         for food in range(config.max_food):
@@ -257,7 +283,7 @@ class Foraging(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Foraging, state: ForagingState, seat: int, mask: Any) -> None:
         row, column = state.row[seat], state.column[seat]
         mask[STAY] = 1
         mask[NORTH], mask[SOUTH] = row > 0, row < config.rows - 1
@@ -268,46 +294,51 @@ class Foraging(ArrayGame):
                 mask[toward(state.food_row[food] - row, state.food_column[food] - column)] = 0
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
-        top = max(state.row[seat] - config.sight, 0)
-        left = max(state.column[seat] - config.sight, 0)
+    def write_observation(config: Foraging, state: ForagingState, seat: int, obs: Any) -> None:
+        """See the class's docstring for the layout."""
+        top = max(state.row[seat] - config.reach, 0)
+        left = max(state.column[seat] - config.reach, 0)
         own = 3 * config.max_food
         end = own + 3 * config.num_players
         for slot in range(0, end, 3):
-            show(view, slot, -1, -1, 0)
+            show(obs, slot, -1, -1, 0)
         at = 0
         for food in range(config.max_food):  # writes each, and goes on to the next three if seen
             row, column = state.food_row[food], state.food_column[food]
-            show(view, at, row - top, column - left, state.food_level[food])
+            show(obs, at, row - top, column - left, state.food_level[food])
             seen = in_sight(config, state, seat, row, column)
             at += 3 * (seen & (state.food_level[food] > 0))
-        show(view, at, -1, -1, 0)
-        show(view, own, state.row[seat] - top, state.column[seat] - left, state.level[seat])
+        show(obs, at, -1, -1, 0)
+        show(obs, own, state.row[seat] - top, state.column[seat] - left, state.level[seat])
         at = own + 3
         for other in range(config.num_players):
             if other != seat:
                 row, column = state.row[other], state.column[other]
-                show(view, at, row - top, column - left, state.level[other])
+                show(obs, at, row - top, column - left, state.level[other])
                 at += 3 * in_sight(config, state, seat, row, column)
         if at < end:
-            show(view, at, -1, -1, 0)
+            show(obs, at, -1, -1, 0)
 
-    def outcome(self, state: Any) -> Outcome | None:
+    @staticmethod
+    def scripted_action(config: Foraging, state: ForagingState, seat: int) -> int:
+        """Walk to the nearest food in sight and load it: the paper's simplest heuristic."""
+        return toward_food(config, state, seat)
+
+    def outcome(self, state: ForagingState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
-        if state["truncated"]:
+        if ended.results[0] == "truncated":
             return replace(ended, reason=f"time was up after {self.max_steps} steps")
         score: Result = "score"
         results = (score,) * self.num_players
         return replace(ended, results=results, reason="all food was collected")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: ForagingState) -> tuple[float, ...]:
         """What each player has earned."""
-        return tuple(state["earned"].tolist())
+        return tuple(state.earned.tolist())
 
-    def noop(self, state: Any, seat: int) -> int:
+    def noop(self, state: ForagingState, seat: int) -> int:
         return STAY
 
     # States
@@ -318,8 +349,8 @@ class Foraging(ArrayGame):
         foods: Sequence[tuple[int, int, int]],
         *,
         turn: int = 0,
-    ) -> Any:
-        """A state with every player and food where you say: (row, column, level), from 0.
+    ) -> ForagingState:
+        """A state with players and food at these places: (row, column, level), from 0.
 
         Raises `InvalidOption` for food where the rules would not lay it out.
         """
@@ -328,7 +359,7 @@ class Foraging(ArrayGame):
                 f"got {len(players)} players and {len(foods)} foods; this game has "
                 f"{self.num_players} players and at most {self.max_food} foods"
             )
-        state = self.clone(self.initial_state(0))
+        state: ForagingState = self.clone(self.initial_state(0))
         self._clear(state)
         state.laid_out, state.turn = 0, turn
         for seat, place in enumerate(players):
@@ -344,46 +375,46 @@ class Foraging(ArrayGame):
         return state
 
     @staticmethod
-    def _clear(state: Any) -> None:
+    def _clear(state: ForagingState) -> None:
         """Take all food off the grid."""
         state.food_row[:], state.food_column[:], state.food_level[:] = 0, 0, 0
 
-    def foods(self, state: Any) -> list[tuple[int, int, int]]:
+    def foods(self, state: ForagingState) -> list[tuple[int, int, int]]:
         """Row, column and level of the food that is left, row by row."""
         rows, columns, levels = state.food_row, state.food_column, state.food_level
         found = zip(rows.tolist(), columns.tolist(), levels.tolist(), strict=True)
         return [food for food in found if food[2] > 0]
 
-    def cells(self, state: Any, seat: int, *, seen: bool) -> list[tuple[int, int]]:
-        """The cells a player sees, or those he does not."""
+    def cells(self, state: ForagingState, seat: int, *, seen: bool) -> list[tuple[int, int]]:
+        """The cells that a player sees, or those that they do not see."""
         row, column = place_of(state, seat)
         grid = ((r, c) for r in range(self.rows) for c in range(self.columns))
         return [
             (r, c) for r, c in grid if (max(abs(r - row), abs(c - column)) <= self.reach) == seen
         ]
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: ForagingState, seat: int, rng: Rng) -> ForagingState:
         """Move every food and player out of sight to another cell out of sight, of another level.
 
-        Fits what the player sees now (also in what levels the food in sight could have), as if he
+        Fits what the player sees now (also in what levels the food in sight could have), as if they
         remembered nothing. Where a hundred draws find nothing that fits, the state stays as it is.
         """
         if self.perfect_information:
-            return super().determinize(state, seat, rng)
+            return self.clone(state)  # type: ignore[no-any-return]
         for _ in range(REDRAWS):
             imagined = self._imagine(state, seat, rng)
             if imagined is not None:
                 return imagined
-        return self.clone(state)
+        return self.clone(state)  # type: ignore[no-any-return]
 
-    def _imagine(self, state: Any, seat: int, rng: Rng) -> Any:
+    def _imagine(self, state: ForagingState, seat: int, rng: Rng) -> ForagingState | None:
         """One draw for `determinize`; None if it does not fit."""
-        config, imagined = self.config, self.clone(state)
+        imagined: ForagingState = self.clone(state)
         unseen = self.cells(state, seat, seen=False)
         hidden = self._hide(imagined, seat)
         for other in hidden:
             imagined.level[other] = rng.between(self.min_player_level, self.max_player_level)
-        low, high = food_levels(config, imagined)
+        low, high = food_levels(self.config, imagined)
         seen = self.foods(imagined)
         if any(not low <= level <= high for _, _, level in seen):
             return None
@@ -407,7 +438,7 @@ class Foraging(ArrayGame):
         return imagined
 
     def _find_room(
-        self, state: Any, cells: Sequence[tuple[int, int]], rng: Rng
+        self, state: ForagingState, cells: Sequence[tuple[int, int]], rng: Rng
     ) -> tuple[int, int] | None:
         """A random one of these cells on which food may be laid; None if many tries find none."""
         for _ in range(REDRAWS if cells else 0):
@@ -416,8 +447,8 @@ class Foraging(ArrayGame):
                 return row, column
         return None
 
-    def _hide(self, state: Any, seat: int) -> list[int]:
-        """Take everything the player does not see off the grid; returns those seats."""
+    def _hide(self, state: ForagingState, seat: int) -> list[int]:
+        """Take all that is out of sight off the grid; returns the seats of those players."""
         config, hidden = self.config, []
         for food in range(self.max_food):
             if not in_sight(config, state, seat, state.food_row[food], state.food_column[food]):
@@ -431,9 +462,9 @@ class Foraging(ArrayGame):
 
     # Words
 
-    def read(self, view: NDArray[Any]) -> Sighting:
-        """Take an array view apart."""
-        return read_view(view, self.max_food)
+    def read(self, observation: NDArray[Any]) -> Surroundings:
+        """Read an observation."""
+        return read_observation(observation, self.max_food)
 
     def rules_for(self, seat: int) -> str:
         lines = [super().rules_for(seat)]
@@ -453,33 +484,28 @@ class Foraging(ArrayGame):
             "steps."
         )
         if not self.perfect_information:
-            lines.append(f"You see up to {counted(self.reach, 'cell')} away, diagonally too.")
+            lines.append(f"You see up to {quantity(self.reach, 'cell')} away, diagonally too.")
         return "\n".join(lines)
 
-    @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
-        """Walk to the nearest food in sight and load it, as the paper's simplest heuristic does."""
-        return toward_food(config, state, seat)
-
-    def describe(self, state: Any, seat: int) -> str:
-        """Exactly what the array view holds, in words, and how much time has gone by."""
+    def describe(self, state: ForagingState, seat: int) -> str:
+        """Exactly what the observation holds, in words, and how much time has gone by."""
         seen = self.read(self.observe(state, seat))
         lines = [
-            f"You are {self.players[seat]}, level {seen.level}, {self._place(seen)}. "
+            f"You are {self.players[seat]}, level {seen.level}, {self._place_text(seen)}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}.",
-            *(f"- a food {_described(food)}" for food in seen.foods),
-            *(f"- {who} {_described(other)}" for who, other in self._named(seen, seat)),
+            *(f"- a food {thing_text(food)}" for food in seen.foods),
+            *(f"- {who} {thing_text(other)}" for who, other in self._players_in_sight(seen, seat)),
         ]
         if len(lines) > 1:
             lines.insert(1, "You see:")
         else:
             lines.append("You see no food and nobody else.")
         if not self.perfect_information:
-            lines.append(self._unknown(seen))
+            lines.append(self._unseen_text(seen))
         return "\n".join(lines)
 
-    def _place(self, seen: Sighting) -> str:
-        """'in row 2, column 4 or further east': how well the view tells where one is."""
+    def _place_text(self, seen: Surroundings) -> str:
+        """Where a player is, as far as they can tell: 'in row 2, column 4 or further east'."""
         row = f"in row {seen.row + 1}"
         if seen.row == self.reach < self.rows - 1:
             row += " or further south"
@@ -488,42 +514,50 @@ class Foraging(ArrayGame):
             column += " or further east"
         return f"{row}, {column}"
 
-    def _named(self, seen: Sighting, player: int) -> Iterator[tuple[str, Seen]]:
-        """Players in sight, by name if that follows from all of them being in sight."""
-        others = [name for seat, name in enumerate(self.players) if seat != player]
+    def _players_in_sight(self, seen: Surroundings, seat: int) -> Iterator[tuple[str, Thing]]:
+        """Players in sight, by name if all are in sight, so that the names are known."""
+        others = [name for other, name in enumerate(self.players) if other != seat]
         known = len(seen.others) == len(others)
         for name, other in zip(others, seen.others, strict=False):
             yield (name if known else "a player"), other
 
-    def _unknown(self, seen: Sighting) -> str:
+    def _unseen_text(self, seen: Surroundings) -> str:
+        """A sentence that says what is out of sight."""
         missing = self.num_players - 1 - len(seen.others)
-        text = f"What lies more than {counted(self.reach, 'cell')} away you cannot see"
+        text = f"What lies more than {quantity(self.reach, 'cell')} away you cannot see"
         if missing:
-            text += f", nor where {counted(missing, 'other player')} may be"
+            text += f", nor where {quantity(missing, 'other player')} may be"
         return text + "."
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: ForagingState, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
-        """To each player how his own action went, and in a partial view what he learned by it.
+    def narrate(
+        self, before: ForagingState | None, actions: Mapping[int, int], after: ForagingState
+    ) -> list[Event]:
+        """Tell each player how their action went and, if they see only part, what they learn by it.
 
-        He learns something, and is told by an event of kind "reveal", whenever the step leads to
-        anything else than it would with nothing out of his sight.
+        They learn something, by an event of kind "reveal", whenever the step leads to anything else
+        than it would with nothing out of their sight.
         """
         if before is None:
             return []
         events = []
         for seat, action in sorted(actions.items()):
             data = {"player": seat, "action": int(action)}
-            text = self._result(before, after, seat, action)
+            text = self._result_text(before, after, seat, action)
             events.append(Event("move", text, data, only(seat)))
-            learned = "" if self.perfect_information else self._news(before, actions, after, seat)
+            learned = (
+                "" if self.perfect_information else self._news_text(before, actions, after, seat)
+            )
             if learned:
                 events.append(Event("reveal", learned, {"player": seat}, only(seat)))
         return events
 
-    def _result(self, before: Any, after: Any, seat: int, action: int) -> str:
+    def _result_text(
+        self, before: ForagingState, after: ForagingState, seat: int, action: int
+    ) -> str:
+        """What a player reads about their own action."""
         if action == STAY:
             return "You stay."
         if action == LOAD:
@@ -538,45 +572,49 @@ class Foraging(ArrayGame):
             return f"You move {ACTIONS[action]}."
         return f"You try to move {ACTIONS[action]} and are blocked."
 
-    def _news(self, before: Any, actions: Mapping[int, int], after: Any, player: int) -> str:
-        """What a player could not foresee from what he saw; empty if he could."""
-        expected = self.clone(before)
-        hidden = self._hide(expected, player)
-        moves = [STAY if seat in hidden else action for seat, action in sorted(actions.items())]
-        out = Out(np.zeros((self.num_players, 1)), np.zeros((self.num_players, 1)))
-        self.apply_actions(self.config, expected, np.array(moves), out)
-        now = self.read(self.observe(after, player))
-        then = self.read(self.observe(expected, player))
-        if now == then and place_of(after, player) == place_of(expected, player):
+    def _news_text(
+        self,
+        before: ForagingState,
+        actions: Mapping[int, int],
+        after: ForagingState,
+        seat: int,
+    ) -> str:
+        """What a player could not foresee from what they saw; empty if they could."""
+        expected = self._foreseen(before, actions, seat)
+        now, then = (self.read(self.observe(state, seat)) for state in (after, expected))
+        if now == then and place_of(after, seat) == place_of(expected, seat):
             return ""
         foods, others = (
             [thing for thing in new if thing not in old]
             for new, old in ((now.foods, then.foods), (now.others, then.others))
         )
-        found = [f"a food {_described(food)}" for food in foods]
-        found += [f"a player {_described(other)}" for other in others]
+        found = [f"a food {thing_text(food)}" for food in foods]
+        found += [f"a player {thing_text(other)}" for other in others]
         if found:
             return f"New in your sight: {', '.join(found)}."
         return "Somebody out of your sight had a hand in this."
 
+    def _foreseen(
+        self, before: ForagingState, actions: Mapping[int, int], seat: int
+    ) -> ForagingState:
+        """The state that a step would lead to with nothing out of a player's sight."""
+        expected: ForagingState = self.clone(before)
+        hidden = self._hide(expected, seat)
+        moves = [STAY if other in hidden else action for other, action in sorted(actions.items())]
+        out = Out(np.zeros((self.num_players, 1)), np.zeros((self.num_players, 1)))
+        self.apply_actions(self.config, expected, np.array(moves), out)
+        return expected
+
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The grid; for a player without what he does not see, and that shaded."""
+    def scene(self, state: ForagingState, seat: int | None = None) -> Scene:
+        """The grid; for a player without what they do not see, and that part shaded."""
         shown, shaded = state, []
-        if player is not None:
+        if seat is not None:
             shown = self.clone(state)
-            shaded = self.cells(state, player, seen=False)
-            self._hide(shown, player)
-        cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
-        for row, column, level in self.foods(shown):
-            cells[row][column] = Piece(str(level), shape="tile", label=f"food of level {level}")
-        rows, columns, levels = (field.tolist() for field in (shown.row, shown.column, shown.level))
-        for seat in reversed(range(self.num_players)):
-            if rows[seat] != FAR:
-                name = f"{self.players[seat]}, level {levels[seat]}"
-                piece = Piece(f"{chr(65 + seat)}{levels[seat]}", seat, "disc", name)
-                cells[rows[seat]][columns[seat]] = piece
+            shaded = self.cells(state, seat, seen=False)
+            self._hide(shown, seat)
+        cells = self._pieces(shown)
         grid = Grid(
             tuple(map(tuple, cells)),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
@@ -584,12 +622,25 @@ class Foraging(ArrayGame):
             shaded=frozenset(shaded),
         )
         full = self.payoff_bounds[1]
-        seats = range(self.num_players) if player is None else (player,)
+        seats = range(self.num_players) if seat is None else (seat,)
         earned = state.earned.tolist()
         bars = [Bar(self.players[p], earned[p], full, p) for p in seats]
         return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, bars=tuple(bars))
 
+    def _pieces(self, state: ForagingState) -> list[list[Piece | None]]:
+        """What is on each cell; where several players are, the one in the lowest seat."""
+        cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
+        for row, column, level in self.foods(state):
+            cells[row][column] = Piece(str(level), shape="tile", label=f"food of level {level}")
+        rows, columns, levels = (field.tolist() for field in (state.row, state.column, state.level))
+        for seat in reversed(range(self.num_players)):
+            if rows[seat] != FAR:
+                name = f"{self.players[seat]}, level {levels[seat]}"
+                piece = Piece(f"{chr(65 + seat)}{levels[seat]}", seat, "disc", name)
+                cells[rows[seat]][columns[seat]] = piece
+        return cells
 
-def _described(thing: Seen) -> str:
-    """'of level 2 one cell north of you'."""
+
+def thing_text(thing: Thing) -> str:
+    """A thing in words, such as 'of level 2 one cell north of you'."""
     return f"of level {thing.level} {where(thing.south, thing.east)}"

@@ -1,24 +1,30 @@
 """How foragers move, load, spawn and see: the parts of `Foraging`'s rules that compile.
 
-Plain functions over its state record, see `palestra.kernel.array_game`; `config` holds its options. What
-runs in every step chooses values where it could jump: neighbouring rows of a batch differ, and a
-processor that guesses wrong loses more time than the arithmetic takes.
+Plain functions over its state, see `palestra.kernel.array_game`. What runs in every step chooses
+values where it could jump: neighbouring rows of a batch differ, and a processor that guesses wrong
+loses more time than the arithmetic takes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from palestra import Out
+from palestra.grids import compass
+from palestra.grids.compass import EAST, NORTH, SOUTH, WEST
 from palestra.grids.windows import in_sight
 from palestra.rules import randint
 
-STAY, NORTH, SOUTH, WEST, EAST, LOAD = range(6)
-SOUTHWARD = (0, -1, 1, 0, 0, 0)  # by action
-EASTWARD = (0, 0, 0, -1, 1, 0)
+if TYPE_CHECKING:
+    from palestra_envs.grid.foraging.game import Foraging, ForagingState
+
+LOAD = EAST + 1  # the action after those of the compass
+SOUTHWARD = (*compass.SOUTHWARD, 0)  # rows south, by action
+EASTWARD = (*compass.EASTWARD, 0)  # columns east, by action
 
 
-def spawn_player(config: Any, state: Any, seat: int) -> None:
-    """Put a player on a random empty cell and draw his level."""
+def spawn_player(config: Foraging, state: ForagingState, seat: int) -> None:
+    """Put a player on a random empty cell and draw their level."""
     placed = False
     while not placed:
         row, column = randint(state, config.rows), randint(state, config.columns)
@@ -31,27 +37,27 @@ def spawn_player(config: Any, state: Any, seat: int) -> None:
     state.level[seat] = config.min_player_level + randint(state, levels)
 
 
-def food_levels(config: Any, state: Any) -> tuple[int, int]:
+def food_levels(config: Foraging, state: ForagingState) -> tuple[int, int]:
     """The lowest and highest level food may have among these players."""
-    high = config.max_food_level
+    high = config.given_food_level
     if high == 0:
         high = lowest_three(config, state)
     low = high if config.force_coop else min(config.min_food_level, high)
     return low, high
 
 
-def lowest_three(config: Any, state: Any) -> int:
+def lowest_three(config: Foraging, state: ForagingState) -> int:
     """The sum of the three lowest player levels, or of all where fewer play."""
-    total, counted = 0, 0
+    total, count = 0, 0
     for level in range(config.min_player_level, config.max_player_level + 1):
         for seat in range(config.num_players):
-            if state.level[seat] == level and counted < 3:
+            if state.level[seat] == level and count < 3:
                 total += level
-                counted += 1
+                count += 1
     return total
 
 
-def is_room(config: Any, state: Any, row: int, column: int) -> bool:
+def is_room(config: Foraging, state: ForagingState, row: int, column: int) -> bool:
     """Whether food may be laid on a cell off the border: nobody on it and no food near."""
     for seat in range(config.num_players):
         if state.row[seat] == row and state.column[seat] == column:
@@ -64,7 +70,7 @@ def is_room(config: Any, state: Any, row: int, column: int) -> bool:
     return True
 
 
-def lay_out(state: Any, count: int, row: int, column: int, level: int) -> None:
+def lay_out(state: ForagingState, count: int, row: int, column: int, level: int) -> None:
     """Add a food to `count` others, keeping them in order row by row."""
     at = count
     while at > 0 and (
@@ -79,8 +85,8 @@ def lay_out(state: Any, count: int, row: int, column: int, level: int) -> None:
     state.laid_out += level
 
 
-def move(config: Any, state: Any, actions: Any) -> None:
-    """Move everybody whose target nobody else has; who stays or loads is his own target."""
+def move(config: Foraging, state: ForagingState, actions: Any) -> None:
+    """Move everybody whose target nobody else has; to stay or load is to target one's own cell."""
     free = 0  # one bit a player
     for seat in range(config.num_players):
         action = actions[seat]
@@ -98,8 +104,8 @@ def move(config: Any, state: Any, actions: Any) -> None:
         state.column[seat] += EASTWARD[actions[seat]] * moves
 
 
-def load(config: Any, state: Any, food: int, actions: Any, out: Any) -> None:
-    """Let those beside a food who load try to take it, and pay them."""
+def load(config: Foraging, state: ForagingState, food: int, actions: Any, out: Out) -> None:
+    """Let the players who load beside a food try to take it, and pay them."""
     strength = 0
     for seat in range(config.num_players):
         loads = (actions[seat] == LOAD) & is_beside(state, seat, food)
@@ -117,8 +123,8 @@ def load(config: Any, state: Any, food: int, actions: Any, out: Any) -> None:
         state.food_row[food], state.food_column[food], state.food_level[food] = 0, 0, 0
 
 
-def toward_food(config: Any, state: Any, seat: int) -> int:
-    """Load food beside the player, else step to the nearest he sees; -1 where he sees none."""
+def toward_food(config: Foraging, state: ForagingState, seat: int) -> int:
+    """Load food beside the player, else step to the nearest in sight; -1 where there is none."""
     nearest, south, east = 1 << 30, 0, 0
     for food in range(config.max_food):
         row, column = state.food_row[food], state.food_column[food]
@@ -139,7 +145,7 @@ def toward(south: int, east: int) -> int:
     return upright if abs(south) >= abs(east) else level
 
 
-def is_beside(state: Any, seat: int, food: int) -> bool:
+def is_beside(state: ForagingState, seat: int, food: int) -> bool:
     """Whether a player stands north, south, west or east of a food that is left."""
     south = abs(state.food_row[food] - state.row[seat])
     beside = south + abs(state.food_column[food] - state.column[seat]) == 1
@@ -147,10 +153,11 @@ def is_beside(state: Any, seat: int, food: int) -> bool:
     return left
 
 
-def show(view: Any, at: int, row: int, column: int, level: int) -> None:
-    """Write three numbers of a view."""
-    view[at], view[at + 1], view[at + 2] = row, column, level
+def show(obs: Any, at: int, row: int, column: int, level: int) -> None:
+    """Write three numbers of an observation."""
+    obs[at], obs[at + 1], obs[at + 2] = row, column, level
 
 
-def place_of(state: Any, seat: int) -> tuple[int, int]:
+def place_of(state: ForagingState, seat: int) -> tuple[int, int]:
+    """Row and column of a player."""
     return int(state.row[seat]), int(state.column[seat])

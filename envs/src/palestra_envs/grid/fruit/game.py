@@ -13,26 +13,46 @@ Learning", NIPS 2017: there one advisor a fruit learns from that fruit's term al
 The optimum for one player is a shortest path through all fruit, a small travelling salesman
 problem. Checked against all orders by itertools; the agent `fruit-advisors` against the paper's
 bound on discounts under which advisors do not stall.
-
-The array view is an int16 vector: the player's row and column, those of each fruit, and those of
-each other player by seat, -1 -1 for what is eaten or more than `sight` cells away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_ranges, environment
-from palestra.grids.moving import MOVES, NOWHERE, holder, neighbour, resolve
+from numpy.typing import NDArray
+from palestra import (
+    ArrayState,
+    Bar,
+    InvalidOption,
+    Meta,
+    Out,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    environment,
+)
+from palestra.grids.compass import EAST, MOVES, NORTH, SOUTH, WEST
+from palestra.grids.moving import NOWHERE, holder, neighbour, resolve
 from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.walkers import Walkers
 
-MAX_SEATS, MAX_FRUITS, MAX_SIDE = 4, 10, 30
+MAX_SIDE = 30
+
+
+class FruitState(ArrayState):
+    """Players and fruit on the grid."""
+
+    cell: Annotated[NDArray[np.int32], Shape("num_players")]  # where each player stands
+    target: Annotated[NDArray[np.int32], Shape("num_players")]  # the cell each player heads for
+    blocked: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if a collision stopped it
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # what each has been paid so far
+    fruit: Annotated[NDArray[np.int32], Shape("num_fruits")]  # where it lies, NOWHERE once eaten
 
 
 @environment(
@@ -45,40 +65,45 @@ MAX_SEATS, MAX_FRUITS, MAX_SIDE = 4, 10, 30
         "near-sighted": {"sight": 1, "max_steps": 100},
         "held-out-8-fruits": {"rows": 8, "columns": 8, "sight": 7, "num_fruits": 8},
     },
-    players=(1, 4),
 )
 @dataclass(frozen=True)
-class Fruit(Walkers):
-    """You eat fruit on a grid.
+class Fruit(Walkers[FruitState]):
+    """Players eat all fruit on a small grid; each fruit pays in a reward term of its own.
 
-    All players choose one action at the same time: "north", "south", "west" or "east" to move one
-    cell, or "stay". If several players head for one cell, none of them moves. A cell whose player
-    stays there cannot be entered, nor can two players swap. You eat a fruit by stepping on it and
-    earn 1. The episode ends when all fruit has been eaten or time is up.
+    Actions are 0 stay, 1 north, 2 south, 3 west and 4 east.
+
+    An observation is an int16 vector: the player's row and column, those of each fruit, and those
+    of each other player by seat, -1 -1 for fruit that is eaten and for what is out of sight.
+
+    A fruit pays 1 to whoever eats it, in the terms `fruit_0`, `fruit_1`, …; `time` is minus
+    `step_cost` in every step.
     """
 
-    rows: int = 5
-    columns: int = 5
-    num_players: int = 1
-    sight: int = 4
-    max_steps: int = 50
-    num_fruits: int = 5
-    step_cost: float = 0.0
+    rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the grid")] = 5
+    columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the grid")] = 5
+    num_players: Annotated[int, Meta(ge=1, le=4, description="how many play")] = 1
+    sight: Annotated[
+        int, Meta(ge=1, le=MAX_SIDE, description="cells a player sees in every direction")
+    ] = 4
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 50
+    num_fruits: Annotated[int, Meta(ge=1, le=10, description="fruits at the start")] = 5
+    step_cost: Annotated[
+        float, Meta(ge=0, le=1e9, description="what every player pays for each step")
+    ] = 0.0
 
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            (
-                ("rows", 2, MAX_SIDE),
-                ("columns", 2, MAX_SIDE),
-                ("num_players", 1, MAX_SEATS),
-                ("sight", 1, MAX_SIDE),
-                ("max_steps", 1, None),
-                ("num_fruits", 1, MAX_FRUITS),
-                ("step_cost", 0, None),
-            ),
-        )
-        if self.rows * self.columns < self.num_players + self.num_fruits:
+    rules_text = """
+        You eat fruit on a grid.
+
+        All players choose one action at the same time: "north", "south", "west" or "east" to move
+        one cell, or "stay". If several players head for one cell, none of them moves. A cell whose
+        player stays there cannot be entered, nor can two players swap. You eat a fruit by stepping
+        on it and earn 1. The episode ends when all fruit has been eaten or time is up.
+    """
+
+    def validate(self) -> None:
+        if self.num_cells < self.num_players + self.num_fruits:
             raise InvalidOption(
                 f"{self.rows} rows and {self.columns} columns have no room for {self.num_players} "
                 f"players and {self.num_fruits} fruits; make the grid larger"
@@ -111,28 +136,17 @@ class Fruit(Walkers):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (-1.0, float(max(self.rows, self.columns) - 1))
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Players, and where each fruit lies (NOWHERE once eaten)."""
-        seats = self.num_players
-        return [
-            ("cell", np.int32, seats),
-            ("target", np.int32, seats),
-            ("blocked", np.uint8, seats),
-            ("earned", np.float64, seats),
-            ("fruit", np.int32, self.num_fruits),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Fruit, state: FruitState) -> None:
         for seat in range(config.num_players):
             state.cell[seat] = NOWHERE
         for fruit in range(config.num_fruits):
             state.fruit[fruit] = NOWHERE
         for thing in range(config.num_players + config.num_fruits):
             cell = randint(state, config.rows * config.columns)
-            while holder(config, state, cell) >= 0 or lying(config, state, cell) >= 0:
+            while holder(config, state, cell) >= 0 or fruit_on(config, state, cell) >= 0:
                 cell = randint(state, config.rows * config.columns)
             if thing < config.num_players:
                 state.cell[thing] = state.target[thing] = cell
@@ -141,7 +155,7 @@ class Fruit(Walkers):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Fruit, state: FruitState, actions: Any, out: Out) -> None:
         for seat in range(config.num_players):
             there = neighbour(config, state.cell[seat], actions[seat])
             state.target[seat] = state.cell[seat] if there == NOWHERE else there
@@ -150,7 +164,7 @@ class Fruit(Walkers):
         for seat in range(config.num_players):
             out.rewards[seat, config.num_fruits] = -config.step_cost
             state.earned[seat] -= config.step_cost
-            eaten = lying(config, state, state.cell[seat])
+            eaten = fruit_on(config, state, state.cell[seat])
             if eaten >= 0:
                 state.fruit[eaten] = NOWHERE
                 out.rewards[seat, eaten] = 1.0
@@ -163,31 +177,31 @@ class Fruit(Walkers):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Fruit, state: FruitState, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
             mask[action] = neighbour(config, state.cell[seat], action) != NOWHERE
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(config: Fruit, state: FruitState, seat: int, obs: Any) -> None:
+        """See the class's docstring for the layout."""
         columns, at = config.columns, 2
-        view[0], view[1] = state.cell[seat] // columns, state.cell[seat] % columns
+        obs[0], obs[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for fruit in range(config.num_fruits):
             cell = state.fruit[fruit]
             seen = cell != NOWHERE and sees(config, state, seat, cell)
-            view[at] = cell // columns if seen else -1
-            view[at + 1] = cell % columns if seen else -1
+            obs[at] = cell // columns if seen else -1
+            obs[at + 1] = cell % columns if seen else -1
             at += 2
         for other in range(config.num_players):
             if other != seat:
                 cell = state.cell[other]
                 seen = sees(config, state, seat, cell)
-                view[at] = cell // columns if seen else -1
-                view[at + 1] = cell % columns if seen else -1
+                obs[at] = cell // columns if seen else -1
+                obs[at + 1] = cell % columns if seen else -1
                 at += 2
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
+    def scripted_action(config: Fruit, state: FruitState, seat: int) -> int:
         """Walk to the nearest fruit in sight; anywhere if none is."""
         columns, own, nearest, down, right = config.columns, state.cell[seat], 1 << 20, 0, 0
         for fruit in range(config.num_fruits):
@@ -199,22 +213,24 @@ class Fruit(Walkers):
         if nearest == 1 << 20:
             return -1
         if abs(down) >= abs(right):
-            return 2 if down > 0 else 1
-        return 4 if right > 0 else 3
+            return SOUTH if down > 0 else NORTH
+        return EAST if right > 0 else WEST
 
-    def ending(self, state: Any) -> str:
+    def ending(self, state: FruitState) -> str:
         return "all fruit was eaten"
 
     # States
 
-    def arrange(self, players: Sequence[tuple[int, int]], fruits: Sequence[tuple[int, int]]) -> Any:
-        """A state with everything where you say: (row, column), from 0; other fruit is eaten."""
+    def arrange(
+        self, players: Sequence[tuple[int, int]], fruits: Sequence[tuple[int, int]]
+    ) -> FruitState:
+        """A state with players and fruits at these places, (row, column) from 0; no other fruit."""
         if len(players) != self.num_players or len(fruits) > self.num_fruits:
             raise InvalidOption(
                 f"got {len(players)} players and {len(fruits)} fruits; this game has "
                 f"{self.num_players} and at most {self.num_fruits}"
             )
-        state = self.clone(self.initial_state(0))
+        state: FruitState = self.clone(self.initial_state(0))
         state.fruit[:] = NOWHERE
         for seat, place in enumerate(players):
             state.cell[seat] = state.target[seat] = self.at(*place)
@@ -222,9 +238,10 @@ class Fruit(Walkers):
             state.fruit[fruit] = self.at(*place)
         return state
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Put fruit and players whom the player does not see elsewhere out of sight."""
-        imagined, seen = self.clone(state), self.visible(state, seat)
+    def determinize(self, state: FruitState, seat: int, rng: Rng) -> FruitState:
+        """Put fruit and players that are out of sight on other cells out of sight."""
+        imagined: FruitState = self.clone(state)
+        seen = self.visible(state, seat)
         free = np.flatnonzero(~seen).tolist()
         for other in range(self.num_players):
             if not seen[state.cell[other]]:
@@ -249,39 +266,38 @@ class Fruit(Walkers):
             lines.append(f"Every step costs {self.step_cost:g}.")
         return "\n".join(lines)
 
-    def describe(self, state: Any, player: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
-        places = self.observe(state, player).reshape(-1, 2).tolist()[1:]
-        others = [name for seat, name in enumerate(self.players) if seat != player]
+    def describe(self, state: FruitState, seat: int) -> str:
+        """Exactly what the observation holds, and how much time has gone by."""
+        places = self.observe(state, seat).reshape(-1, 2).tolist()[1:]
+        others = [name for other, name in enumerate(self.players) if other != seat]
         names = [f"fruit {number + 1}" for number in range(self.num_fruits)] + others
-        own = int(state.cell[player])
+        own = int(state.cell[seat])
         lines = [
             f"- {name} in row {row + 1}, column {column + 1}: "
             f"{self.direction(own, self.at(row, column))} of you"
             for name, (row, column) in zip(names, places, strict=True)
             if row >= 0
         ]
-        return "\n".join([self.header(state, player), "You see:", *(lines or ["- nothing"])])
+        return "\n".join([self.header(state, seat), "You see:", *(lines or ["- nothing"])])
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The grid; for a player what he sees of it."""
-        seen = None if player is None else self.visible(state, player)
+    def scene(self, state: FruitState, seat: int | None = None) -> Scene:
+        """The grid; for a player what they see of it."""
+        seen = None if seat is None else self.visible(state, seat)
         pieces = {
             cell: Piece("F", 3, label=f"fruit {number + 1}")
             for number, cell in enumerate(state.fruit.tolist())
             if cell != NOWHERE and (seen is None or seen[cell])
         }
-        for seat in self.seats_shown(state, player):
-            pieces[int(state.cell[seat])] = self.disc(seat)
-        seats = range(self.num_players) if player is None else (player,)
+        for shown in self.seats_shown(state, seat):
+            pieces[int(state.cell[shown])] = self.disc(shown)
+        seats = self.watched_seats(seat)
         bars = [Bar(self.players[p], float(state.earned[p]), self.num_fruits, p) for p in seats]
-        caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces, seen), bars=tuple(bars))
+        return Scene(self.caption(state), grid=self.grid(pieces, seen), bars=tuple(bars))
 
 
-def lying(config: Any, state: Any, cell: int) -> int:
+def fruit_on(config: Fruit, state: FruitState, cell: int) -> int:
     """The fruit on a cell; -1 if there is none."""
     found = -1
     for fruit in range(config.num_fruits):

@@ -1,13 +1,13 @@
-"""Players of fruit collection: one who plans the shortest tour, and advisors who add up."""
+"""Agents for fruit collection: one plans the shortest tour, one adds up what advisors say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, cast
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent
-from palestra.grids.moving import EASTWARD, MOVES, NORTH, SOUTHWARD, STAY
+from palestra import Meta, ScriptedAgent, Turn, agent
+from palestra.grids.compass import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
 
 from palestra_envs.grid.fruit.game import Fruit
 
@@ -15,11 +15,12 @@ Cell = tuple[int, int]
 
 
 def distance(one: Cell, other: Cell) -> int:
+    """Manhattan distance."""
     return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
 
 def shortest_tour(start: Cell, fruits: Sequence[Cell]) -> tuple[int, list[int]]:
-    """The fewest steps through all fruits, and their order, by dynamic programming over sets."""
+    """The fewest steps through all fruits, and their order, by dynamic programming."""
 
     @cache
     def best(last: int, left: frozenset[int]) -> tuple[int, tuple[int, ...]]:
@@ -35,26 +36,22 @@ def shortest_tour(start: Cell, fruits: Sequence[Cell]) -> tuple[int, list[int]]:
     return steps, list(order)
 
 
-@agent(
-    "fruit-picker",
-    kind="solver",
-    plays=("grid/Fruit-v0",),
-    needs=("array",),
-    summary="Takes the shortest tour through all fruit in sight: optimal for one who sees all.",
-)
-class FruitPicker(Agent):
-    """Plays `grid/Fruit-v0` by the shortest tour through the fruit it sees: optimal alone.
+@agent("fruit-picker", kind="solver", needs=("array",))
+class FruitPicker(ScriptedAgent):
+    """Takes the shortest tour through all fruit in sight: optimal for one who sees all.
 
     Where it sees none it walks up and down the rows.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Fruit,)
 
-    def _choose(self, turn: Turn) -> int:
-        game, here, fruits, taken = look(turn, "fruit picker")
+    def __init__(self) -> None:
+        super().__init__(seed=0)
+
+    def choose(self, turn: Turn) -> int:
+        here, fruits, taken = read_observation(turn)
         if not fruits:
-            return wander(game, turn, here)
+            return wander(turn, here)
         _, order = shortest_tour(here, fruits)
         goal = fruits[order[0]]
         moves = [
@@ -65,32 +62,31 @@ class FruitPicker(Agent):
         return next((move for move in moves if after(here, move) not in taken), STAY)
 
 
-@agent(
-    "fruit-advisors",
-    plays=("grid/Fruit-v0",),
-    needs=("array",),
-    summary="Adds up what one advisor a fruit values a move at; a large gamma makes it stall.",
-)
-class FruitAdvisors(Agent):
-    """Plays `grid/Fruit-v0` as egocentric advisors do: one a fruit, whose values are added up.
+@agent("fruit-advisors", needs=("array",))
+class FruitAdvisors(ScriptedAgent):
+    """Adds up what one advisor a fruit values a move at; a large gamma makes it stall.
 
     The advisor of a fruit d steps away values it gamma ** d, as if it alone were to decide; the
     move with the largest sum is played. With gamma above 1 / (fruits - 1) the sum can be largest
     where there is no fruit, and the player stalls (Laroche et al. 2017, "attractors").
     """
 
-    def __init__(self, *, gamma: float = 0.2) -> None:
-        if not 0 < gamma < 1:
-            raise InvalidOption(f"gamma must be above 0 and below 1, not {gamma}")
+    plays = (Fruit,)
+
+    def __init__(
+        self,
+        *,
+        gamma: Annotated[
+            float, Meta(gt=0, lt=1, description="what a fruit is worth one step away")
+        ] = 0.2,
+    ) -> None:
+        super().__init__(seed=0)
         self._gamma = gamma
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game, here, fruits, taken = look(turn, "advisors")
+    def choose(self, turn: Turn) -> int:
+        here, fruits, taken = read_observation(turn)
         if not fruits:
-            return wander(game, turn, here)
+            return wander(turn, here)
         moves = [m for m in range(len(MOVES)) if turn.mask[m] and after(here, m) not in taken]
         return max(moves, key=lambda move: (self.value(after(here, move), fruits), -move))
 
@@ -99,25 +95,25 @@ class FruitAdvisors(Agent):
         return float(sum(self._gamma ** distance(cell, fruit) for fruit in fruits))
 
 
-def look(turn: Turn, who: str) -> tuple[Fruit, Cell, list[Cell], set[Cell]]:
-    """The game, where the player is, the fruit he sees, and where he sees other players."""
-    game = turn.game
-    if not isinstance(game, Fruit):
-        raise InvalidOption(f"the {who} plays grid/Fruit-v0, not {turn.env}")
+def read_observation(turn: Turn) -> tuple[Cell, list[Cell], set[Cell]]:
+    """Where the player is, the fruit they see, and the cells where they see other players."""
+    game = cast(Fruit, turn.game)
     places: list[Any] = [tuple(place) for place in turn.observation.reshape(-1, 2).tolist()]
     fruits = [place for place in places[1 : game.num_fruits + 1] if place[0] >= 0]
     taken = {place for place in places[game.num_fruits + 1 :] if place[0] >= 0}
-    return game, places[0], fruits, taken
+    return places[0], fruits, taken
 
 
 def after(here: Cell, move: int) -> Cell:
+    """The place a move leads to."""
     return here[0] + SOUTHWARD[move], here[1] + EASTWARD[move]
 
 
-def wander(game: Fruit, turn: Turn, here: Cell) -> int:
-    """Along the row, east in even rows and west in odd ones; then on to the next row."""
-    along = 4 if here[0] % 2 == 0 else 3
+def wander(turn: Turn, here: Cell) -> int:
+    """Walk along the row, east in even rows and west in odd ones; then to the next row."""
+    game = cast(Fruit, turn.game)
+    along = EAST if here[0] % 2 == 0 else WEST
     if turn.mask[along]:
         return along
-    period = 2 * game.rows * game.columns
-    return 2 if turn.mask[2] and turn.turn % period < period // 2 else 1
+    period = 2 * game.num_cells
+    return SOUTH if turn.mask[SOUTH] and turn.turn % period < period // 2 else NORTH

@@ -1,16 +1,14 @@
-"""What somebody who sees only a part of a kitchen may think of the rest of it.
+"""What a player who sees only a part of a kitchen may believe about the rest of it.
 
-`game` is a `palestra_envs.grid.kitchen.game.Kitchen`; nothing here remembers what was seen before.
+Nothing here remembers what the player saw before.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Rng
-from palestra.grids.windows import covered
+from palestra.grids.windows import window_mask
 
 from palestra_envs.grid.kitchen.drawing import (
     MOST,
@@ -22,47 +20,51 @@ from palestra_envs.grid.kitchen.drawing import (
     is_site,
     lay_counter,
 )
+from palestra_envs.grid.kitchen.options import KitchenOptions, KitchenState
 from palestra_envs.grid.kitchen.rules import FULL, NORTH, NOTHING, SOUTH, STAY
 from palestra_envs.grid.layouts import COUNTER, FLOOR, POT
-
-if TYPE_CHECKING:
-    from palestra_envs.grid.kitchen.game import Kitchen
 
 REDRAWS = 100
 
 
-def visible(game: Kitchen, state: Any, seat: int) -> NDArray[np.bool_]:
+def visible(game: KitchenOptions, state: KitchenState, seat: int) -> NDArray[np.bool_]:
     """Which cells a player sees, by cell."""
-    (rows, columns), sight = game.sides, game.config.sight
-    return covered(rows, columns, divmod(int(state.cell[seat]), columns), sight).ravel()
+    rows, columns = game.sides
+    place = divmod(int(state.cell[seat]), columns)
+    return window_mask(rows, columns, place, game.reach).ravel()
 
 
-def without_unseen(game: Kitchen, state: Any, player: int) -> tuple[Any, list[int]]:
-    """A copy with bare counters wherever the player does not look, and the seats he does not see.
+def without_unseen(
+    game: KitchenOptions, state: KitchenState, seat: int
+) -> tuple[KitchenState, list[int]]:
+    """A copy with empty counters wherever the player does not see, and the seats they do not see.
 
-    Those stand on the edge of the kitchen out of his sight, where they are in nobody's way.
+    Players out of sight stand on the edge of the kitchen out of sight, where they are in nobody's
+    way.
     """
-    bare, seen = game.clone(state), visible(game, state, player)
+    bare, seen = game.clone(state), visible(game, state, seat)
     rows, columns = game.sides
     for field, nothing in ((bare.tiles, COUNTER), (bare.there, NOTHING), (bare.clock, 0)):
         field[~seen] = nothing
-    hidden = [seat for seat in range(game.num_players) if not seen[state.cell[seat]]]
+    hidden = [other for other in range(game.num_players) if not seen[state.cell[other]]]
     edge = np.ones((rows, columns), np.bool_)
     edge[1:-1, 1:-1] = False
-    for seat, cell in zip(hidden, np.flatnonzero(edge.ravel() & ~seen).tolist(), strict=False):
-        bare.cell[seat], bare.hand[seat] = cell, NOTHING
-        bare.facing[seat] = SOUTH if cell < columns else NORTH
+    for other, cell in zip(hidden, np.flatnonzero(edge.ravel() & ~seen).tolist(), strict=False):
+        bare.cell[other], bare.hand[other] = cell, NOTHING
+        bare.facing[other] = SOUTH if cell < columns else NORTH
     return bare, hidden
 
 
-def imagine(game: Kitchen, state: Any, player: int, rng: Rng) -> Any:
-    """A copy in which what the player does not see is dealt anew.
+def imagine(game: KitchenOptions, state: KitchenState, seat: int, rng: Rng) -> KitchenState:
+    """A copy in which what the player does not see is drawn anew.
 
-    A random kitchen is drawn anew out of his sight, unless a hundred draws find none that goes with
-    what he sees. Other players go to random floor out of sight; what they hold and what lies on
-    counters there is dealt out among all these; pots there hold what they could by now.
+    A random kitchen is drawn anew out of sight, unless a hundred draws find none that fits what the
+    player sees. Other players go to random floor out of sight. The things they hold and those on
+    counters there are dealt out again among the same hands and counters. Pots there hold what they
+    could hold by now.
     """
-    imagined, seen = game.clone(state), visible(game, state, player)
+    imagined: KitchenState = game.clone(state)
+    seen = visible(game, state, seat)
     if game.plan is None:
         for _ in range(REDRAWS):
             tiles = _draw_unseen(game, state, seen, rng)
@@ -71,7 +73,7 @@ def imagine(game: Kitchen, state: Any, player: int, rng: Rng) -> Any:
                 break
     things = state.there[~seen & (state.tiles == COUNTER)].tolist()
     imagined.there[~seen], imagined.clock[~seen] = NOTHING, 0
-    hidden = [seat for seat in range(game.num_players) if not seen[state.cell[seat]]]
+    hidden = [other for other in range(game.num_players) if not seen[state.cell[other]]]
     things = [thing for thing in [*things, *state.hand[hidden].tolist()] if thing]
     _place_players(imagined, hidden, seen, rng)
     _deal_out(game, imagined, things, hidden, seen, rng)
@@ -80,8 +82,13 @@ def imagine(game: Kitchen, state: Any, player: int, rng: Rng) -> Any:
     return imagined
 
 
-def _draw_unseen(game: Kitchen, state: Any, seen: NDArray[np.bool_], rng: Rng) -> Any:
-    """Tiles of a random kitchen with these in sight, and room for all out of it; None if not."""
+def _draw_unseen(
+    game: KitchenOptions, state: KitchenState, seen: NDArray[np.bool_], rng: Rng
+) -> NDArray[np.int8] | None:
+    """Draw the tiles of a random kitchen that is as it is in sight, with floor for all players.
+
+    Returns None if the draw fails.
+    """
     config, draft = game.config, game.clone(state)
     draw_ring(config, draft)
     inside = np.flatnonzero(draft.tiles == FLOOR).tolist()
@@ -107,11 +114,15 @@ def _draw_unseen(game: Kitchen, state: Any, seen: NDArray[np.bool_], rng: Rng) -
 
 
 def _place_stations(
-    game: Kitchen, state: Any, draft: Any, seen: NDArray[np.bool_], rng: Rng
+    game: KitchenOptions,
+    state: KitchenState,
+    draft: KitchenState,
+    seen: NDArray[np.bool_],
+    rng: Rng,
 ) -> bool:
-    """Put the stations in sight where they are, and the others out of sight; False if they cannot.
+    """Put the stations in sight where they are and the others out of sight.
 
-    Those in sight must still have floor beside them.
+    Stations in sight must still have floor beside them. Returns False if that is impossible.
     """
     config, sites = game.config, [c for c in range(len(seen)) if is_site(game.config, draft, c)]
     stations = [c for c in np.flatnonzero(seen).tolist() if state.tiles[c] not in (FLOOR, COUNTER)]
@@ -130,7 +141,10 @@ def _place_stations(
     return True
 
 
-def _place_players(imagined: Any, hidden: list[int], seen: NDArray[np.bool_], rng: Rng) -> None:
+def _place_players(
+    imagined: KitchenState, hidden: list[int], seen: NDArray[np.bool_], rng: Rng
+) -> None:
+    """Put players out of sight on random floor out of sight, with empty hands."""
     floor = np.flatnonzero(~seen & (imagined.tiles == FLOOR)).tolist()
     rng.shuffle(floor)
     for seat in hidden:
@@ -140,14 +154,14 @@ def _place_players(imagined: Any, hidden: list[int], seen: NDArray[np.bool_], rn
 
 
 def _deal_out(
-    game: Kitchen,
-    imagined: Any,
+    game: KitchenOptions,
+    imagined: KitchenState,
     things: list[int],
     hidden: list[int],
     seen: NDArray[np.bool_],
     rng: Rng,
 ) -> None:
-    """Give things to players out of sight, each with even chances, and lay out the others."""
+    """Give things to players out of sight, each with probability one half; lay out the rest."""
     unseen = np.flatnonzero(~seen).tolist()
     counters = [cell for cell in unseen if is_site(game.config, imagined, cell)]
     rng.shuffle(things)
@@ -160,8 +174,8 @@ def _deal_out(
         imagined.there[cell] = thing
 
 
-def _fill(game: Kitchen, imagined: Any, pot: int, rng: Rng) -> None:
-    """Give a pot what players could have put there by now, taking two steps for an onion."""
+def _fill(game: KitchenOptions, imagined: KitchenState, pot: int, rng: Rng) -> None:
+    """Fill a pot with what players could have put there by now, at two steps an onion."""
     turn = int(imagined.turn)
     onions = rng.between(0, min(FULL, game.num_players * turn // 2))
     imagined.there[pot] = onions

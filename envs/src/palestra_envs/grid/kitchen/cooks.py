@@ -1,13 +1,15 @@
-"""A scripted cook: deals out what is to be done next among all players and does its own part."""
+"""A scripted cook: divides the next chores among all players and does its own."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from typing import Annotated, cast
 
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
+from palestra import Meta, ScriptedAgent, Turn, agent
 from palestra.grids.paths import way
 
 from palestra_envs.grid.kitchen.game import Kitchen
+from palestra_envs.grid.kitchen.observations import FAR, SeenKitchen, read_observation
 from palestra_envs.grid.kitchen.rules import (
     DISH,
     FULL,
@@ -17,50 +19,42 @@ from palestra_envs.grid.kitchen.rules import (
     ONION,
     STAY,
 )
-from palestra_envs.grid.kitchen.views import FAR, Look, read_view
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
-STOCK_ONIONS, STRAIGHT_ON = 0.75, 0.75  # how often, where a cook does not see enough
+STOCK_ONIONS, STRAIGHT_ON = 0.75, 0.75  # probabilities, where a cook does not see enough
 DISPENSERS = {ONION: ONIONS, DISH: DISHES}
 
 
-@agent(
-    "cook",
-    plays=("grid/Kitchen-v0",),
-    needs=("array",),
-    summary="Takes over what is to be done next, by shortest paths, and shares it with the others.",
-)
-class Cook(Agent):
-    """Plays `grid/Kitchen-v0` from its own array view alone.
+@agent("cook", needs=("array",))
+class Cook(ScriptedAgent):
+    """Does the next chores by shortest paths and shares them with the others without a word.
 
-    All players with empty hands are given something to fetch, the most urgent things first and each
-    to the nearest player, so that cooks who see the same kitchen agree without a word. Whoever
-    cannot reach where a thing belongs puts it on a counter that somebody else can reach who can. A
-    cook walks shortest paths round the others, and steps aside when it has nothing to do. One move
-    in twenty (`restless`) is random: two cooks in each other's way would otherwise stay there.
+    It reads only its own array observation. All players with empty hands are given something to
+    fetch, the most urgent things first and each to the nearest player, so that cooks who see the
+    same kitchen agree. A cook that cannot reach where a thing belongs puts it on a counter that a
+    player who can reach it also reaches. A cook walks shortest paths round the others and steps
+    aside when it has nothing to do. Random moves keep two cooks from blocking each other for ever.
 
     Where it sees only a part of the kitchen it plays with that part and remembers nothing: it takes
     onions and dishes for pots it does not see, and walks about where it sees nothing to do.
     """
 
-    def __init__(self, *, restless: float = 0.05, seed: int | None = None) -> None:
-        if not 0 <= restless <= 1:
-            raise InvalidOption(f"restless must be from 0 to 1, not {restless}")
+    plays = (Kitchen,)
+    stream = 3
+
+    def __init__(
+        self,
+        *,
+        restless: Annotated[float, Meta(ge=0, le=1, description="chance of a random move")] = 0.05,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._restless = restless
-        self._rng = Rng.seeded(seed, stream=3)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, Kitchen):
-            raise InvalidOption(f"the cook plays grid/Kitchen-v0, not {turn.env}")
-        seen = read_view(turn.observation, game.num_players, game.sight, turn.seat)
-        if self._rng.random() < self._restless:
+    def choose(self, turn: Turn) -> int:
+        game = cast(Kitchen, turn.game)
+        seen = read_observation(turn.observation, game.num_players, game.sight, turn.seat)
+        if self.rng.random() < self._restless:
             return self._stray(seen)
         goals, ready = plan_next(seen, game.auto_cook)
         if not (goals or seen.pots or seen.hands[0].held or game.perfect_information):
@@ -75,33 +69,33 @@ class Cook(Agent):
             return self._stray(seen)
         return STAY
 
-    def _stock_up(self, seen: Look) -> list[int]:
-        """For pots out of sight: mostly onions, for a soup takes three of them and one dish."""
-        thing = ONION if self._rng.random() < STOCK_ONIONS else DISH
+    def _stock_up(self, seen: SeenKitchen) -> list[int]:
+        """Sources of a thing for pots out of sight: mostly onions, as a soup takes three."""
+        thing = ONION if self.rng.random() < STOCK_ONIONS else DISH
         lying = [cell for cell, found in seen.lying.items() if found == thing]
         return sources_of(seen, 0, lying + seen.plan.cells_of(DISPENSERS[thing]))
 
-    def _explore(self, seen: Look) -> int:
-        """Straight on, or else any step."""
+    def _explore(self, seen: SeenKitchen) -> int:
+        """A step straight on if there is room, else a random one."""
         me, taken = seen.hands[0], {hand.cell for hand in seen.hands}
         front = seen.plan.ahead[me.cell][me.facing]
         free = front is not None and seen.plan.tiles[front] == FLOOR and front not in taken
-        if free and self._rng.random() < STRAIGHT_ON:
+        if free and self.rng.random() < STRAIGHT_ON:
             return me.facing
         return self._stray(seen)
 
-    def _stray(self, seen: Look) -> int:
-        """A random step to a free cell, or none."""
+    def _stray(self, seen: SeenKitchen) -> int:
+        """A random step to a free cell, or no step."""
         me, taken = seen.hands[0].cell, {hand.cell for hand in seen.hands}
         free = [STAY]
         for action in range(NORTH, STAY):
             cell = seen.plan.ahead[me][action]
             if cell is not None and seen.plan.tiles[cell] == FLOOR and cell not in taken:
                 free.append(action)
-        return self._rng.choice(free)
+        return self.rng.choice(free)
 
 
-def plan_next(seen: Look, auto_cook: bool) -> tuple[list[int], bool]:
+def plan_next(seen: SeenKitchen, auto_cook: bool) -> tuple[list[int], bool]:
     """The stations one of which the first player should use, and whether that is possible now."""
     held = seen.hands[0].held
     if held == NOTHING:
@@ -113,20 +107,22 @@ def plan_next(seen: Look, auto_cook: bool) -> tuple[list[int], bool]:
     return bring_dish(seen)
 
 
-def in_the_way(seen: Look) -> bool:
-    """Whether somebody with an errand stands beside the first player, who only waits."""
+def in_the_way(seen: SeenKitchen) -> bool:
+    """Whether a player with an errand stands beside the first player, who only waits."""
     beside = set(seen.plan.around(seen.hands[0].cell))
-    waits = seen.hands[0].held == DISH  # for a soup, at the pot; those without errands let it
+    waits = seen.hands[0].held == DISH  # for a soup, at the pot; idle players do not disturb it
     return any(h.cell in beside and not (waits and h.held == NOTHING) for h in seen.hands[1:])
 
 
-def deliver(seen: Look) -> list[int]:
+def deliver(seen: SeenKitchen) -> list[int]:
+    """Where the first player should take a soup."""
     if seen.serves(0, SERVING):
         return seen.plan.cells_of(SERVING)
     return hand_over(seen, SERVING)
 
 
-def bring_onion(seen: Look) -> list[int]:
+def bring_onion(seen: SeenKitchen) -> list[int]:
+    """Where the first player should take an onion: to the fullest pot that takes one."""
     if not seen.serves(0, POT):
         return hand_over(seen, POT)
     pots = [p for p in seen.pots if p.left is None and p.onions < FULL and _near(seen, p.cell)]
@@ -135,8 +131,11 @@ def bring_onion(seen: Look) -> list[int]:
     return best or put_down(seen)
 
 
-def bring_dish(seen: Look) -> tuple[list[int], bool]:
-    """To the pot that is ready first, each holder of a dish to his own."""
+def bring_dish(seen: SeenKitchen) -> tuple[list[int], bool]:
+    """Where the first player should take a dish, and whether it can be used there now.
+
+    One holder of a dish goes to each pot, the pot that is ready first being served first.
+    """
     if not seen.serves(0, POT):
         return hand_over(seen, POT), True
     holders = [who for who, hand in enumerate(seen.hands) if hand.held == DISH]
@@ -150,31 +149,32 @@ def bring_dish(seen: Look) -> tuple[list[int], bool]:
     return put_down(seen), True
 
 
-def hand_over(seen: Look, tile: int) -> list[int]:
-    """Free counters shared with somebody who can reach a kind of station."""
+def hand_over(seen: SeenKitchen, tile: int) -> list[int]:
+    """Free counters shared with a player who can reach a kind of station."""
     helpers = [who for who in range(1, len(seen.hands)) if seen.serves(who, tile)]
     return [c for c in free_counters(seen) if any(seen.walk(who, c) < FAR for who in helpers)]
 
 
-def put_down(seen: Look) -> list[int]:
-    """Free counters, rather such as are not needed to hand things over."""
+def put_down(seen: SeenKitchen) -> list[int]:
+    """Free counters, if possible those not needed to hand things over."""
     free, mine = free_counters(seen), seen.plan.regions[seen.hands[0].cell]
     others = [w for w, h in enumerate(seen.hands) if seen.plan.regions[h.cell] != mine]
     own = [cell for cell in free if all(seen.walk(who, cell) == FAR for who in others)]
     return own or free
 
 
-def free_counters(seen: Look) -> list[int]:
+def free_counters(seen: SeenKitchen) -> list[int]:
+    """Counters within reach of the first player on which nothing lies."""
     return [c for c in seen.plan.cells_of(COUNTER) if c not in seen.lying and _near(seen, c)]
 
 
-def _near(seen: Look, cell: int) -> bool:
+def _near(seen: SeenKitchen, cell: int) -> bool:
     """Whether the first player can get to a cell."""
     return seen.walk(0, cell) < FAR
 
 
-def fetch(seen: Look, auto_cook: bool) -> list[int]:
-    """What the first player, who holds nothing, should go for: his share of what is to be done."""
+def fetch(seen: SeenKitchen, auto_cook: bool) -> list[int]:
+    """Where the first player, who holds nothing, should go: their share of the chores."""
     free = {who for who, hand in enumerate(seen.hands) if hand.held == NOTHING}
     for candidates, sources in chores(seen, auto_cook):
         able = {who: sources_of(seen, who, sources) for who in free & set(candidates)}
@@ -187,17 +187,18 @@ def fetch(seen: Look, auto_cook: bool) -> list[int]:
     return []
 
 
-def sources_of(seen: Look, who: int, sources: Iterable[int]) -> list[int]:
+def sources_of(seen: SeenKitchen, who: int, sources: Iterable[int]) -> list[int]:
+    """The sources that a player can reach."""
     return [cell for cell in sources if seen.walk(who, cell) < FAR]
 
 
-def _rank(seen: Look, who: int, stations: Iterable[int]) -> tuple[int, int]:
-    """How far a player is from the nearest of some stations; ties go to the lower cell."""
+def _rank(seen: SeenKitchen, who: int, stations: Iterable[int]) -> tuple[int, int]:
+    """Steps from a player to the nearest of some stations; ties go to the lower own cell."""
     return min(seen.walk(who, cell) for cell in stations), seen.hands[who].cell
 
 
-def chores(seen: Look, auto_cook: bool) -> Iterable[tuple[Collection[int], list[int]]]:
-    """What is to be fetched or begun, most urgent first: who may do it, and where."""
+def chores(seen: SeenKitchen, auto_cook: bool) -> Iterable[tuple[Collection[int], list[int]]]:
+    """Yield the chores, most urgent first: which players may do each, and at which cells."""
     everybody = range(len(seen.hands))
     near = [who for who in everybody if seen.serves(who, POT)]
     away = [who for who in everybody if who not in near]
@@ -222,14 +223,14 @@ def chores(seen: Look, auto_cook: bool) -> Iterable[tuple[Collection[int], list[
             yield away, dispensers
 
 
-def step_towards(seen: Look, goals: Collection[int], taken: Collection[int]) -> int | None:
+def step_towards(seen: SeenKitchen, goals: Collection[int], taken: Collection[int]) -> int | None:
     """The first action of a shortest way to use one of some stations; None if there is no way."""
     me, plan = seen.hands[0], seen.plan
 
     def steps(cell: int) -> Iterator[tuple[int, int]]:
         if cell in goals:
             return
-        # straight on first: who faces a station already needs no turn
+        # straight on first: a player who faces a station already needs no turn
         for action in (me.facing, *range(NORTH, STAY)):
             there = plan.ahead[cell][action]
             if there is None:

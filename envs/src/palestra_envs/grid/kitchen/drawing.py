@@ -1,24 +1,24 @@
-"""How a kitchen is drawn at random: the parts of `Kitchen.setup` that compile.
+"""How a kitchen is drawn at random: the parts of `Kitchen.init_state` that compile.
 
-A ring of counters goes round floor, of which one cell after another becomes a counter, too. None of
-them may leave a bottleneck: a floor cell without which the rest of the floor would fall apart. So
-whoever stands somewhere cuts nobody off, and as any two floor cells then lie on a circle, round
-which all who are in the way can walk together, one player alone could do everything.
+A ring of counters encloses floor, and then one floor cell after another becomes a counter too. No
+counter may leave a bottleneck, that is a floor cell without which the rest of the floor falls
+apart. So a player who stands still cuts nobody off. Any two floor cells lie on a circle, round
+which all players in the way can walk together, so that one player alone could do everything.
 
-Whether a cell is a bottleneck shows in the eight cells around it. Counters that touch, if only by
-a corner, form a block; a floor cell is a bottleneck if somebody who turns round on it faces one
-block twice, with floor to walk on in between (Rosenfeld, "Connectivity in Digital Pictures", 1970).
-Blocks never join, so that a new counter changes this for its eight neighbours alone. While a
-kitchen is drawn, `there` holds the block of each counter, and NO_BLOCK for floor.
+The eight cells around a cell show whether it is a bottleneck. Counters that touch, even by a
+corner, form a block. A floor cell is a bottleneck if a player who turns round on it faces one block
+twice, with floor to walk on in between (Rosenfeld, "Connectivity in Digital Pictures", 1970).
+Blocks never join, so a new counter changes this only for its eight neighbours. While a kitchen is
+drawn, `there` holds the block of each counter, and NO_BLOCK for floor.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from palestra.grids.moving import EAST, NORTH, NOWHERE, holder, neighbour
+from palestra.grids.compass import EAST, NORTH
+from palestra.grids.moving import NOWHERE, holder, neighbour
 from palestra.rules import randint
 
+from palestra_envs.grid.kitchen.options import KitchenOptions, KitchenState
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
 NO_BLOCK, RING = 0, 1
@@ -29,8 +29,8 @@ TURNING_SOUTH = (-1, -1, 0, 1, 1, 1, 0, -1)  # clockwise from the north
 TURNING_EAST = (0, 1, 1, 1, 0, -1, -1, -1)
 
 
-def draw_kitchen(config: Any, state: Any) -> None:
-    """Fill a zeroed state with a random kitchen and players; see `palestra_envs.grid.kitchen.game`."""
+def draw_kitchen(config: KitchenOptions, state: KitchenState) -> None:
+    """Fill a zeroed state with a random kitchen and its players."""
     draw_ring(config, state)
     blocks, missing, tries = RING, config.inner_counters, config.tries
     while missing > 0 and tries > 0:
@@ -50,8 +50,8 @@ def draw_kitchen(config: Any, state: Any) -> None:
         state.cell[seat] = random_start(config, state)
 
 
-def draw_ring(config: Any, state: Any) -> None:
-    """Counters round the edge, and floor inside."""
+def draw_ring(config: KitchenOptions, state: KitchenState) -> None:
+    """Put counters round the edge and floor inside."""
     rows, columns = config.rows, config.columns
     for cell in range(rows * columns):
         row, column = cell // columns, cell % columns
@@ -60,21 +60,22 @@ def draw_ring(config: Any, state: Any) -> None:
         state.there[cell] = RING if edge else NO_BLOCK
 
 
-def lay_counter(state: Any, cell: int, block: int) -> None:
+def lay_counter(state: KitchenState, cell: int, block: int) -> None:
+    """Turn a floor cell into a counter of a block."""
     state.tiles[cell] = COUNTER
     state.there[cell] = block
 
 
-def turning(config: Any, cell: int, way: int) -> int:
+def turning(config: KitchenOptions, cell: int, way: int) -> int:
     """One of the eight cells around a cell inside, clockwise from the one in the north."""
     there: int = cell + TURNING_SOUTH[way] * config.columns + TURNING_EAST[way]
     return there
 
 
-def fitting_block(config: Any, state: Any, cell: int, fresh: int) -> int:
-    """The block a cell inside would belong to as a counter, `fresh` if it would touch none.
+def fitting_block(config: KitchenOptions, state: KitchenState, cell: int, fresh: int) -> int:
+    """The block a cell inside would belong to as a counter; `fresh` if it touches no block.
 
-    NO_BLOCK where it cannot be one: it is one already, or would join two blocks, or would leave a
+    NO_BLOCK if it cannot become a counter: it is no floor, would join two blocks, or would leave a
     bottleneck.
     """
     if state.tiles[cell] != FLOOR:
@@ -97,21 +98,21 @@ def fitting_block(config: Any, state: Any, cell: int, fresh: int) -> int:
     return NO_BLOCK if narrow else block
 
 
-def is_bottleneck(config: Any, state: Any, cell: int, block: int) -> bool:
-    """Whether turning round on a floor cell one faces a block twice, with floor in between."""
+def is_bottleneck(config: KitchenOptions, state: KitchenState, cell: int, block: int) -> bool:
+    """Whether a player who turns round on a floor cell faces a block twice, with floor between."""
     faced, walked = 0, False
-    for turn in range(2 * AROUND):  # the first time round is for where the second one starts
+    for turn in range(2 * AROUND):  # the first round finds out where the second one starts
         way = turn % AROUND
         near = state.there[turning(config, cell, way)]
         if near == NO_BLOCK:
-            walked = walked or way % 2 == 0  # one walks to four of the eight cells
+            walked = walked or way % 2 == 0  # players walk to four of the eight cells
         elif near == block and walked:
             faced += turn >= AROUND
             walked = False
     return faced > 1
 
 
-def random_inside(config: Any, state: Any) -> int:
+def random_inside(config: KitchenOptions, state: KitchenState) -> int:
     """A random cell that is not on the edge."""
     width = config.columns - 2
     place = randint(state, (config.rows - 2) * width)
@@ -119,7 +120,7 @@ def random_inside(config: Any, state: Any) -> int:
     return cell
 
 
-def random_site(config: Any, state: Any) -> int:
+def random_site(config: KitchenOptions, state: KitchenState) -> int:
     """A random counter beside floor."""
     cell = 0  # a corner
     while not is_site(config, state, cell):
@@ -127,7 +128,7 @@ def random_site(config: Any, state: Any) -> int:
     return cell
 
 
-def is_site(config: Any, state: Any, cell: int) -> bool:
+def is_site(config: KitchenOptions, state: KitchenState, cell: int) -> bool:
     """Whether a station may stand on a cell: it is a counter beside floor."""
     found = False
     for way in range(NORTH, EAST + 1):
@@ -137,7 +138,7 @@ def is_site(config: Any, state: Any, cell: int) -> bool:
     return found and state.tiles[cell] == COUNTER
 
 
-def random_start(config: Any, state: Any) -> int:
+def random_start(config: KitchenOptions, state: KitchenState) -> int:
     """A random floor cell on which nobody stands."""
     cell = 0  # a corner
     while state.tiles[cell] != FLOOR or holder(config, state, cell) >= 0:

@@ -2,81 +2,55 @@
 
 The rules of Overcooked-AI: Carroll, Shah, Ho, Griffiths, Seshia, Abbeel and Dragan, "On the Utility
 of Learning about Humans for Human-AI Coordination", NeurIPS 2019. Three onions go into a pot, the
-soup cooks for 20 steps, a dish takes it out, and a soup handed in pays 20 to everybody. Easily
-missed are:
+soup cooks for 20 steps, a dish takes it out, and a soup handed in pays 20 to everybody. Some rules
+are easily missed:
 
-* Everybody first interacts, in order of seats and with what he faced before, and only then moves.
-* Any direction turns a player, also where he cannot walk. If two players would stand on one cell or
-  change places, nobody moves in that step, also not a third or fourth one who is far away.
-* The step that puts in the third onion is the first of the cooking.
-* With `auto_cook` off an empty-handed interact starts the cooking, of one or two onions as well,
-  whose soup pays nothing. That is how version 1 of the public package `overcooked-ai` plays; the
-  paper's game and most learning results start by themselves.
+* All players first interact, in order of seats and with what they faced before, and only then move.
+* Any direction turns a player, even where they cannot walk. If two players would stand on one cell
+  or change places, nobody moves in that step, not even a third or fourth player far away.
+* The step that puts in the third onion is the first step of the cooking.
+* With `auto_cook` off an empty-handed interact starts the cooking, even of one or two onions; such
+  a soup pays nothing. Version 1 of the public package `overcooked-ai` plays that way; the paper's
+  game and most learning results start the cooking by themselves.
 * `shaped` pays everybody for an onion put into a pot (3), for a dish from the dispenser (3) and for
   a soup taken out (5), as terms of their own. The dish pays only if no dish lies on a counter and
-  fewer are held than there were pots, at the start of the step, that cook, are ready, or hold one
-  or two onions.
+  fewer dishes are held than there were pots, at the start of the step, that cook, are ready, or
+  hold one or two onions.
 
 Checked against that package, version 1.1.0, on episodes recorded from it (positions, directions,
-things held and lying, pots, rewards and array views), under both ways to start the cooking.
+things held and lying, pots, rewards and array observations), with both ways to start the cooking.
 
-With `layout="random"` every episode has a kitchen of its own, drawn from the seed: `rows` by
-`columns` cells, counters all round, and within them counters on a share `density` of the cells, or
-on as many as find room, for they leave no bottleneck (`palestra_envs.grid.kitchen.drawing`). One or
-two pots, one or two onion dispensers, a dish dispenser and a serving station stand in random places
-beside floor, and the players on random floor. That these kitchens can be played is checked with
-networkx.
+With `layout="random"` every episode has its own kitchen, drawn from the seed: `rows` by `columns`
+cells with counters all round. Inside, a share `density` of the cells become counters, or as many
+as fit without a bottleneck (`palestra_envs.grid.kitchen.drawing`). One or two pots, one or two
+onion dispensers, a dish dispenser and a serving station stand in random places beside floor, and
+the players on random floor. The tests check with networkx that these kitchens can be played.
 
-With `sight` nobody sees further than that many rows and columns. A held-up step then tells of
-players out of sight, and what is paid of soups handed in there.
-
-The array view is indexed by row (0 in the north), column and plane. The planes are those of the
-package's lossless encoding without tomatoes. The own player comes first, the others by seat; for n
-players:
-
-    0 to n - 1        where each player is
-    n to 5n - 1       the same by direction: north, south, east, west of the first, of the next, …
-    5n + 0 to 4       pots, counters, onion dispensers, dish dispensers, serving stations
-    5n + 5            onions in a pot whose soup does not cook yet
-    5n + 6            onions in any other soup: cooking, ready, carried, or on a counter
-    5n + 7            steps until a soup in a pot is ready
-    5n + 8            soups that are ready
-    5n + 9, 5n + 10   dishes; onions; held (where the holder is) or on a counter
-    5n + 11           everywhere 1 in the last 39 steps
-
-With `sight` it is the window around the player, north on top, 2 * sight + 1 rows and columns. What
-lies beyond the kitchen looks like counters there.
+With `sight` players see no further than that many rows and columns. They may still learn of players
+out of sight, when those hold up a step, and of soups handed in there, which pay them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import (
-    ArrayGame,
-    Bar,
-    Event,
-    Grid,
-    InvalidOption,
-    Out,
-    Outcome,
-    Piece,
-    Rng,
-    Scene,
-    check_ranges,
-    environment,
-    only,
-)
-from palestra.grids.words import counted as in_words
-from palestra.grids.words import where
+from palestra import Bar, Event, Grid, Out, Outcome, Piece, Rng, Scene, beside, environment, only
+from palestra.grids.words import quantity, where
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.kitchen.beliefs import imagine, without_unseen
 from palestra_envs.grid.kitchen.drawing import MOST, draw_kitchen
+from palestra_envs.grid.kitchen.observations import Pot, SeenKitchen, read_observation, read_state
+from palestra_envs.grid.kitchen.options import (
+    TILE_BITS,
+    TILE_MASK,
+    KitchenOptions,
+    KitchenState,
+)
 from palestra_envs.grid.kitchen.rules import (
     DISH,
     FULL,
@@ -90,33 +64,23 @@ from palestra_envs.grid.kitchen.rules import (
     count_filled,
     interact,
     move,
-    see_around,
-    see_cell,
-    see_player,
+    write_cell,
+    write_player,
+    write_window,
 )
-from palestra_envs.grid.kitchen.views import Look, Pot, read_state, read_view
 from palestra_envs.grid.layouts import (
     FLOOR,
-    LONGEST,
     ONIONS,
     POT,
-    RANDOM,
     SERVING,
     SYMBOLS,
     TILE_NAMES,
     Layout,
-    check_solvable,
-    place_players,
-    read_layout,
 )
 
 ACTIONS = ("north", "south", "east", "west", "stay", "interact")
 ARROWS = "^v><"
 GLYPHS = " odsss"  # by thing held or lying
-TILE_BITS, TILE_MASK = 3, 7  # how a row of tiles is packed into one integer
-MAX_SEATS, MAX_COOK_TIME = 4, 100
-NARROWEST = 4  # sides of a random kitchen: with less floor than two by two cells one is in the way
-TRIES = 8  # to lay a counter, for every cell inside a random kitchen
 CHORES = 9  # interactions a soup takes: three onions taken and put, a dish, the soup, the delivery
 
 
@@ -143,108 +107,47 @@ CHORES = 9  # interactions a soup takes: three onions taken and put, a dish, the
             "sight": 2,
         },
     },
-    players=(1, 4),
 )
 @dataclass(frozen=True)
-class Kitchen(ArrayGame):
-    """You cook onion soup in a kitchen together with others; everybody is paid the same.
+class Kitchen(KitchenOptions):
+    """Cooks share a small kitchen and deliver onion soups; everybody is paid the same.
 
-    A soup takes three onions in one pot. It then cooks for some steps, must be taken out with a
-    dish, and pays 20 points to every player when it is handed in at a serving station.
-    All players choose one action at the same time:
-    - "north", "south", "east", "west": turn that way and walk one cell if there is floor. If two
-      players would stand on the same cell or change places, nobody moves in that step.
-    - "interact": use the one cell you face. What happens depends on it:
-      - an onion or dish dispenser gives you one if your hands are empty
-      - a pot takes an onion from you, unless it holds three or is cooking
-      - a pot whose soup is ready puts the soup on the dish you hold
-      - a counter takes what you hold if nothing lies on it, or gives you what lies there if your
-        hands are empty
-      - a serving station takes a soup from you
-    - "stay": do nothing.
-    You can hold one thing. Interactions happen before anybody moves, with what each player faced
-    at the start of the step. You cannot walk through others.
+    Actions are 0 north, 1 south, 2 east, 3 west, 4 stay and 5 interact with the cell faced. A soup
+    of three onions pays every player 20 points.
+
+    An observation is indexed by row (0 in the north), column and plane. The planes are those of the
+    lossless encoding of `overcooked-ai` without tomatoes. The own player comes first, the others
+    follow by seat; for n players:
+
+        0 to n - 1        where each player is
+        n to 5n - 1       the same by direction: north, south, east, west of the first, the next, …
+        5n + 0 to 4       pots, counters, onion dispensers, dish dispensers, serving stations
+        5n + 5            onions in a pot whose soup does not cook yet
+        5n + 6            onions in any other soup: cooking, ready, carried, or on a counter
+        5n + 7            steps until a soup in a pot is ready
+        5n + 8            soups that are ready
+        5n + 9, 5n + 10   dishes; onions; held (where the holder is) or on a counter
+        5n + 11           everywhere 1 in the last 39 steps
+
+    With `sight` it is the window around the player, north on top, of 2 * sight + 1 rows and
+    columns. What lies beyond the kitchen looks like counters there.
     """
 
-    layout: str = "cramped_room"
-    num_players: int = 2
-    cook_time: int = 20
-    auto_cook: bool = True
-    shaped: bool = False
-    max_steps: int = 400
-    sight: int | None = None
-    rows: int = 5
-    columns: int = 6
-    density: float = 0.2
-
+    rules_text = beside(__file__, "rules.txt")
     order = "simultaneous"
     payoffs = "common"
     deterministic = True
     num_actions = len(ACTIONS)
     reward_terms = ("soup", "onion", "dish", "plate")
 
-    def __post_init__(self) -> None:
-        check_ranges(self, (r for r in self._limits() if getattr(self, r[0]) is not None))
-        if self.plan:
-            self._check_random_only()
-            check_solvable(self.plan, self.starts)
-        elif self._inside <= self.num_players:
-            raise InvalidOption(
-                f"{self.rows} rows and {self.columns} columns leave {self._inside} cells of floor, "
-                f"too few for {self.num_players} players to walk: make the kitchen larger"
-            )
-
-    def _limits(self) -> tuple[tuple[str, int, int | None], ...]:
-        return (
-            ("num_players", 1, MAX_SEATS),
-            ("cook_time", 1, MAX_COOK_TIME),
-            ("max_steps", 1, None),
-            ("sight", 1, LONGEST),
-            ("rows", NARROWEST, LONGEST),
-            ("columns", NARROWEST, LONGEST),
-            ("density", 0, 1),
-        )
-
-    def _check_random_only(self) -> None:
-        for option in fields(self):
-            if option.name in ("rows", "columns", "density"):
-                value = getattr(self, option.name)
-                if value != option.default:
-                    raise InvalidOption(
-                        f"{option.name}={value} is for drawn kitchens: give it together with "
-                        f"layout={RANDOM!r}"
-                    )
-
-    # What follows from the options
-
-    @cached_property
-    def plan(self) -> Layout | None:
-        """The kitchen where it does not depend on the seed; states have `tiles` in any case."""
-        return None if self.layout == RANDOM else read_layout(self.layout)
-
-    @property
-    def sides(self) -> tuple[int, int]:
-        """Rows and columns of the kitchen."""
-        return (self.plan.rows, self.plan.columns) if self.plan else (self.rows, self.columns)
-
-    @property
-    def _inside(self) -> int:
-        """Cells of a random kitchen that are not on its edge."""
-        return (self.rows - 2) * (self.columns - 2)
-
-    @cached_property
-    def starts(self) -> tuple[int, ...]:
-        """The cell each player starts on; empty where that is drawn."""
-        return place_players(self.plan, self.num_players) if self.plan else ()
-
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
-        """Whether everybody sees the whole kitchen from every cell of floor, which has an edge."""
+        """Whether players see the whole kitchen from every floor cell; the edge is never floor."""
         return self.sight is None or self.sight >= max(self.sides) - 2
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """Nothing, and what no kitchen can pay: nobody ever walking, no pot ever cold."""
+        """From 0 to more than any kitchen can pay: nobody ever walks and all pots always cook."""
         interactions = self.num_players * self.max_steps
         pots = len(self.plan.cells_of(POT)) if self.plan else MOST[POT]
         soups = min(interactions // CHORES, pots * (self.max_steps // self.cook_time))
@@ -259,49 +162,15 @@ class Kitchen(ArrayGame):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0, max(FULL, self.cook_time))
 
-    def constants(self) -> Mapping[str, Any]:
-        """`sight` is 0 for all; a random kitchen has no `tiles` and `starts`."""
-        rows, columns = self.sides
-        sides = {"rows": rows, "columns": columns, "sight": self.sight or 0}
-        packed = [0] * rows
-        for cell, tile in enumerate(self.plan.tiles if self.plan else ()):
-            packed[cell // columns] |= tile << (TILE_BITS * (cell % columns))
-        fixed = {"tiles": tuple(packed), "starts": self.starts or (0,) * self.num_players}
-        room = self._inside - self.num_players - 1
-        drawing = {
-            "drawn": self.plan is None,
-            "inner_counters": min(round(self.density * self._inside), room),
-            "tries": TRIES * self._inside,
-        }
-        return {**super().constants(), **sides, **fixed, **drawing}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """By player: cell, direction, thing held. By cell: tile, thing there, clock.
-
-        A thing is NOTHING, ONION, DISH, or DISH + n for a soup of n onions; in a pot it is the
-        number of onions. The clock is 0 while nothing cooks, else 1 + the steps it has cooked.
-        """
-        seats, (rows, columns) = self.num_players, self.sides
-        cells = rows * columns
-        return [
-            ("cell", "i2", seats),
-            ("facing", "i1", seats),
-            ("hand", "i1", seats),
-            ("tiles", "i1", cells),
-            ("there", "i1", cells),
-            ("clock", "i1", cells),
-            ("soups", "i4"),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Kitchen, state: KitchenState) -> None:
         if config.drawn:
             draw_kitchen(config, state)
         else:
             for row in range(config.rows):
-                packed = config.tiles[row]
+                packed = config.packed_tiles[row]
                 for column in range(config.columns):
                     tile = packed >> (TILE_BITS * column) & TILE_MASK
                     state.tiles[row * config.columns + column] = tile
@@ -312,7 +181,7 @@ class Kitchen(ArrayGame):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Kitchen, state: KitchenState, actions: Any, out: Any) -> None:
         filled = count_filled(config, state)
         for seat in range(config.num_players):
             interact(config, state, seat, actions[seat], filled, out)
@@ -325,47 +194,50 @@ class Kitchen(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Kitchen, state: KitchenState, seat: int, mask: Any) -> None:
         for action in range(config.num_actions):
             mask[action] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the planes."""
+    def write_observation(config: Kitchen, state: KitchenState, seat: int, obs: Any) -> None:
+        """See the docstring of the class for the planes."""
         columns = config.columns
-        if config.sight > 0:
-            see_around(config, state, seat, view)
+        if config.reach > 0:
+            write_window(config, state, seat, obs)
         else:
             for row in range(config.rows):
                 for column in range(columns):
-                    see_cell(config, state, row * columns + column, view, row, column)
+                    write_cell(config, state, row * columns + column, obs, row, column)
             for other in range(config.num_players):
                 row, column = state.cell[other] // columns, state.cell[other] % columns
-                see_player(config, state, seat, other, view, row, column)
+                write_player(config, state, seat, other, obs, row, column)
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: KitchenState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
         return replace(ended, reason=f"time was up after {self.max_steps} steps")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: KitchenState) -> tuple[float, ...]:
         """What the soups handed in have paid."""
-        return (SOUP_PAYS * int(state["soups"]),) * self.num_players
+        return (SOUP_PAYS * int(state.soups),) * self.num_players
 
-    def noop(self, state: Any, seat: int) -> int:
+    def noop(self, state: KitchenState, seat: int) -> int:
         return STAY
 
-    # What a player sees and what he does not
+    # What a player sees, and what they do not see
 
-    def look(self, state: Any, seat: int | None = None) -> Look:
-        """What a player sees, or all there is; with `sight` cells are those of his window."""
+    def look(self, state: KitchenState, seat: int | None = None) -> SeenKitchen:
+        """What a player sees, or everything if `seat` is None.
+
+        With `sight` cells are those of the player's window.
+        """
         if seat is None or self.sight is None:
             return read_state(state, self.sides[1], self.cook_time, seat or 0)
-        return read_view(self.observe(state, seat), self.num_players, self.sight, seat)
+        return read_observation(self.observe(state, seat), self.num_players, self.sight, seat)
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Deal what the player does not see anew; see `palestra_envs.grid.kitchen.beliefs`."""
+    def determinize(self, state: KitchenState, seat: int, rng: Rng) -> Any:
+        """Draw what the player does not see anew; see `palestra_envs.grid.kitchen.beliefs`."""
         if self.perfect_information:
             return super().determinize(state, seat, rng)
         return imagine(self, state, seat, rng)
@@ -373,6 +245,10 @@ class Kitchen(ArrayGame):
     # Words
 
     def rules_for(self, seat: int) -> str:
+        return "\n".join([super().rules_for(seat), *self._cooking_rules(), *self._map_rules()])
+
+    def _cooking_rules(self) -> Iterator[str]:
+        """When a soup cooks, and what else is paid."""
         if self.auto_cook:
             start = "A soup starts cooking by itself when the third onion is in."
         else:
@@ -380,36 +256,34 @@ class Kitchen(ArrayGame):
                 "A soup starts cooking when somebody with empty hands interacts with a pot that "
                 "holds onions. A soup of fewer than three onions pays nothing."
             )
-        lines = [
-            super().rules_for(seat),
-            f"{start} It is ready {self.cook_time} steps later, that step included.",
-        ]
+        yield f"{start} It is ready {self.cook_time} steps later, that step included."
         if self.shaped:
-            lines.append(
+            yield (
                 "Everybody is also paid 3 for an onion put into a pot, 5 for a soup taken out, and "
                 "3 for a dish taken from a dispenser while no dish lies on a counter and fewer "
                 "are held than there are pots that cook, are ready or hold one or two onions."
             )
+
+    def _map_rules(self) -> Iterator[str]:
+        """What players know of the kitchen, and how they read the map."""
         if self.plan is None:
             rows, columns = self.sides
-            lines.append(
+            yield (
                 f"Every episode has another kitchen, of {rows} rows and {columns} columns, with "
                 f"1 to {MOST[POT]} pots, 1 to {MOST[ONIONS]} onion dispensers, a dish dispenser "
                 "and a serving station."
             )
         if self.sight is not None:
-            lines.append(
-                f"You see up to {in_words(self.sight, 'cell')} away, diagonally too; what lies "
+            yield (
+                f"You see up to {quantity(self.sight, 'cell')} away, diagonally too; what lies "
                 "beyond the kitchen looks like counters. You learn what others do only from what "
                 "you see and are paid."
             )
-        lines.append(
+        yield (
             f"There are {self.num_players} players. In the map X is a counter, P a pot, O an onion "
             "dispenser, D a dish dispenser, S a serving station, a dot is floor. "
-            + self._orientation
-            + f" Time is up after {self.max_steps} steps."
+            f"{self._orientation} Time is up after {self.max_steps} steps."
         )
-        return "\n".join(lines)
 
     @property
     def _orientation(self) -> str:
@@ -417,8 +291,8 @@ class Kitchen(ArrayGame):
             return "Row 1 is the northernmost, column 1 the westernmost."
         return "North is on top, and @ is you."
 
-    def describe(self, state: Any, seat: int) -> str:
-        """With `sight` exactly what the array view holds, and how much time has gone by."""
+    def describe(self, state: KitchenState, seat: int) -> str:
+        """With `sight` exactly what the array observation holds, and how many steps were played."""
         seen = self.look(state, seat)
         place = "" if self.sight else f"{self._where(seen, seen.hands[0].cell)}, "
         lines = [
@@ -430,25 +304,25 @@ class Kitchen(ArrayGame):
         ]
         if self.sight is None:
             return "\n".join([*lines, "The map:", *self._map(seen.plan)])
-        unknown = f"You cannot see what is more than {in_words(self.sight, 'cell')} away"
+        unknown = f"You cannot see what is more than {quantity(self.sight, 'cell')} away"
         missing = self.num_players - len(seen.hands)
         if missing:
-            unknown += f", nor where {in_words(missing, 'other player')} may be"
+            unknown += f", nor where {quantity(missing, 'other player')} may be"
         return "\n".join([*lines, "What you see:", *self._window(seen.plan), f"{unknown}."])
 
     @staticmethod
-    def _where(seen: Look, cell: int) -> str:
+    def _where(seen: SeenKitchen, cell: int) -> str:
         """'in row 1, column 2'; in a window 'one cell north of you'."""
         row, column = seen.plan.place(cell)
         if seen.sight is None:
             return f"in row {row + 1}, column {column + 1}"
         return where(row - seen.sight, column - seen.sight)
 
-    def _other(self, seen: Look, who: int) -> str:
+    def _other(self, seen: SeenKitchen, who: int) -> str:
         place = self._where(seen, seen.hands[who].cell)
         return f"{self.players[seen.seats[who]]} is {place}, {self._posture(seen, who)}."
 
-    def _posture(self, seen: Look, who: int) -> str:
+    def _posture(self, seen: SeenKitchen, who: int) -> str:
         hand = seen.hands[who]
         front = seen.plan.ahead[hand.cell][hand.facing]
         faced = "" if front is None else f" ({TILE_NAMES[seen.plan.tiles[front]]})"
@@ -456,18 +330,16 @@ class Kitchen(ArrayGame):
             faced = f" ({self.players[seat]})" if other.cell == front else faced
         return f"facing {ACTIONS[hand.facing]}{faced}, holding {thing(hand.held)}"
 
-    def _pot(self, seen: Look, pot: Pot) -> str:
+    def _pot(self, seen: SeenKitchen, pot: Pot) -> str:
         name = f"The pot {self._where(seen, pot.cell)}"
         if pot.left == 0:
             return f"{name} holds a soup{_short(pot.onions)} that is ready."
         if pot.left:
-            return f"{name} cooks a soup{_short(pot.onions)}, ready in {counted(pot.left, 'step')}."
-        return (
-            f"{name} holds {counted(pot.onions, 'onion')}." if pot.onions else f"{name} is empty."
-        )
+            return f"{name} cooks a soup{_short(pot.onions)}, ready in {plural(pot.left, 'step')}."
+        return f"{name} holds {plural(pot.onions, 'onion')}." if pot.onions else f"{name} is empty."
 
-    def _counters(self, seen: Look) -> list[str]:
-        """One line on what lies on the counters; none if nothing does."""
+    def _counters(self, seen: SeenKitchen) -> list[str]:
+        """One line on the things on counters; no line if there are none."""
         lying = [f"{thing(code)} {self._where(seen, cell)}" for cell, code in seen.lying.items()]
         return [f"On the counters: {'; '.join(lying)}."] if lying else []
 
@@ -482,26 +354,28 @@ class Kitchen(ArrayGame):
         lines[own] = f"{lines[own][:own]}@{lines[own][own + 1 :]}"
         return lines
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: KitchenState, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> Sequence[Event]:
+    def narrate(
+        self, before: KitchenState | None, actions: Mapping[int, int], after: KitchenState
+    ) -> Sequence[Event]:
         """What every player did, and every soup that was paid for.
 
-        With `sight` to each player what he did himself; and as an event of kind "reveal" whenever
-        the step leads to anything else for him than with nothing out of his sight.
+        With `sight` players are told only of their own actions. They also get an event of kind
+        "reveal" if the step leads to anything else for them than if nothing were out of sight.
         """
         if before is None:
             return []
-        told = self._told(before, actions, after)
+        moves = self._action_events(before, actions, after)
         soups = int(after.soups - before.soups)
-        paid = f"{counted(soups, 'soup').capitalize()} delivered: {SOUP_PAYS * soups:g} points."
+        paid = f"{plural(soups, 'soup').capitalize()} delivered: {SOUP_PAYS * soups:g} points."
         delivered = [paid] if soups else []
         if self.perfect_information:
-            events = [Event("move", text, data) for text, data in told]
+            events = [Event("move", text, data) for text, data in moves]
             return events + [Event("delivery", text, {"soups": soups}) for text in delivered]
         events = []
-        for text, data in told:
+        for text, data in moves:
             seat, to = data["player"], only(data["player"])
             events.append(Event("move", text, data, to))
             learned = self._learns(before, actions, after, seat)
@@ -510,36 +384,38 @@ class Kitchen(ArrayGame):
             events += [Event(kind, text, {"player": seat, "soups": soups}, to) for text in news]
         return events
 
-    def _told(
-        self, before: Any, actions: Mapping[int, int], after: Any
+    def _action_events(
+        self, before: KitchenState, actions: Mapping[int, int], after: KitchenState
     ) -> list[tuple[str, dict[str, int]]]:
-        """A sentence on what each player did, and the numbers in it."""
-        told, played = [], self.clone(before)
+        """For each player a sentence on what they did, and the data of the event."""
+        found, played = [], self.clone(before)
         for seat, action in sorted(actions.items()):
             if action == INTERACT:
                 text = self._use(played, seat)
             else:
                 text = self._walk(before, after, seat, action)
             data = {"player": seat, "action": int(action)}
-            told.append((f"{self.players[seat]} {text}.", data))
-        return told
+            found.append((f"{self.players[seat]} {text}.", data))
+        return found
 
-    def _learns(self, before: Any, actions: Mapping[int, int], after: Any, player: int) -> bool:
-        """Whether a player sees or is paid what he could not foresee from what he saw."""
-        expected, hidden = without_unseen(self, before, player)
-        seen = {seat: STAY if seat in hidden else action for seat, action in actions.items()}
+    def _learns(
+        self, before: KitchenState, actions: Mapping[int, int], after: KitchenState, seat: int
+    ) -> bool:
+        """Whether a player sees or is paid what they could not foresee from what they saw."""
+        expected, hidden = without_unseen(self, before, seat)
+        seen = {other: STAY if other in hidden else action for other, action in actions.items()}
         differs = self._play(self.clone(before), actions) != self._play(expected, seen)
-        return differs or self.look(after, player) != self.look(expected, player)
+        return differs or self.look(after, seat) != self.look(expected, seat)
 
-    def _play(self, state: Any, actions: Mapping[int, int]) -> list[float]:
-        """Play a step in `state`; returns what everybody is paid, by term."""
+    def _play(self, state: KitchenState, actions: Mapping[int, int]) -> list[float]:
+        """Play a step in `state`; returns what every player is paid, by term."""
         out = Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
         self.apply_actions(self.config, state, [actions[seat] for seat in sorted(actions)], out)
         state.turn += 1
         paid: list[float] = out.rewards[0].tolist()
         return paid
 
-    def _walk(self, before: Any, after: Any, seat: int, action: int) -> str:
+    def _walk(self, before: KitchenState, after: KitchenState, seat: int, action: int) -> str:
         if action == STAY:
             return "stays"
         if before.cell[seat] != after.cell[seat]:
@@ -549,8 +425,8 @@ class Kitchen(ArrayGame):
             return f"turns {ACTIONS[action]} and is held up"
         return f"turns {ACTIONS[action]} to the {TILE_NAMES[tile]}"
 
-    def _use(self, state: Any, seat: int) -> str:
-        """Let a player interact in `state`, and say what came of it."""
+    def _use(self, state: KitchenState, seat: int) -> str:
+        """Let a player interact in `state`, and say what the result is."""
         front = ahead(self.config, int(state.cell[seat]), int(state.facing[seat]))
         then, tile = self.clone(state), int(state.tiles[front])
         interact(self.config, state, seat, INTERACT, 0, self._unpaid)
@@ -571,30 +447,20 @@ class Kitchen(ArrayGame):
 
     @cached_property
     def _unpaid(self) -> Out:
-        """Where payments go that are none."""
+        """Where interactions write payments that nobody reads."""
         return Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The whole kitchen; with `sight`, for a player, his window of it."""
-        seen = self.look(state, player)
-        if self.sight is None:
-            seen = self.look(state)  # everybody sees the same: draw it the same for everybody
+    def scene(self, state: KitchenState, seat: int | None = None) -> Scene:
+        """The whole kitchen; with `sight`, the window of it that the player sees."""
+        # where sight is unlimited all players see the same, so draw it the same for all
+        seen = self.look(state, None if self.sight is None else seat)
         plan = seen.plan
-        drawn = [self._piece(seen, cell) for cell in range(len(plan.tiles))]
-        for pot in seen.pots:
-            drawn[pot.cell] = self._pot_piece(seen, pot)
-        hands = []
-        for seat, hand in zip(seen.seats, seen.hands, strict=True):
-            name = f"{self.players[seat]}, holding {thing(hand.held)}"
-            glyph = f"{chr(65 + seat)}{ARROWS[hand.facing]}"
-            drawn[hand.cell] = Piece(glyph, seat, label=name)
-            held = (Piece(GLYPHS[hand.held], label=thing(hand.held)),) if hand.held else ()
-            hands.append((self.players[seat], held))
+        pieces = self._pieces(seen)
         labels = seen.sight is None
         grid = Grid(
-            tuple(tuple(drawn[row * plan.columns :][: plan.columns]) for row in range(plan.rows)),
+            tuple(tuple(pieces[row * plan.columns :][: plan.columns]) for row in range(plan.rows)),
             row_labels=tuple(str(row + 1) for row in range(plan.rows * labels)),
             column_labels=tuple(str(column + 1) for column in range(plan.columns * labels)),
         )
@@ -606,14 +472,34 @@ class Kitchen(ArrayGame):
             )
             for pot in seen.pots
         )
-        caption = f"Step {int(state.turn)} of {self.max_steps}, {counted(int(state.soups), 'soup')}"
-        return Scene(caption, grid=grid, hands=tuple(hands), bars=bars)
+        caption = f"Step {int(state.turn)} of {self.max_steps}, {plural(int(state.soups), 'soup')}"
+        return Scene(caption, grid=grid, hands=self._hands(seen), bars=bars)
 
-    def _pot_piece(self, seen: Look, pot: Pot) -> Piece:
+    def _pieces(self, seen: SeenKitchen) -> list[Piece | None]:
+        """What to draw on each cell: stations, things, pots and players."""
+        pieces = [self._piece(seen, cell) for cell in range(len(seen.plan.tiles))]
+        for pot in seen.pots:
+            pieces[pot.cell] = self._pot_piece(seen, pot)
+        for seat, hand in zip(seen.seats, seen.hands, strict=True):
+            name = f"{self.players[seat]}, holding {thing(hand.held)}"
+            pieces[hand.cell] = Piece(f"{chr(65 + seat)}{ARROWS[hand.facing]}", seat, label=name)
+        return pieces
+
+    def _hands(self, seen: SeenKitchen) -> tuple[tuple[str, tuple[Piece, ...]], ...]:
+        """What each player in sight holds."""
+        return tuple(
+            (
+                self.players[seat],
+                (Piece(GLYPHS[hand.held], label=thing(hand.held)),) if hand.held else (),
+            )
+            for seat, hand in zip(seen.seats, seen.hands, strict=True)
+        )
+
+    def _pot_piece(self, seen: SeenKitchen, pot: Pot) -> Piece:
         glyph = f"P{pot.onions}" if pot.left is None else f"{pot.left}" if pot.left else "P!"
         return Piece(glyph, label=self._pot(seen, pot))
 
-    def _piece(self, seen: Look, cell: int) -> Piece | None:
+    def _piece(self, seen: SeenKitchen, cell: int) -> Piece | None:
         tile, there = seen.plan.tiles[cell], seen.lying.get(cell, NOTHING)
         if tile == FLOOR:
             return None
@@ -629,9 +515,10 @@ def thing(code: int) -> str:
 
 
 def _short(onions: int) -> str:
-    """Said of a soup that will not pay."""
-    return "" if onions == FULL else f" of only {counted(onions, 'onion')}"
+    """What to add to the name of a soup that will not pay."""
+    return "" if onions == FULL else f" of only {plural(onions, 'onion')}"
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """A number of things, such as '2 onions'."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,14 +1,15 @@
 """How cooks walk and handle things: the parts of `Kitchen`'s rules that compile.
 
-Plain functions over its state record, see `palestra.kernel.array_game`; `config` holds its options. Cells
-are numbered row by row. Conditions are joined by `&` and made into numbers, not jumped on: a
-processor that steps thousands of kitchens cannot guess what each cook is about to do.
+Plain functions over its state record, see `palestra.kernel.array_game`. Conditions are joined by
+`&` and made into numbers instead of branches: a processor that steps thousands of kitchens cannot
+predict what each cook does next. Directions are numbered as in the public package `overcooked-ai`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from palestra_envs.grid.kitchen.options import KitchenOptions, KitchenState
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
 NORTH, SOUTH, EAST, WEST, STAY, INTERACT = range(6)
@@ -18,26 +19,26 @@ EASTWARD = (0, 0, 1, -1, 0, 0)
 NOTHING, ONION, DISH = range(3)  # in a hand or on a counter; a soup of n onions is DISH + n
 FULL = 3  # onions in a pot
 SOUP = DISH + FULL
-URGENT = 40  # the view says when fewer steps than this are left
+URGENT = 40  # observations say when fewer steps than this are left
 
 SOUP_TERM, ONION_TERM, DISH_TERM, PLATE_TERM = range(4)
 SOUP_PAYS, ONION_PAYS, DISH_PAYS, PLATE_PAYS = 20.0, 3.0, 3.0, 5.0
 
 
-def ahead(config: Any, cell: int, direction: int) -> int:
+def ahead(config: KitchenOptions, cell: int, direction: int) -> int:
     """The next cell in a direction; the cell itself for STAY and INTERACT."""
     goal: int = cell + SOUTHWARD[direction] * config.columns + EASTWARD[direction]
     return goal
 
 
-def target(config: Any, state: Any, seat: int, action: int) -> int:
+def target(config: KitchenOptions, state: KitchenState, seat: int, action: int) -> int:
     """Where a player would stand if nobody else were there."""
     cell = state.cell[seat]
     goal = ahead(config, cell, action)
     return goal if state.tiles[goal] == FLOOR else cell
 
 
-def is_collision(config: Any, state: Any, actions: Any) -> bool:
+def is_collision(config: KitchenOptions, state: KitchenState, actions: Any) -> bool:
     """Whether any two players would stand on one cell or change places."""
     clash = False
     for one in range(config.num_players):
@@ -49,7 +50,7 @@ def is_collision(config: Any, state: Any, actions: Any) -> bool:
     return clash
 
 
-def move(config: Any, state: Any, actions: Any) -> None:
+def move(config: KitchenOptions, state: KitchenState, actions: Any) -> None:
     """Turn everybody, and move everybody unless there is a collision."""
     clash = is_collision(config, state, actions)
     for seat in range(config.num_players):
@@ -59,8 +60,10 @@ def move(config: Any, state: Any, actions: Any) -> None:
         state.facing[seat] = action if action < STAY else state.facing[seat]
 
 
-def interact(config: Any, state: Any, seat: int, action: int, filled: int, out: Any) -> None:
-    """Let a player use what is in front of him, if that is his action; pays the first seat."""
+def interact(
+    config: KitchenOptions, state: KitchenState, seat: int, action: int, filled: int, out: Any
+) -> None:
+    """Let a player use what they face, if that is their action; pays only the first seat."""
     front = ahead(config, state.cell[seat], state.facing[seat])
     tile = state.tiles[front] if action == INTERACT else FLOOR
     hand, there, clock = state.hand[seat], state.there[front], state.clock[front]
@@ -95,7 +98,7 @@ def interact(config: Any, state: Any, seat: int, action: int, filled: int, out: 
         out.rewards[0, PLATE_TERM] += PLATE_PAYS * plate
 
 
-def is_dish_useful(config: Any, state: Any, filled: int) -> bool:
+def is_dish_useful(config: KitchenOptions, state: KitchenState, filled: int) -> bool:
     """Whether taking a dish from the dispenser is paid for, with this many filled pots."""
     held, lying = 0, 0
     if config.shaped:
@@ -106,7 +109,7 @@ def is_dish_useful(config: Any, state: Any, filled: int) -> bool:
     return (lying == 0) & (held < filled)
 
 
-def count_filled(config: Any, state: Any) -> int:
+def count_filled(config: KitchenOptions, state: KitchenState) -> int:
     """How many pots cook, are ready, or hold one or two onions."""
     filled = 0
     if config.shaped:
@@ -116,71 +119,79 @@ def count_filled(config: Any, state: Any) -> int:
     return filled
 
 
-def cook(config: Any, state: Any) -> None:
-    """Let one step go by for every soup on the fire."""
+def cook(config: KitchenOptions, state: KitchenState) -> None:
+    """Advance the clock of every soup that cooks by one step."""
     for cell in range(config.rows * config.columns):
         clock = state.clock[cell]
         state.clock[cell] = clock + ((clock > 0) & (clock <= config.cook_time))
 
 
-def see_cell(config: Any, state: Any, cell: int, view: Any, row: int, column: int) -> None:
-    """Write what stands and lies on one cell into a row and column of a view."""
+def write_cell(
+    config: KitchenOptions, state: KitchenState, cell: int, obs: Any, row: int, column: int
+) -> None:
+    """Write what stands and lies on one cell into a row and column of an observation."""
     base = 5 * config.num_players
     tile, there, clock = state.tiles[cell], state.there[cell], state.clock[cell]
     pot, counter = tile == POT, tile == COUNTER
     begun = pot & (clock > 0)
     soup = counter & (there > DISH)
-    view[row, column, base] = pot
-    view[row, column, base + 1] = counter
-    view[row, column, base + 2] = tile == ONIONS
-    view[row, column, base + 3] = tile == DISHES
-    view[row, column, base + 4] = tile == SERVING
-    view[row, column, base + 5] = there * (pot & (clock == 0))
-    view[row, column, base + 6] = there * begun + (there - DISH) * soup
-    view[row, column, base + 7] = (config.cook_time + 1 - clock) * begun
-    view[row, column, base + 8] = (pot & (clock > config.cook_time)) | soup
-    view[row, column, base + 9] = counter & (there == DISH)
-    view[row, column, base + 10] = counter & (there == ONION)
-    view[row, column, base + 11] = is_late(config, state)
+    obs[row, column, base] = pot
+    obs[row, column, base + 1] = counter
+    obs[row, column, base + 2] = tile == ONIONS
+    obs[row, column, base + 3] = tile == DISHES
+    obs[row, column, base + 4] = tile == SERVING
+    obs[row, column, base + 5] = there * (pot & (clock == 0))
+    obs[row, column, base + 6] = there * begun + (there - DISH) * soup
+    obs[row, column, base + 7] = (config.cook_time + 1 - clock) * begun
+    obs[row, column, base + 8] = (pot & (clock > config.cook_time)) | soup
+    obs[row, column, base + 9] = counter & (there == DISH)
+    obs[row, column, base + 10] = counter & (there == ONION)
+    obs[row, column, base + 11] = is_late(config, state)
 
 
-def see_player(
-    config: Any, state: Any, seat: int, other: int, view: Any, row: int, column: int
+def write_player(
+    config: KitchenOptions,
+    state: KitchenState,
+    seat: int,
+    other: int,
+    obs: Any,
+    row: int,
+    column: int,
 ) -> None:
-    """Write somebody and what he holds into a row and column of a player's view."""
+    """Write a player and what they hold into a row and column of the observation of `seat`."""
     seats, hand = config.num_players, state.hand[other]
     place = 0 if other == seat else other + (other < seat)  # the own player comes first
     base = 5 * seats
-    view[row, column, place] = 1
-    view[row, column, seats + 4 * place + state.facing[other]] = 1
-    view[row, column, base + 6] = (hand - DISH) * (hand > DISH)
-    view[row, column, base + 8] = hand > DISH
-    view[row, column, base + 9] = hand == DISH
-    view[row, column, base + 10] = hand == ONION
+    obs[row, column, place] = 1
+    obs[row, column, seats + 4 * place + state.facing[other]] = 1
+    obs[row, column, base + 6] = (hand - DISH) * (hand > DISH)
+    obs[row, column, base + 8] = hand > DISH
+    obs[row, column, base + 9] = hand == DISH
+    obs[row, column, base + 10] = hand == ONION
 
 
-def see_around(config: Any, state: Any, seat: int, view: Any) -> None:
-    """Write what is at most `sight` cells away into a view with the player in the middle.
+def write_window(config: KitchenOptions, state: KitchenState, seat: int, obs: Any) -> None:
+    """Write what is at most `reach` cells away into an observation centred on the player.
 
     What lies beyond the kitchen looks like counters.
     """
-    sight, columns = config.sight, config.columns
-    top = state.cell[seat] // columns - sight
-    left = state.cell[seat] % columns - sight
-    for i in range(2 * sight + 1):
-        for j in range(2 * sight + 1):
+    reach, columns = config.reach, config.columns
+    top = state.cell[seat] // columns - reach
+    left = state.cell[seat] % columns - reach
+    for i in range(2 * reach + 1):
+        for j in range(2 * reach + 1):
             row, column = top + i, left + j
             if 0 <= row < config.rows and 0 <= column < columns:
-                see_cell(config, state, row * columns + column, view, i, j)
+                write_cell(config, state, row * columns + column, obs, i, j)
             else:
-                view[i, j, 5 * config.num_players + 1] = 1
-                view[i, j, 5 * config.num_players + 11] = is_late(config, state)
+                obs[i, j, 5 * config.num_players + 1] = 1
+                obs[i, j, 5 * config.num_players + 11] = is_late(config, state)
     for other in range(config.num_players):
         i, j = state.cell[other] // columns - top, state.cell[other] % columns - left
-        if 0 <= i < 2 * sight + 1 and 0 <= j < 2 * sight + 1:
-            see_player(config, state, seat, other, view, i, j)
+        if 0 <= i < 2 * reach + 1 and 0 <= j < 2 * reach + 1:
+            write_player(config, state, seat, other, obs, i, j)
 
 
-def is_late(config: Any, state: Any) -> bool:
-    late: bool = config.max_steps - state.turn < URGENT
-    return late
+def is_late(config: KitchenOptions, state: KitchenState) -> bool:
+    """Whether fewer than URGENT steps are left."""
+    return config.max_steps - state.turn < URGENT

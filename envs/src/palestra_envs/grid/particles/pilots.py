@@ -1,4 +1,4 @@
-"""A pilot of particles: it comes to rest where it should be, or hits what moves."""
+"""A pilot of particles: it comes to rest where it should be, hunts, flees, speaks or listens."""
 
 from __future__ import annotations
 
@@ -6,61 +6,56 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from palestra import ScriptedAgent, Turn, agent
 from scipy.optimize import linear_sum_assignment
 
-from palestra_envs.grid.particles.game import WORDS, Particles
-from palestra_envs.grid.particles.rules import (
-    ADVERSARY,
-    DAMPING,
-    SPEAKER,
-    SPREAD,
-    STEP,
-    TAG,
-)
+from palestra_envs.grid.particles.adversary import Adversary
+from palestra_envs.grid.particles.game import Particles
+from palestra_envs.grid.particles.rules import DAMPING, STEP
+from palestra_envs.grid.particles.speaker_listener import WORDS, SpeakerListener
+from palestra_envs.grid.particles.tag import Tag
 
 Vector = NDArray[np.float64]  # east and north
-COAST = STEP / DAMPING  # how far a velocity of 1 carries who pushes no more
+COAST = STEP / DAMPING  # how far a velocity of 1 carries a player who pushes no more
 PUSHES = np.array([(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)], np.float64)  # by action
-PLANS = np.array(list(product(range(len(PUSHES)), repeat=2)))  # of who flees: a push, and the next
-HELD = (3, 5)  # for how many steps
+PLANS = np.array(list(product(range(len(PUSHES)), repeat=2)))  # for prey: a push, and the next
+HELD = (3, 5)  # for how many steps each is held
 SURE = 0.15  # by how much nearer an agent must be for the adversary to believe it e times as much
 
 
 @dataclass(slots=True)
-class Sight:
-    """An array view, read. None: not seen, or not told."""
+class ReadObservation:
+    """An array observation, read into parts; None is for what is not seen or not told."""
 
     velocity: Vector | None
     place: Vector | None
-    goal: Vector | None  # from oneself, as are landmarks and other players
+    goal: Vector | None  # relative to oneself, as are landmarks and other players
     landmarks: list[Vector | None]
     others: dict[int, Vector | None]
     velocities: dict[int, Vector | None]  # of other prey
     heard: int | None
 
 
-def look(game: Particles, player: int, view: NDArray[Any]) -> Sight:
-    """Take apart an array view of `Particles`, which see."""
-    numbers = np.asarray(view, np.float64)
+def read_observation(game: Particles, own: int, obs: NDArray[Any]) -> ReadObservation:
+    """Read the array observation of a seat that is no speaker."""
+    numbers = np.asarray(obs, np.float64)
     pairs = iter(numbers[: len(numbers) // 2 * 2].reshape(-1, 2))
-    kind, prey = game.kind, range(game.num_players - game.num_prey, game.num_players)
-    velocity = next(pairs) if kind != ADVERSARY else None
-    place = next(pairs) if kind in (SPREAD, TAG) else None
-    goal = next(pairs) if kind == ADVERSARY and player > 0 else None
+    velocity = None if isinstance(game, Adversary) else next(pairs)
+    place = None if game.has_goal else next(pairs)
+    goal = next(pairs) if game.knows_goal(own) else None
     landmarks: list[Vector | None] = [next(pairs) for _ in range(game.landmarks)]
-    seats = [seat for seat in range(game.num_players) if seat != player and kind != SPEAKER]
+    seats = [seat for seat in range(game.num_players) if seat != own and game.sees_players]
     others: dict[int, Vector | None] = {seat: next(pairs) for seat in seats}
     velocities: dict[int, Vector | None] = {
-        seat: next(pairs) for seat in seats if kind == TAG and seat in prey
+        seat: next(pairs) for seat in seats if is_prey(game, seat)
     }
     known = sum(part is not None for part in (velocity, place, goal))
     at, heard = 2 * (known + len(landmarks) + len(others) + len(velocities)), None
-    if kind == SPEAKER:
+    if isinstance(game, SpeakerListener):
         words = numbers[at : at + len(WORDS)]
         heard, at = int(words.argmax()) if words.any() else None, at + len(WORDS)
     if game.sight:
@@ -68,76 +63,76 @@ def look(game: Particles, player: int, view: NDArray[Any]) -> Sight:
         landmarks = [where if next(marks) else None for where in landmarks]
         others = {seat: where if next(marks) else None for seat, where in others.items()}
         velocities = {s: v if others[s] is not None else None for s, v in velocities.items()}
-    return Sight(velocity, place, goal, landmarks, others, velocities, heard)
+    return ReadObservation(velocity, place, goal, landmarks, others, velocities, heard)
+
+
+def is_prey(game: Particles, seat: int) -> bool:
+    """Whether a player is hunted."""
+    return game.seats[seat].role == "prey"
 
 
 @dataclass(slots=True)
 class Memory:
-    """Where things were, counted from the middle or, for who is not told, from his own start."""
+    """Where things were, from the middle or, for players who do not know it, their own start."""
 
     place: Vector
     velocity: Vector
     landmarks: list[Vector | None]
-    others: dict[int, tuple[int, Vector, Vector]] = field(default_factory=dict)  # turn, where, how
+    # by seat: the turn they were last seen, their place and velocity
+    others: dict[int, tuple[int, Vector, Vector]] = field(default_factory=dict)
     goal: Vector | None = None
     heard: int | None = None
     tour: Iterator[Vector] | None = None
     waypoint: Vector | None = None
 
 
-@agent(
-    "particle-pilot",
-    plays=("grid/Particles-v0",),
-    needs=("array",),
-    summary="Comes to rest where it is needed, heads off prey, flees, speaks and listens.",
-)
-class ParticlePilot(Agent):
-    """Plays `grid/Particles-v0` from its own array view alone, and what it remembers of it.
+@agent("particle-pilot", needs=("array",))
+class ParticlePilot(ScriptedAgent):
+    """Comes to rest where it is needed, heads off prey, flees, speaks and listens.
 
-    A push moves the point where a disc will come to rest by a fixed length; the pilot pushes until
-    that point is nearest to where it wants to be. In `spread` players take the landmarks whose
-    summed distances are least, in `adversary` too, the goal first; the adversary goes where its
-    expected distance is least if agents stand where the goal is likely. Predators go to where the
-    prey will be when they arrive; prey tries pushes ahead. A speaker says the goal; a listener
-    waits in the middle of all landmarks and goes to the one he heard of. Whoever misses something
-    looks for it on a square spiral.
+    It reads only its own array observations and remembers them. A push moves the point where a disc
+    will come to rest by a fixed length; the pilot pushes until that point is nearest to where it
+    wants to be. In `spread` players take the landmarks whose summed distances are least, in
+    `adversary` too, the goal first; the adversary goes where its expected distance is least if
+    agents stand where the goal is likely. Predators go to where the prey will be when they arrive;
+    prey tries pushes ahead. A speaker says the goal; a listener waits in the middle of all
+    landmarks and goes to the one they heard of. A player who misses something looks for it on a
+    square spiral.
     """
 
+    plays = (Particles,)
+
     def __init__(self) -> None:
+        super().__init__(seed=0)  # it draws nothing
         self._memories: dict[tuple[int, int], Memory] = {}
 
     def forget(self, episode_key: int) -> None:
         self._memories = {k: memory for k, memory in self._memories.items() if k[0] != episode_key}
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game, seat, view = turn.game, turn.seat, turn.observation
-        if not isinstance(game, Particles):
-            raise InvalidOption(f"the particle pilot plays grid/Particles-v0, not {turn.env}")
-        role = game.seats[seat].role
-        if role == "speaker":
-            return int(view[:3].argmax())
+    def choose(self, turn: Turn) -> int:
+        game = cast(Particles, turn.game)
+        seat, obs = turn.seat, turn.observation
+        if seat < game.speakers:
+            return int(obs[:3].argmax())
         key = (turn.episode_key, seat)
         if turn.turn == 0 or key not in self._memories:
             self._memories[key] = Memory(np.zeros(2), np.zeros(2), [None] * game.landmarks)
         memory = self._memories[key]
-        remember(game, memory, look(game, seat, view), turn.turn)
-        if role == "prey":
+        remember(memory, read_observation(game, seat, obs), turn.turn)
+        if is_prey(game, seat):
             action = flee(game, seat, memory, turn.turn)
         else:
-            goal = wanted(game, seat, memory, turn.turn)
+            goal = destination(game, seat, memory, turn.turn)
             if goal is None:
                 goal = explore(game, memory)
-            stops = role != "predator"
-            action = halt(game, seat, memory, goal) if stops else chase(game, memory, goal)
+            hunts = isinstance(game, Tag)
+            action = chase(game, memory, goal) if hunts else halt(game, seat, memory, goal)
         drift(game, seat, memory, action)
         return action
 
 
-def remember(game: Particles, memory: Memory, seen: Sight, now: int) -> None:
-    """Take in what is seen: all from one point, velocities of others from how they moved."""
+def remember(memory: Memory, seen: ReadObservation, now: int) -> None:
+    """Add what is seen to a memory; velocities of others follow from how they moved."""
     if seen.place is not None:
         memory.place = seen.place
     if seen.velocity is not None:
@@ -160,14 +155,14 @@ def remember(game: Particles, memory: Memory, seen: Sight, now: int) -> None:
 
 
 def drift(game: Particles, seat: int, memory: Memory, action: int) -> None:
-    """Where the pilot will be and how fast, if it touches nobody; a view that tells it is used."""
+    """Predict where the pilot will be and how fast, if it touches nobody."""
     force = game.config.pulls[seat] * PUSHES[action]
     memory.place = memory.place + STEP * memory.velocity
     memory.velocity = (1 - DAMPING) * memory.velocity + STEP * force
 
 
 def halt(game: Particles, seat: int, memory: Memory, goal: Vector) -> int:
-    """The push after which the pilot would come to rest nearest to a place."""
+    """The push after which the pilot comes to rest nearest to a place."""
     rest = memory.place + COAST * memory.velocity
     reach = COAST * STEP * game.config.pulls[seat]
     return int(np.hypot(*(rest + reach * PUSHES - goal).T).argmin())
@@ -176,31 +171,31 @@ def halt(game: Particles, seat: int, memory: Memory, goal: Vector) -> int:
 # Where to go
 
 
-def wanted(game: Particles, seat: int, memory: Memory, now: int) -> Vector | None:
+def destination(game: Particles, seat: int, memory: Memory, now: int) -> Vector | None:
     """Where a player should be; None if it has not seen enough to know."""
     known = [place for place in memory.landmarks if place is not None]
-    if game.kind == SPEAKER:
+    if isinstance(game, SpeakerListener):
         if memory.heard is not None:
             return memory.landmarks[memory.heard]
         return np.mean(known, axis=0) if known else memory.place
-    if game.kind == TAG:
+    if isinstance(game, Tag):
         return ambush(game, memory, now)
-    if game.kind == ADVERSARY and seat == 0:
+    if isinstance(game, Adversary) and seat == 0:
         return suspect(memory, known)
     return share(game, seat, memory, known)
 
 
-def share(game: Particles, player: int, memory: Memory, known: list[Vector]) -> Vector | None:
-    """The landmark a player is to cover, of those known; its own place if it is not needed."""
+def share(game: Particles, own: int, memory: Memory, known: list[Vector]) -> Vector | None:
+    """The landmark, of those known, that a player should cover; their own place if all are."""
     team = {seat: where for seat, (_, where, _) in memory.others.items()}
-    team[player] = memory.place
-    if game.kind == ADVERSARY:
+    team[own] = memory.place
+    if isinstance(game, Adversary):
         team.pop(0, None)
     seats = sorted(team)
     first = None
     if memory.goal is not None:
         first = int(np.argmin([math.dist(place, memory.goal) for place in known]))
-    mine = assign([team[seat] for seat in seats], known, first)[seats.index(player)]
+    mine = assign([team[seat] for seat in seats], known, first)[seats.index(own)]
     if mine is not None:
         return known[mine]
     return memory.place if len(known) == game.landmarks else None
@@ -209,9 +204,9 @@ def share(game: Particles, player: int, memory: Memory, known: list[Vector]) -> 
 def assign(
     players: Sequence[Vector], landmarks: Sequence[Vector], first: int | None = None
 ) -> list[int | None]:
-    """A landmark for each player, so that the sum of distances is least; None for who is left over.
+    """A landmark for each player, so that the sum of distances is least.
 
-    The landmark `first` is never left out.
+    None is for players left over. The landmark `first` always gets a player.
     """
     found: list[int | None] = [None] * len(players)
     if landmarks:
@@ -224,7 +219,7 @@ def assign(
 
 
 def suspect(memory: Memory, landmarks: list[Vector]) -> Vector | None:
-    """Where the adversary's expected distance from the goal is least, by where agents stand."""
+    """Where the adversary expects the least distance from the goal, judging by where agents are."""
     agents = [where + COAST * velocity for _, where, velocity in memory.others.values()]
     if not landmarks or not agents:
         return None
@@ -246,16 +241,16 @@ def explore(game: Particles, memory: Memory) -> Vector:
     pitch = max(0.2, 1.5 * game.sight)
     if memory.tour is None:
         memory.tour = spiral(memory.place, pitch)
-    told = game.kind in (SPREAD, TAG)
+    knows_place = not game.has_goal
     while memory.waypoint is None or math.dist(memory.waypoint, memory.place) < pitch / 2:
         memory.waypoint = next(memory.tour)
-        if told and np.abs(memory.waypoint).max() > 1:
+        if knows_place and np.abs(memory.waypoint).max() > 1:
             memory.waypoint = np.clip(memory.waypoint, -0.9, 0.9)
     return memory.waypoint
 
 
 def spiral(start: Vector, pitch: float) -> Iterator[Vector]:
-    """The corners and all points a pitch apart on a square spiral that never ends."""
+    """Yield the points a pitch apart on a square spiral that never ends."""
     here, ways = start, np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.float64)
     side = 0
     while True:
@@ -269,7 +264,7 @@ def spiral(start: Vector, pitch: float) -> Iterator[Vector]:
 
 
 def ambush(game: Particles, memory: Memory, now: int) -> Vector | None:
-    """Where a predator could meet the prey that it meets first."""
+    """Where a predator can meet the prey that it meets first; None if it has seen none lately."""
     first = game.num_players - game.num_prey
     best, soonest = None, math.inf
     for seat, (last, where, velocity) in memory.others.items():
@@ -293,8 +288,8 @@ def chase(game: Particles, memory: Memory, goal: Vector) -> int:
     return int(np.hypot(*(after - ideal).T).argmin())
 
 
-def flee(game: Particles, player: int, memory: Memory, now: int) -> int:
-    """The first push of the best of all plans of two, against predators who come straight on."""
+def flee(game: Particles, own: int, memory: Memory, now: int) -> int:
+    """The first push of the best plan of two, against predators who come straight on."""
     hunters = np.array(
         [
             where
@@ -309,9 +304,9 @@ def flee(game: Particles, player: int, memory: Memory, now: int) -> int:
     for step in range(sum(HELD)):
         pushes = PUSHES[PLANS[:, int(step >= HELD[0])]]
         place = place + STEP * speed
-        speed = (1 - DAMPING) * speed + STEP * config.pulls[player] * pushes
+        speed = (1 - DAMPING) * speed + STEP * config.pulls[own] * pushes
         swift = np.maximum(np.hypot(*speed.T), 1e-9)
-        speed = speed * np.minimum(1, config.tops[player] / swift)[:, None]
+        speed = speed * np.minimum(1, config.tops[own] / swift)[:, None]
         way = place[:, None] - chasing
         far = np.maximum(np.hypot(*way.transpose(2, 0, 1)), 1e-9)
         chasing = chasing + way / far[..., None] * np.minimum(far, STEP * config.tops[0])[..., None]

@@ -1,8 +1,8 @@
-"""How particles move, touch and are paid: `Particles`' rules in parts.
+"""How particles move, touch, see and steer: what the rules of all scenarios share.
 
-Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Players come first
-among the things, then landmarks. Where numbers could differ in their last bit from one machine to
-another they are rounded to 2**-30, so that a CPU and a GPU play the same episode.
+Plain functions over the state record; they compile, see `palestra.kernel.array_game`. Players come
+first among the things, then landmarks. Where numbers could differ in their last bit from one
+machine to another they are rounded to 2**-30, so that a CPU and a GPU play the same episode.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-SPREAD, TAG, ADVERSARY, SPEAKER = range(4)  # scenarios
+from palestra.rules import truncate
+
+from palestra_envs.grid.particles.options import ParticlesOptions, ParticlesState
+
 DISTANCE, CONTACTS, BOUNDS = range(3)  # reward terms
 STILL, WESTWARD, EASTWARDS, SOUTHWARDS, NORTHWARD = range(5)
 STEP, DAMPING, STIFFNESS, SOFTNESS = 0.1, 0.25, 100.0, 0.001
@@ -18,33 +21,35 @@ GRAIN = 1073741824.0  # 2**30
 DEEP = 40.0  # where exp no longer matters
 
 
-def rounded(number: float) -> float:
+def to_grain(number: float) -> float:
+    """A number rounded to the grain of all places and velocities."""
     return math.floor(number * GRAIN + 0.5) / GRAIN
 
 
-def gap(state: Any, one: int, other: int) -> float:
+def gap(state: ParticlesState, one: int, other: int) -> float:
     """The distance between the middles of two things."""
     east = state.place[one, 0] - state.place[other, 0]
     north = state.place[one, 1] - state.place[other, 1]
-    return rounded(math.sqrt(east * east + north * north))
+    return to_grain(math.sqrt(east * east + north * north))
 
 
-def in_sight(config: Any, state: Any, seat: int, thing: int) -> bool:
-    """Whether a player sees where a thing is; who knows the goal sees it from anywhere."""
+def in_sight(config: ParticlesOptions, state: ParticlesState, seat: int, thing: int) -> bool:
+    """Whether a player sees where a thing is; those who know the goal may see it from anywhere."""
     if config.sight == 0:
         return True
-    if config.kind == ADVERSARY and seat > 0 and thing == config.num_players + state.goal:
+    if config.goal_is_known and seat > 0 and thing == config.num_players + state.goal:
         return True
     near: bool = gap(state, seat, thing) <= config.sight
     return near
 
 
-def touch(config: Any, state: Any, one: int, other: int) -> bool:
+def touch(config: ParticlesOptions, state: ParticlesState, one: int, other: int) -> bool:
+    """Whether two things touch."""
     together: bool = gap(state, one, other) < config.sizes[one] + config.sizes[other]
     return together
 
 
-def overlap(config: Any, state: Any, one: int, other: int) -> float:
+def overlap(config: ParticlesOptions, state: ParticlesState, one: int, other: int) -> float:
     """How deep two things are in one another, softened: k log(1 + exp(depth / k))."""
     depth = (config.sizes[one] + config.sizes[other] - gap(state, one, other)) / SOFTNESS
     if depth > -DEEP and depth <= DEEP:
@@ -52,8 +57,10 @@ def overlap(config: Any, state: Any, one: int, other: int) -> float:
     return float(max(0.0, depth * SOFTNESS))
 
 
-def push(config: Any, state: Any, actions: Any, seat: int, axis: int) -> float:
-    """The force on a player along an axis: his own, and those of things he touches."""
+def push(
+    config: ParticlesOptions, state: ParticlesState, actions: Any, seat: int, axis: int
+) -> float:
+    """The force on a player along an axis: their own, and those of things they touch."""
     action, force = actions[seat], 0.0
     if config.speakers <= seat:
         if action == WESTWARD + 2 * axis:
@@ -68,8 +75,8 @@ def push(config: Any, state: Any, actions: Any, seat: int, axis: int) -> float:
     return force
 
 
-def drift(config: Any, state: Any, actions: Any) -> None:
-    """Move everybody by his velocity, which then changes by damping and force."""
+def drift(config: ParticlesOptions, state: ParticlesState, actions: Any) -> None:
+    """Move all players by their velocities, which then change by damping and force."""
     speed, force = state.speed, state.force
     for seat in range(config.speakers, config.num_players):
         for axis in range(2):
@@ -77,70 +84,61 @@ def drift(config: Any, state: Any, actions: Any) -> None:
     for seat in range(config.speakers, config.num_players):
         for axis in range(2):
             moved = state.place[seat, axis] + speed[seat, axis] * STEP
-            state.place[seat, axis] = rounded(moved)
+            state.place[seat, axis] = to_grain(moved)
             slowed = speed[seat, axis] * (1 - DAMPING) + force[seat, axis] * STEP
-            speed[seat, axis] = rounded(slowed)
+            speed[seat, axis] = to_grain(slowed)
             force[seat, axis] = 0.0
         east, north, top = speed[seat, 0], speed[seat, 1], config.tops[seat]
         swift = math.sqrt(east * east + north * north)
         if top > 0 and swift > top:
-            speed[seat, 0] = rounded(east / swift * top)
-            speed[seat, 1] = rounded(north / swift * top)
+            speed[seat, 0] = to_grain(east / swift * top)
+            speed[seat, 1] = to_grain(north / swift * top)
 
 
-def pay(config: Any, state: Any, out: Any) -> None:
-    """Write what everybody is paid for where all are now."""
-    if config.kind == SPREAD:
-        pay_spread(config, state, out)
-    elif config.kind == TAG:
-        pay_tag(config, state, out)
-    elif config.kind == ADVERSARY:
-        rival, nearest = gap(state, 0, config.num_players + state.goal), 1e9
-        for seat in range(1, config.num_players):
-            nearest = min(nearest, gap(state, seat, config.num_players + state.goal))
-        out.rewards[0, DISTANCE] = -rival
-        for seat in range(1, config.num_players):
-            out.rewards[seat, DISTANCE] = rival - nearest
-    else:
-        far = gap(state, 1, config.num_players + state.goal)
-        for seat in range(config.num_players):
-            out.rewards[seat, DISTANCE] = -rounded(far * far)
-
-
-def pay_spread(config: Any, state: Any, out: Any) -> None:
-    """Half the distances from each landmark to its nearest player, half one's own contacts."""
-    uncovered = 0.0
-    for landmark in range(config.num_players, config.things):
-        nearest = 1e9
-        for seat in range(config.num_players):
-            nearest = min(nearest, gap(state, seat, landmark))
-        uncovered += nearest
+def end_step(config: ParticlesOptions, state: ParticlesState, out: Any) -> None:
+    """Add up what players earned, and end the episode when time is up."""
     for seat in range(config.num_players):
-        out.rewards[seat, DISTANCE] = -rounded((1 - config.local_ratio) * uncovered)
-        for other in range(config.num_players):
-            if other != seat and touch(config, state, seat, other):
-                out.rewards[seat, CONTACTS] -= config.local_ratio
+        for term in range(BOUNDS + 1):
+            state.earned[seat] += out.rewards[seat, term]
+    if state.turn + 1 >= config.max_steps:
+        truncate(state)
 
 
-def pay_tag(config: Any, state: Any, out: Any) -> None:
-    """Every contact pays all predators 10 and costs the prey 10; so does leaving the square."""
-    predators = config.num_players - config.num_prey
-    for prey in range(predators, config.num_players):
-        for predator in range(predators):
-            if touch(config, state, prey, predator):
-                out.rewards[prey, CONTACTS] -= 10.0
-                for paid in range(predators):
-                    out.rewards[paid, CONTACTS] += 10.0
-        for axis in range(2):
-            off = abs(state.place[prey, axis])
-            if off >= 1.0:
-                out.rewards[prey, BOUNDS] -= rounded(min(math.exp(2 * off - 2), 10.0))
-            elif off >= 0.9:
-                out.rewards[prey, BOUNDS] -= rounded((off - 0.9) * 10)
+def write_motion(state: ParticlesState, seat: int, obs: Any) -> None:
+    """Write a player's velocity and place into the first four numbers."""
+    obs[0], obs[1] = state.speed[seat, 0], state.speed[seat, 1]
+    obs[2], obs[3] = state.place[seat, 0], state.place[seat, 1]
+
+
+def write_places(
+    config: ParticlesOptions, state: ParticlesState, seat: int, obs: Any, at: int
+) -> int:
+    """Write where landmarks, then other players, are from a player; returns the next position."""
+    place = state.place
+    for turn in range(config.shown):
+        thing = (turn + config.num_players) % config.things  # landmarks first
+        if thing != seat:
+            if in_sight(config, state, seat, thing):
+                obs[at] = place[thing, 0] - place[seat, 0]
+                obs[at + 1] = place[thing, 1] - place[seat, 1]
+            at += 2
+    return at
+
+
+def write_marks(
+    config: ParticlesOptions, state: ParticlesState, seat: int, obs: Any, at: int
+) -> None:
+    """Write, where sight is limited, which of the things of `write_places` are seen."""
+    if config.sight > 0:
+        for turn in range(config.shown):
+            thing = (turn + config.num_players) % config.things
+            if thing != seat:
+                obs[at] = in_sight(config, state, seat, thing)
+                at += 1
 
 
 def steer(east: float, north: float) -> int:
-    """The push along the axis on which more is wanted; none where little is."""
+    """The push along the axis with the longer way to go; none where both are short."""
     if max(abs(east), abs(north)) < 0.05:
         return STILL
     if abs(east) >= abs(north):
@@ -148,32 +146,15 @@ def steer(east: float, north: float) -> int:
     return NORTHWARD if north > 0 else SOUTHWARDS
 
 
-def approach(config: Any, state: Any, seat: int, thing: int) -> int:
-    """Towards a thing; who sees his velocity brakes in time. -1, any move, if it is not seen."""
+def approach(
+    config: ParticlesOptions, state: ParticlesState, seat: int, thing: int, brake: float
+) -> int:
+    """Push towards a thing, or against one's velocity `brake` time units ahead of it.
+
+    Returns -1, any move, if the thing is not seen.
+    """
     if not in_sight(config, state, seat, thing):
         return -1
-    brake = 0.0 if config.kind == ADVERSARY else 0.4
     east = state.place[thing, 0] - state.place[seat, 0] - brake * state.speed[seat, 0]
     north = state.place[thing, 1] - state.place[seat, 1] - brake * state.speed[seat, 1]
     return steer(east, north)
-
-
-def nearest_of(config: Any, state: Any, seat: int, first: int, last: int) -> int:
-    """The nearest of a range of things."""
-    best, near = first, 1e9
-    for thing in range(first, last):
-        far = gap(state, seat, thing)
-        if far < near:
-            best, near = thing, far
-    return best
-
-
-def flee(config: Any, state: Any, seat: int) -> int:
-    """Back to the middle from its edge, else away from the nearest predator."""
-    place = state.place
-    if max(abs(place[seat, 0]), abs(place[seat, 1])) > 0.8:
-        return steer(-place[seat, 0], -place[seat, 1])
-    hunter = nearest_of(config, state, seat, 0, config.num_players - config.num_prey)
-    if not in_sight(config, state, seat, hunter):
-        return STILL
-    return steer(place[seat, 0] - place[hunter, 0], place[seat, 1] - place[hunter, 1])

@@ -6,13 +6,13 @@ those into the cell of a player who stays (or whose own move is cancelled), and 
 circles of players who follow one another move, unless `following` is off: then no cell can be
 entered that anybody stands on, as in POGEMA's "block both". A goal reached pays 1 and a new one is
 drawn, any other cell without obstacle. Episodes last `max_steps`; throughput is the number of goals
-reached by all, a step.
+reached by all, per step.
 
 From Skrynnik, Andreychuk, Nesterova, Yakovlev and Panov, "Learn to Follow: Decentralized Lifelong
 Multi-Agent Pathfinding via Planning and Learning", AAAI 2024, whose environment is POGEMA
 (Skrynnik et al., "POGEMA: Partially Observable Grid Environment for Multiple Agents", 2022). As
-there a player can plan by the obstacles, for he sees how far his goal is from each cell near him;
-other players he sees only there.
+there, players can plan by the obstacles, for they see how far their goal is from each cell near
+them; other players they see only near them.
 
 Maps, each drawn from the seed: `random` obstacles of some `density`, cells cut off from the largest
 region filled up (and laid out anew with a tenth fewer where it has no room for all); a `maze`, a
@@ -21,30 +21,34 @@ random spanning tree of passages, of whose other walls each is opened with proba
 
 Checked against recorded episodes of POGEMA 1.4.0, positions and goals reached, and distances and a
 single player's arrivals against networkx.
-
-The array view is an int16 vector: the player's own row and column, his goal's row and column, and
-three planes over the window around him, north on top: obstacles and what lies beyond the map (1),
-other players (1), and one more than the steps from there to his goal if nobody were in the way
-(0 where no way leads).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Bar, InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, environment
+from palestra import (
+    ArrayState,
+    Bar,
+    InvalidOption,
+    Meta,
+    Out,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    constant,
+    environment,
+)
+from palestra.grids.compass import EAST, EASTWARD, MOVES, NORTH, SOUTHWARD, STAY
 from palestra.grids.levels import MAX_SIDE, Level, read_level
 from palestra.grids.moving import (
-    EAST,
-    MOVES,
-    NORTH,
     NOWHERE,
-    STAY,
     holder,
     measure,
     neighbour,
@@ -53,18 +57,31 @@ from palestra.grids.moving import (
     resolve,
     scatter,
 )
+from palestra.grids.paths import routes
 from palestra.grids.sight import sees
 from palestra.grids.windows import has_bit, on_map
 from palestra.rules import all_act, randint, truncate, uniform
 
-from palestra_envs.grid.walkers import WALL, Walkers, windowed
+from palestra_envs.grid.walkers import WALL, Walkers, distance_lines, plane_lines
 
 MAPS = ("random", "maze", "warehouse", "level")
 RANDOM, MAZE = 0, 1
 KINDS = {"#": "an obstacle", ".": "floor"}
-OWN_ROW, OWN_COLUMN, GOAL_ROW, GOAL_COLUMN, WINDOW = range(5)  # of a view
+OWN_ROW, OWN_COLUMN, GOAL_ROW, GOAL_COLUMN, WINDOW = range(5)  # of an observation
 OBSTACLES, OTHERS, STEPS = range(3)  # planes
-MAX_SEATS = 48
+
+
+class PathFindingState(ArrayState):
+    """Players with their goals, and the map."""
+
+    cell: Annotated[NDArray[np.int32], Shape("num_players")]  # where each player stands
+    target: Annotated[NDArray[np.int32], Shape("num_players")]  # the cell each player heads for
+    blocked: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if a collision stopped it
+    goal: Annotated[NDArray[np.int32], Shape("num_players")]  # the cell of each player's goal
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # goals that each has reached
+    walls: Annotated[NDArray[np.uint8], Shape("num_cells")]  # 1 for obstacles
+    queue: Annotated[NDArray[np.int16], Shape("num_cells")]  # scratch space of `measure`
+    far: Annotated[NDArray[np.int16], Shape("num_players", "num_cells")]  # steps to each goal
 
 
 @environment(
@@ -87,51 +104,65 @@ MAX_SEATS = 48
             "max_steps": 512,
         },
     },
-    players=(1, 48),
 )
 @dataclass(frozen=True)
-class PathFinding(Walkers):
-    """You walk on a grid, from one goal to the next, among other players with goals of their own.
+class PathFinding(Walkers[PathFindingState]):
+    """Many players cross a map to goals of their own; each goal reached brings another.
 
-    All players choose one action at the same time: "north", "south", "west" or "east" to move one
-    cell, or "stay". Obstacles and the edge of the map cannot be crossed. If several players head
-    for one cell, none of them moves. A cell whose player stays there cannot be entered, nor can two
-    players swap. When you reach your goal you are paid 1 and get another goal.
+    Actions are 0 stay, 1 north, 2 south, 3 west and 4 east.
+
+    An observation is an int16 vector: the player's own row and column, their goal's row and column,
+    and three planes over the window around the player, north on top: obstacles and what lies beyond
+    the map (1), other players (1), and one more than the steps from there to the goal if nobody
+    were in the way (0 where no way leads).
+
+    A goal pays 1 to the player who reaches it.
     """
 
-    rows: int = 10
-    columns: int = 10
-    num_players: int = 4
-    sight: int = 2
-    max_steps: int = 64
-    map: str = "random"
-    density: float = 0.3
-    loops: float = 0.1
-    level: str = ""
-    following: bool = True
+    rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the map")] = 10
+    columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the map")] = 10
+    num_players: Annotated[int, Meta(ge=1, le=48, description="how many play")] = 4
+    sight: Annotated[
+        int, Meta(ge=1, le=MAX_SIDE, description="cells a player sees in every direction")
+    ] = 2
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 64
+    map: Annotated[
+        Literal["random", "maze", "warehouse", "level"],
+        Meta(description="random obstacles, a maze, shelves with aisles, or the option level"),
+    ] = "random"
+    density: Annotated[
+        float, Meta(ge=0, le=0.9, description="chance of an obstacle on a cell of a random map")
+    ] = 0.3
+    loops: Annotated[
+        float, Meta(ge=0, le=1, description="chance that another wall of a maze is opened")
+    ] = 0.1
+    level: Annotated[
+        str, Meta(description="a map drawn in lines of # (obstacle) and . (floor), for map='level'")
+    ] = ""
+    following: Annotated[
+        bool, Meta(description="whether a cell can be entered as another player leaves it")
+    ] = True
 
+    rules_text = """
+        You walk on a grid, from one goal to the next, among other players with goals of their own.
+
+        All players choose one action at the same time: "north", "south", "west" or "east" to move
+        one cell, or "stay". Obstacles and the edge of the map cannot be crossed. If several players
+        head for one cell, none of them moves. A cell whose player stays there cannot be entered,
+        nor can two players swap. When you reach your goal you are paid 1 and get another goal.
+    """
     reward_terms = ("goals",)
 
-    def __post_init__(self) -> None:
-        check_choice("map", self.map, MAPS)
-        check_ranges(
-            self,
-            (
-                ("rows", 2, MAX_SIDE),
-                ("columns", 2, MAX_SIDE),
-                ("num_players", 1, MAX_SEATS),
-                ("sight", 1, MAX_SIDE),
-                ("max_steps", 1, None),
-                ("density", 0, 0.9),
-                ("loops", 0, 1),
-            ),
-        )
+    def validate(self) -> None:
         if (self.map == "level") != bool(self.level):
             raise InvalidOption("level is a drawn map: give it together with map='level'")
-        if self.drawn and (self.drawn.rows, self.drawn.columns) != (self.rows, self.columns):
+        fixed = self.fixed_map
+        if fixed and (fixed.rows, fixed.columns) != (self.rows, self.columns):
             raise InvalidOption(
-                f"the level has {self.drawn.rows} rows and {self.drawn.columns} columns; "
-                f"say so with rows={self.drawn.rows}, columns={self.drawn.columns}"
+                f"the level has {fixed.rows} rows and {fixed.columns} columns; "
+                f"say so with rows={fixed.rows}, columns={fixed.columns}"
             )
         if self.room <= self.num_players:
             raise InvalidOption(
@@ -142,7 +173,7 @@ class PathFinding(Walkers):
     # What follows from the options
 
     @cached_property
-    def drawn(self) -> Level | None:
+    def fixed_map(self) -> Level | None:
         """The map where it does not depend on the seed."""
         if self.map == "warehouse":
             return read_level(warehouse(self.rows, self.columns), KINDS)
@@ -152,44 +183,24 @@ class PathFinding(Walkers):
     def room(self) -> int:
         """How many cells there are at least to walk on, all connected."""
         if self.map == "random":
-            return self.rows * self.columns
-        if self.drawn is None:
+            return self.num_cells
+        if self.fixed_map is None:
             return 2 * ((self.rows + 1) // 2) * ((self.columns + 1) // 2) - 1
-        floor = {
-            (row, column)
-            for row, line in enumerate(self.drawn.lines)
-            for column, kind in enumerate(line)
-            if kind == "."
-        }
-        if not floor:
-            return 0
-        reached = [min(floor)]
-        floor.discard(reached[0])
-        for row, column in reached:
-            for cell in (
-                (row - 1, column),
-                (row + 1, column),
-                (row, column - 1),
-                (row, column + 1),
-            ):
-                if cell in floor:
-                    floor.discard(cell)
-                    reached.append(cell)
-        if floor:
-            row, column = min(floor)
-            raise InvalidOption(
-                f"level: line {row + 1}, column {column + 1} cannot be reached from "
-                f"line {reached[0][0] + 1}, column {reached[0][1] + 1}; connect all floor"
-            )
-        return len(reached)
+        return connected_floor(self.fixed_map)
+
+    @constant
+    def kind(self) -> int:
+        """The kind of map by number."""
+        return MAPS.index(self.map)
+
+    @constant
+    def obstacles(self) -> tuple[int, ...]:
+        """The obstacles of a fixed map, as masks of its rows."""
+        return self.fixed_map.masks("#") if self.fixed_map else (0,) * self.rows
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
         return (0.0, float(self.max_steps))
-
-    @property
-    def side(self) -> int:
-        return 2 * self.sight + 1
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -197,30 +208,12 @@ class PathFinding(Walkers):
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        return (0.0, float(self.rows * self.columns))
-
-    def constants(self) -> Mapping[str, Any]:
-        masks = self.drawn.masks("#") if self.drawn else (0,) * self.rows
-        return {**super().constants(), "kind": MAPS.index(self.map), "obstacles": masks}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Places and goals; the map; steps to each player's goal from every cell."""
-        seats, cells = self.num_players, self.rows * self.columns
-        return [
-            ("cell", np.int32, seats),
-            ("target", np.int32, seats),
-            ("blocked", np.uint8, seats),
-            ("goal", np.int32, seats),
-            ("earned", np.float64, seats),
-            ("walls", np.uint8, cells),
-            ("queue", np.int16, cells),
-            ("far", np.int16, (seats, cells)),
-        ]
+        return (0.0, float(self.num_cells))
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: PathFinding, state: PathFindingState) -> None:
         if config.kind == RANDOM:
             scatter(config, state, config.num_players + 1)
         elif config.kind == MAZE:
@@ -239,7 +232,7 @@ class PathFinding(Walkers):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: PathFinding, state: PathFindingState, actions: Any, out: Out) -> None:
         for seat in range(config.num_players):
             there = neighbour(config, state.cell[seat], actions[seat])
             shut = there == NOWHERE or state.walls[there] == 1
@@ -254,38 +247,43 @@ class PathFinding(Walkers):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: PathFinding, state: PathFindingState, seat: int, mask: Any
+    ) -> None:
         for action in range(len(MOVES)):
             there = neighbour(config, state.cell[seat], action)
             mask[action] = there != NOWHERE and state.walls[there] == 0
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(
+        config: PathFinding, state: PathFindingState, seat: int, obs: Any
+    ) -> None:
+        """See the class's docstring for the layout."""
         columns, sight, walls, far = config.columns, config.sight, state.walls, state.far
         side = 2 * sight + 1
         row, column = state.cell[seat] // columns, state.cell[seat] % columns
-        view[OWN_ROW], view[OWN_COLUMN] = row, column
-        view[GOAL_ROW] = state.goal[seat] // columns
-        view[GOAL_COLUMN] = state.goal[seat] % columns
+        obs[OWN_ROW], obs[OWN_COLUMN] = row, column
+        obs[GOAL_ROW] = state.goal[seat] // columns
+        obs[GOAL_COLUMN] = state.goal[seat] % columns
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
                 if not on_map(config, r, c) or walls[r * columns + c] == 1:
-                    view[at] = 1
+                    obs[at] = 1
                 else:
-                    view[at + STEPS * side * side] = far[seat, r * columns + c] + 1
+                    obs[at + STEPS * side * side] = far[seat, r * columns + c] + 1
         for other in range(config.num_players):
             if other != seat and sees(config, state, seat, state.cell[other]):
                 i = state.cell[other] // columns - row + sight
                 j = state.cell[other] % columns - column + sight
-                view[WINDOW + (OTHERS * side + i) * side + j] = 1
+                obs[WINDOW + (OTHERS * side + i) * side + j] = 1
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
-        """Take a shortest way; who is blocked by a player in it steps aside now and then.
+    def scripted_action(config: PathFinding, state: PathFindingState, seat: int) -> int:
+        """Take a shortest way, and step aside now and then where a player blocks it.
 
-        Of those in sight beside a cell the last enters it in even steps, the first in odd ones.
+        Of the players in sight beside a cell, the one on the highest cell enters it in even steps,
+        the one on the lowest in odd ones.
         """
         own = state.cell[seat]
         nearest, action, aside = state.far[seat, own], STAY, STAY
@@ -300,33 +298,36 @@ class PathFinding(Walkers):
 
     # States
 
-    def arrange(self, places: Sequence[tuple[int, int]], goals: Sequence[tuple[int, int]]) -> Any:
-        """A state with everybody and his goal where you say: (row, column), from 0."""
+    def arrange(
+        self, places: Sequence[tuple[int, int]], goals: Sequence[tuple[int, int]]
+    ) -> PathFindingState:
+        """A state with every player and goal at these places, (row, column) from 0."""
         if len(places) != self.num_players or len(goals) != self.num_players:
             raise InvalidOption(
                 f"got {len(places)} places and {len(goals)} goals for {self.num_players} players"
             )
-        state = self.clone(self.initial_state(0))
+        state: PathFindingState = self.clone(self.initial_state(0))
         for seat, (place, goal) in enumerate(zip(places, goals, strict=True)):
             state.cell[seat] = state.target[seat] = self.at(*place)
             self.send(state, seat, self.at(*goal))
         return state
 
-    def send(self, state: Any, seat: int, goal: int) -> None:
+    def send(self, state: PathFindingState, seat: int, goal: int) -> None:
         """Give a player another goal."""
         state.goal[seat] = goal
         measure(self.config, state, seat, goal)
 
-    def throughput(self, state: Any) -> float:
-        """Goals reached by all, a step."""
+    def throughput(self, state: PathFindingState) -> float:
+        """Goals reached by all, per step."""
         return float(state.earned.sum()) / max(1, int(state.turn))
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Put whom the player does not see elsewhere out of sight, with other goals.
+    def determinize(self, state: PathFindingState, seat: int, rng: Rng) -> PathFindingState:
+        """Put players that are out of sight elsewhere out of sight, and change others' goals.
 
-        The map stays: the ways to his goal tell him of it.
+        The map stays: the ways to the player's goal depend on it.
         """
-        imagined, seen = self.clone(state), self.visible(state, seat)
+        imagined: PathFindingState = self.clone(state)
+        seen = self.visible(state, seat)
         free = np.flatnonzero(~seen & (state.walls == 0)).tolist()
         floor = np.flatnonzero(state.walls == 0).tolist()
         for other in range(self.num_players):
@@ -352,56 +353,51 @@ class PathFinding(Walkers):
         )
         return "\n".join(lines)
 
-    def planes(self, view: NDArray[Any]) -> NDArray[Any]:
-        """The planes of an array view."""
-        planes: NDArray[Any] = view[WINDOW:].reshape(3, self.side, self.side)
+    def planes(self, observation: NDArray[Any]) -> NDArray[Any]:
+        """The planes of an observation: obstacles, other players, steps to the goal."""
+        planes: NDArray[Any] = observation[WINDOW:].reshape(3, self.side, self.side)
         return planes
 
-    def describe(self, state: Any, seat: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
+    def describe(self, state: PathFindingState, seat: int) -> str:
+        """Exactly what the observation holds, and how much time has gone by."""
         planes, goal = self.planes(self.observe(state, seat)), int(state.goal[seat])
         own = int(state.cell[seat])
         marks = planes[OBSTACLES] + 2 * planes[OTHERS]
         marks[planes[STEPS] == 1] += 4
         marks[self.sight, self.sight] = 3
-        steps = [
-            " ".join(f"{value - 1:2}" if value else " #" for value in row)
-            for row in planes[STEPS].tolist()
-        ]
         return "\n".join(
             [
                 self.header(state, seat),
-                f"Your goal is in {self.written(goal)}: {self.direction(own, goal)} of you, "
+                f"Your goal is in {self.place_text(goal)}: {self.direction(own, goal)} of you, "
                 f"{int(planes[STEPS, self.sight, self.sight]) - 1} steps away.",
                 "What you see, north on top; ^ is you, G your goal, P a player, Q a player on your "
                 "goal, # an obstacle:",
-                *windowed(marks, {1: "#", 2: "P", 3: "^", 4: "G", 6: "Q"}),
+                *plane_lines(marks, {1: "#", 2: "P", 3: "^", 4: "G", 6: "Q"}),
                 "Steps to your goal from each of these cells, if nobody were in the way:",
-                *steps,
+                *distance_lines(planes[STEPS]),
             ]
         )
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The map with players and goals; for a player his own goal and what he sees."""
-        seen = None if player is None else self.visible(state, player)
+    def scene(self, state: PathFindingState, seat: int | None = None) -> Scene:
+        """The map with players and goals; for a player their own goal and what they see."""
+        seen = None if seat is None else self.visible(state, seat)
         walls = state.walls if seen is None else state.walls * seen
         pieces = {int(cell): WALL for cell in np.flatnonzero(walls)}
-        seats = range(self.num_players) if player is None else (player,)
-        for seat in seats:
-            label = f"goal of {self.players[seat]}"
-            pieces[int(state.goal[seat])] = Piece("g", seat, "mark", label)
-        for seat in self.seats_shown(state, player):
-            pieces[int(state.cell[seat])] = self.disc(seat)
-        most = max(1.0, float(state.earned.max() if player is None else state.earned[player]))
-        bars = [Bar(self.players[seat], float(state.earned[seat]), most, seat) for seat in seats]
-        caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces, seen), bars=tuple(bars))
+        seats = self.watched_seats(seat)
+        for owner in seats:
+            label = f"goal of {self.players[owner]}"
+            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label)
+        for shown in self.seats_shown(state, seat):
+            pieces[int(state.cell[shown])] = self.disc(shown)
+        most = max(1.0, *(float(state.earned[p]) for p in seats))
+        bars = [Bar(self.players[p], float(state.earned[p]), most, p) for p in seats]
+        return Scene(self.caption(state), grid=self.grid(pieces, seen), bars=tuple(bars))
 
 
-def next_goal(config: Any, state: Any, seat: int) -> None:
-    """Draw another goal for a player, and how far it is from everywhere."""
+def next_goal(config: PathFinding, state: PathFindingState, seat: int) -> None:
+    """Draw another goal for a player, and measure how far it is from every cell."""
     goal = random_floor(config, state)
     while goal == state.cell[seat]:
         goal = random_floor(config, state)
@@ -409,8 +405,8 @@ def next_goal(config: Any, state: Any, seat: int) -> None:
     measure(config, state, seat, goal)
 
 
-def goes_first(config: Any, state: Any, seat: int, there: int) -> bool:
-    """Whether the rule of the road gives a player a cell before others he sees beside it."""
+def goes_first(config: PathFinding, state: PathFindingState, seat: int, there: int) -> bool:
+    """Whether a player may enter a cell before the others they see beside it."""
     own, columns = state.cell[seat], config.columns
     for other in range(config.num_players):
         place = state.cell[other]
@@ -421,7 +417,7 @@ def goes_first(config: Any, state: Any, seat: int, there: int) -> bool:
     return True
 
 
-def carve(config: Any, state: Any) -> None:
+def carve(config: PathFinding, state: PathFindingState) -> None:
     """Carve a random spanning tree of passages between every second cell, by depth first search."""
     cells, columns = config.rows * config.columns, config.columns
     for cell in range(cells):
@@ -448,7 +444,7 @@ def carve(config: Any, state: Any) -> None:
             state.walls[cell] = 0
 
 
-def unvisited(config: Any, state: Any, here: int) -> int:
+def unvisited(config: PathFinding, state: PathFindingState, here: int) -> int:
     """A random way to a passage two cells on that is still closed; STAY where there is none."""
     count, skip = 0, -1
     for turn in range(2):
@@ -466,6 +462,34 @@ def unvisited(config: Any, state: Any, here: int) -> int:
                 return STAY
             skip = randint(state, count)
     return STAY
+
+
+def connected_floor(level: Level) -> int:
+    """How many cells of floor a map has; raises `InvalidOption` where they are not connected."""
+    floor = {
+        (row, column)
+        for row, line in enumerate(level.lines)
+        for column, kind in enumerate(line)
+        if kind == "."
+    }
+    if not floor:
+        return 0
+    start = min(floor)
+
+    def steps(cell: tuple[int, int]) -> Iterator[tuple[int, tuple[int, int]]]:
+        for action in range(NORTH, EAST + 1):
+            there = cell[0] + SOUTHWARD[action], cell[1] + EASTWARD[action]
+            if there in floor:
+                yield action, there
+
+    cut_off = floor - routes(start, steps).keys()
+    if cut_off:
+        row, column = min(cut_off)
+        raise InvalidOption(
+            f"level: line {row + 1}, column {column + 1} cannot be reached from "
+            f"line {start[0] + 1}, column {start[1] + 1}; connect all floor"
+        )
+    return len(floor)
 
 
 def warehouse(rows: int, columns: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from palestra import Agent, Decision, InvalidOption, Turn, agent
-from palestra.grids.moving import EASTWARD, MOVES, SOUTHWARD, STAY
+from palestra.grids.compass import EASTWARD, MOVES, SOUTHWARD, STAY
 
 from palestra_envs.grid.path_finding.game import (
     GOAL_COLUMN,
@@ -22,23 +22,19 @@ from palestra_envs.grid.path_finding.game import (
 Cell = tuple[int, int]
 
 
-@agent(
-    "pathfinder",
-    kind="search",
-    plays=("grid/PathFinding-v0",),
-    needs=("array",),
-    summary="Plans for all its seats together: priority inheritance with backtracking.",
-)
+@agent("pathfinder", kind="search", needs=("array",))
 class Pathfinder(Agent):
-    """Plays `grid/PathFinding-v0` for all seats that it is given, as one planner.
+    """Plans for all its seats together: priority inheritance with backtracking.
 
     It knows what these seats see. In each step they choose in order of priority, which is the steps
-    since a player's last goal: the free cell nearest to the goal. Whoever stands there inherits the
-    priority and must find another cell first; if he cannot, the next nearest is tried. From Okumura
-    et al., "Priority inheritance with backtracking for iterative multi-agent path finding", IJCAI
-    2019. On a map that stays connected without any one cell, each player reaches his goal in
-    finite time; needs `following`.
+    since a player's last goal: the free cell nearest to the goal. The player who stands there
+    inherits the priority and must find another cell first; if there is none, the next nearest is
+    tried. From Okumura et al., "Priority inheritance with backtracking for iterative multi-agent
+    path finding", IJCAI 2019. On a map that stays connected without any one cell, each player
+    reaches their goal in finite time; needs `following`.
     """
+
+    plays = (PathFinding,)
 
     def __init__(self) -> None:
         self._waited: dict[tuple[int, int], tuple[Cell, int]] = {}
@@ -55,10 +51,11 @@ class Pathfinder(Agent):
         return [Decision(chosen[turn.episode_key, turn.seat]) for turn in turns]
 
     def _plan(self, key: int, turns: Sequence[Turn]) -> dict[int, int]:
+        """The action of every seat in one episode."""
         plan = Plan()
         for turn in turns:
             if not isinstance(turn.game, PathFinding):
-                raise InvalidOption(f"the pathfinder plays grid/PathFinding-v0, not {turn.env}")
+                raise InvalidOption(f"agent 'pathfinder' plays PathFinding, not {turn.env}")
             goal = plan.add(turn.game, turn.seat, turn.observation)
             last, waited = self._waited.get((key, turn.seat), (goal, -1))
             self._waited[key, turn.seat] = goal, waited + 1 if goal == last else 0
@@ -69,7 +66,7 @@ class Pathfinder(Agent):
 
 
 class Plan:
-    """One step of all players who are planned for."""
+    """One step of all players it plans for."""
 
     def __init__(self) -> None:
         self.places: dict[int, Cell] = {}
@@ -77,10 +74,10 @@ class Plan:
         self.strangers: set[Cell] = set()  # where others were seen
         self.chosen: dict[int, Cell] = {}
 
-    def add(self, game: PathFinding, seat: int, view: NDArray[Any]) -> Cell:
-        """Take in what a player sees; returns his goal."""
-        planes, sight = game.planes(view), game.sight
-        row, column = int(view[OWN_ROW]), int(view[OWN_COLUMN])
+    def add(self, game: PathFinding, seat: int, observation: NDArray[Any]) -> Cell:
+        """Take in what a player sees; returns their goal."""
+        planes, sight = game.planes(observation), game.sight
+        row, column = int(observation[OWN_ROW]), int(observation[OWN_COLUMN])
         self.places[seat] = row, column
         for i, j in zip(*planes[OTHERS].nonzero(), strict=True):
             self.strangers.add((row + int(i) - sight, column + int(j) - sight))
@@ -91,10 +88,10 @@ class Plan:
                 crowded = bool(planes[OTHERS, sight + down, sight + right])
                 ways.append((steps, crowded, (row + down, column + right)))
         self.ways[seat] = [cell for _, _, cell in sorted(ways)]
-        return int(view[GOAL_ROW]), int(view[GOAL_COLUMN])
+        return int(observation[GOAL_ROW]), int(observation[GOAL_COLUMN])
 
     def choose(self, seat: int, pusher: int | None) -> bool:
-        """Give a player a cell for the next step; False if he has to stay."""
+        """Give a player a cell for the next step; False if they have to stay."""
         holders = {cell: other for other, cell in self.places.items()}
         for cell in self.ways[seat]:
             if cell in self.chosen.values() or (cell in self.strangers and cell not in holders):
@@ -111,6 +108,7 @@ class Plan:
         return False
 
     def action(self, seat: int) -> int:
+        """The move that takes a player to their cell."""
         row, column = self.places[seat]
         r, c = self.chosen[seat]
         for action in range(len(MOVES)):

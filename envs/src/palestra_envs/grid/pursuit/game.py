@@ -1,9 +1,9 @@
 """Pursuit: players surround evaders who walk at random, each seeing only what is near.
 
 A step goes: all pursuers move at once (several may share a cell); each is paid for every evader
-beside him; evaders that are caught leave; those who caught are paid; the evaders that are left walk
-at random; everybody pays for the time. With `surround` an evader is caught when pursuers stand on
-every cell north, south, west and east of it that is on the map and no wall, otherwise when
+beside them; evaders that are caught leave; those who caught are paid; the evaders that are left
+walk at random; everybody pays for the time. With `surround` an evader is caught when pursuers stand
+on every cell north, south, west and east of it that is on the map and no wall, otherwise when
 `n_catch` pursuers stand on its own cell. A pursuer who catches two evaders at once is paid for one.
 With `shared_reward` everybody is paid the mean. It ends when all evaders are caught, or is
 truncated after `max_steps`.
@@ -15,21 +15,18 @@ tries one starts on any cell. Three things differ:
 
 * There the pursuers move one after another and touching is paid, divided by their number, after
   each move; here it is paid once, when all have moved.
-* There a pursuer at the edge who shares a cell with an evader is paid as if it were beside him.
+* There a pursuer at the edge who shares a cell with an evader is paid as if it were beside them.
 * Moves into walls are not legal here; there they do nothing.
 
 Two kinds of `map`. One that is `fixed` is your own `level` or, without one, that of the public
 implementation: the middle is a wall, from three tenths of the columns to seven and from two tenths
 of the rows to eight. It is printed in the rules. A `random` one, of `rows` by `columns` cells, is
 drawn from the seed for every episode: each cell is an obstacle with probability `density`, and what
-obstacles cut off from the largest region is filled up, so that every evader can be reached. Of it
-players know its size, that chance, where they start on it, and the part in sight.
+obstacles cut off from the largest region is filled up, so that every evader can be reached. Players
+know its size, that chance, where they start on it, and the part in sight.
 
 Checked against that implementation, where installed: views, catches and payments from the same
 positions; and against positions worked out by hand. Random maps: one region, by scipy's labels.
-
-The array view has three int8 planes over the window around the player, north on top: walls and what
-lies beyond the map (1), the number of pursuers on the cell, himself among them, and of evaders.
 """
 
 from __future__ import annotations
@@ -37,28 +34,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
+    ArrayState,
     Event,
     Grid,
     InvalidOption,
+    Meta,
+    Out,
     Outcome,
     Piece,
     Rng,
     Scene,
-    check_choice,
-    check_ranges,
+    Shape,
+    constant,
     environment,
     only,
 )
+from palestra.grids.compass import EASTWARD, MOVES, SOUTHWARD, STAY
 from palestra.grids.levels import MAX_SIDE, Level, read_level
-from palestra.grids.moving import EASTWARD, SOUTHWARD, STAY, measure, scatter
-from palestra.grids.windows import MAX_SIGHT, cells_in, cells_of, drawn, unseen
-from palestra.grids.words import counted, where
+from palestra.grids.moving import measure, scatter
+from palestra.grids.windows import MAX_SIGHT, cells_in, cells_of, draw_window, unseen_mask
+from palestra.grids.words import quantity, where
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 from palestra.rules import all_act, finish, randint, truncate
@@ -77,12 +78,25 @@ from palestra_envs.grid.pursuit.rules import (
     step,
 )
 
-MAPS = ("fixed", "random")
-ACTIONS = ("stay", "north", "south", "west", "east")
+ACTIONS = MOVES
 KINDS = {"@": "a wall", ".": "floor", " ": "floor"}
 WALLS, PURSUERS, EVADERS = range(3)  # planes
-MAX_SEATS, MAX_EVADERS = 30, 100
+MAX_SEATS = 30
+MAX_REWARD = 1e9
 LEAST_FLOOR = 2  # cells without a wall
+
+
+class PursuitState(ArrayState):
+    """Places of pursuers and evaders, and the obstacles of a random map."""
+
+    row: Annotated[NDArray[np.int32], Shape("num_walkers")]  # of pursuers, then of evaders
+    column: Annotated[NDArray[np.int32], Shape("num_walkers")]
+    caught_by: Annotated[NDArray[np.int32], Shape("num_evaders")]  # a bit a seat; 0 if not caught
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # what each has been paid so far
+    crowd: Annotated[NDArray[np.int8], Shape(2, "map_rows", "map_columns")]  # HUNTERS, PREY by cell
+    walls: Annotated[NDArray[np.uint8], Shape("random_cells")]  # 1 for obstacles of a random map
+    queue: Annotated[NDArray[np.int16], Shape("random_cells")]  # scratch space of `measure`
+    far: Annotated[NDArray[np.int16], Shape(1, "random_cells")]  # scratch space of `measure`
 
 
 @environment(
@@ -104,60 +118,92 @@ LEAST_FLOOR = 2  # cells without a wall
             "num_evaders": 40,
         },
     },
-    players=(1, 30),
     payoffs="common",
 )
 @dataclass(frozen=True)
-class Pursuit(ArrayGame):
-    """You and the other players are pursuers on a map and hunt evaders together.
+class Pursuit(ArrayGame[PursuitState]):
+    """Pursuers surround evaders who walk at random; each player sees only what is near.
 
-    All pursuers choose one action at the same time:
-    - "north", "south", "west", "east": move one cell. Walls and the edge of the map cannot be
-      crossed. Pursuers and evaders do not block one another; several may stand on one cell.
-    - "stay": do nothing.
-    When all have moved, every pursuer is paid for each evader beside him (one cell north, south,
-    west or east of him). Then evaders are caught and leave the map, and whoever helped to catch one
-    is paid. The others walk: each stays or takes a random step. The episode ends when no evader is
-    left or time is up.
+    Actions are 0 stay, 1 north, 2 south, 3 west and 4 east.
+
+    An observation has three int8 planes over the window around the player, north on top: walls and
+    what lies beyond the map (1), the number of pursuers on the cell, the player among them, and the
+    number of evaders.
+
+    Rewards by term are `tags` for evaders beside the player, `catches`, and `urgency` in every
+    step; with `shared_reward` every player gets the mean.
     """
 
-    rows: int = 16
-    columns: int = 16
-    level: str = ""
-    map: str = "fixed"
-    density: float = 0.2
-    num_players: int = 8
-    num_evaders: int = 30
-    sight: int = 3
-    surround: bool = True
-    n_catch: int = 2
-    freeze_evaders: bool = False
-    tag_reward: float = 0.01
-    catch_reward: float = 5.0
-    urgency_reward: float = -0.1
-    shared_reward: bool = True
-    max_steps: int = 500
+    rows: Annotated[
+        int, Meta(ge=1, le=MAX_SIDE, description="rows of the map, without a level")
+    ] = 16
+    columns: Annotated[
+        int, Meta(ge=1, le=MAX_SIDE, description="columns of the map, without a level")
+    ] = 16
+    level: Annotated[
+        str, Meta(description="a fixed map drawn in lines of @ (wall) and . (floor); empty: none")
+    ] = ""
+    map: Annotated[
+        Literal["fixed", "random"],
+        Meta(description="one map for all episodes, or obstacles drawn anew for each"),
+    ] = "fixed"
+    density: Annotated[
+        float, Meta(ge=0, le=0.9, description="chance of an obstacle on a cell of a random map")
+    ] = 0.2
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="how many pursuers")] = 8
+    num_evaders: Annotated[int, Meta(ge=1, le=100, description="evaders at the start")] = 30
+    sight: Annotated[
+        int, Meta(ge=1, le=MAX_SIGHT, description="cells a player sees in every direction")
+    ] = 3
+    surround: Annotated[
+        bool, Meta(description="whether evaders are caught from all sides, not on their own cell")
+    ] = True
+    n_catch: Annotated[
+        int,
+        Meta(ge=1, le=MAX_SEATS, description="pursuers it takes on an evader's cell to catch it"),
+    ] = 2
+    freeze_evaders: Annotated[bool, Meta(description="whether evaders stand still")] = False
+    tag_reward: Annotated[
+        float,
+        Meta(ge=-MAX_REWARD, le=MAX_REWARD, description="reward for each evader beside a pursuer"),
+    ] = 0.01
+    catch_reward: Annotated[
+        float,
+        Meta(ge=-MAX_REWARD, le=MAX_REWARD, description="reward for helping to catch evaders"),
+    ] = 5.0
+    urgency_reward: Annotated[
+        float, Meta(ge=-MAX_REWARD, le=MAX_REWARD, description="reward of everybody in every step")
+    ] = -0.1
+    shared_reward: Annotated[
+        bool, Meta(description="whether all pursuers are paid the mean of their rewards")
+    ] = True
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 500
 
+    rules_text = """
+        You and the other players are pursuers on a map and hunt evaders together.
+
+        All pursuers choose one action at the same time:
+        - "north", "south", "west", "east": move one cell. Walls and the edge of the map cannot be
+        crossed. Pursuers and evaders do not block one another; several may stand on one cell.
+        - "stay": do nothing.
+
+        When all have moved, every pursuer is paid for each evader beside them (one cell north,
+        south, west or east of them). Then evaders are caught and leave the map, and whoever helped
+        to catch one is paid. The others walk: each stays or takes a random step. The episode ends
+        when no evader is left or time is up.
+    """
     order = "simultaneous"
     num_actions = len(ACTIONS)
     reward_terms = ("tags", "catches", "urgency")
     observation_dtype = np.int8
 
-    def __post_init__(self) -> None:
-        check_choice("map", self.map, MAPS)
-        check_ranges(
-            self,
-            (
-                ("rows", 1, MAX_SIDE),
-                ("columns", 1, MAX_SIDE),
-                ("density", 0, 0.9),
-                ("num_players", 1, MAX_SEATS),
-                ("num_evaders", 1, MAX_EVADERS),
-                ("sight", 1, MAX_SIGHT),
-                ("n_catch", 1, MAX_SEATS if self.surround else self.num_players),
-                ("max_steps", 1, None),
-            ),
-        )
+    def validate(self) -> None:
+        if not self.surround and self.n_catch > self.num_players:
+            raise InvalidOption(
+                f"n_catch must be at most num_players, {self.num_players}, not {self.n_catch}"
+            )
         if self.random and self.level:
             raise InvalidOption("level is a fixed map: give it without map='random'")
         if self.layout.count(". ") < LEAST_FLOOR:
@@ -165,17 +211,46 @@ class Pursuit(ArrayGame):
 
     # What follows from the options
 
-    @property
+    @constant
     def random(self) -> bool:
         """Whether every episode has obstacles of its own, which its state holds."""
         return self.map == "random"
 
+    @constant
+    def wall_masks(self) -> tuple[int, ...]:
+        """The walls of a fixed map, as masks of its rows."""
+        return self.layout.masks("@")
+
+    @constant
+    def num_walkers(self) -> int:
+        """How many pursuers and evaders there are at the start."""
+        return self.num_players + self.num_evaders
+
+    @property
+    def map_rows(self) -> int:
+        """Rows of the map, also where they are a level's."""
+        return self.layout.rows
+
+    @property
+    def map_columns(self) -> int:
+        """Columns of the map, also where they are a level's."""
+        return self.layout.columns
+
+    @property
+    def random_cells(self) -> int:
+        """Cells of a random map; one where the map is fixed."""
+        return self.rows * self.columns if self.random else 1
+
+    def constants(self) -> Mapping[str, Any]:
+        """As for all games, with the size of the map as `rows` and `columns`."""
+        return {**super().constants(), "rows": self.map_rows, "columns": self.map_columns}
+
     @cached_property
     def layout(self) -> Level:
         """The map, without obstacles where they are random."""
-        return read_level(self.level or self._build(), KINDS)
+        return read_level(self.level or self._default_level(), KINDS)
 
-    def _build(self) -> str:
+    def _default_level(self) -> str:
         """Floor, with a wall in the middle where the map is fixed."""
         return "\n".join(
             "".join(
@@ -192,7 +267,7 @@ class Pursuit(ArrayGame):
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
         """Whether everybody sees the whole map from every cell."""
-        return self.sight >= max(self.layout.rows, self.layout.columns) - 1
+        return self.sight >= max(self.map_rows, self.map_columns) - 1
 
     @property
     def payoffs(self) -> Payoffs:  # type: ignore[override]
@@ -215,44 +290,20 @@ class Pursuit(ArrayGame):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0.0, float(max(self.num_players, self.num_evaders)))
 
-    def constants(self) -> Mapping[str, Any]:
-        level = self.layout
-        size = {"rows": level.rows, "columns": level.columns, "random": self.random}
-        return {**super().constants(), **size, "walls": level.masks("@")}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Places of pursuers, then of evaders; who caught which evader, a bit a seat.
-
-        `crowd` counts pursuers and evaders by cell. The last three are for random maps, see
-        `palestra.grids.moving`.
-        """
-        seats, evaders = self.num_players, self.num_evaders
-        cells = self.rows * self.columns if self.random else 1
-        return [
-            ("row", np.int32, seats + evaders),
-            ("column", np.int32, seats + evaders),
-            ("caught_by", np.int32, evaders),
-            ("earned", np.float64, seats),
-            ("crowd", np.int8, (2, self.layout.rows, self.layout.columns)),
-            ("walls", np.uint8, cells),
-            ("queue", np.int16, cells),
-            ("far", np.int16, (1, cells)),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Pursuit, state: PursuitState) -> None:
         if config.random:
             scatter(config, state, LEAST_FLOOR)
             state.far[:] = 0  # nobody asks for distances
-        for who in range(config.num_players + config.num_evaders):
+        for who in range(config.num_walkers):
             spawn(config, state, who)
         recount(config, state)
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Pursuit, state: PursuitState, actions: Any, out: Out) -> None:
         for seat in range(config.num_players):
             step(config, state, seat, actions[seat])
         for seat in range(config.num_players):
@@ -277,15 +328,15 @@ class Pursuit(ArrayGame):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: Pursuit, state: PursuitState, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
             row = state.row[seat] + SOUTHWARD[action]
             column = state.column[seat] + EASTWARD[action]
             mask[action] = is_open(config, state, row, column)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the planes."""
+    def write_observation(config: Pursuit, state: PursuitState, seat: int, obs: Any) -> None:
+        """See the class's docstring for the planes."""
         sight = config.sight
         top, left = int(state.row[seat]) - sight, int(state.column[seat]) - sight
         crowd = state.crowd
@@ -293,25 +344,25 @@ class Pursuit(ArrayGame):
             for j in range(2 * sight + 1):
                 row, column = top + i, left + j
                 if is_open(config, state, row, column):
-                    view[PURSUERS, i, j] = crowd[HUNTERS, row, column]
-                    view[EVADERS, i, j] = crowd[PREY, row, column]
+                    obs[PURSUERS, i, j] = crowd[HUNTERS, row, column]
+                    obs[EVADERS, i, j] = crowd[PREY, row, column]
                 else:
-                    view[WALLS, i, j] = 1
+                    obs[WALLS, i, j] = 1
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: PursuitState) -> Outcome | None:
         ended = super().outcome(state)
         if ended is None:
             return None
-        if state["truncated"]:
+        if ended.results[0] == "truncated":
             return replace(ended, reason=f"time was up after {self.max_steps} steps")
         score: Result = "score"
         return replace(ended, results=(score,) * self.num_players, reason="all evaders were caught")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: PursuitState) -> tuple[float, ...]:
         """What each player has earned."""
-        return tuple(state["earned"].tolist())
+        return tuple(state.earned.tolist())
 
-    def noop(self, state: Any, seat: int) -> int:
+    def noop(self, state: PursuitState, seat: int) -> int:
         return STAY
 
     # States
@@ -322,17 +373,17 @@ class Pursuit(ArrayGame):
         evaders: Sequence[tuple[int, int]],
         *,
         turn: int = 0,
-    ) -> Any:
-        """A state with everybody where you say: (row, column), from 0; other evaders are gone.
+    ) -> PursuitState:
+        """A state with everybody at these places, (row, column) from 0; other evaders are gone.
 
-        Where maps are random its map is that of seed 0.
+        Where maps are random, its map is that of seed 0.
         """
         if len(pursuers) != self.num_players or len(evaders) > self.num_evaders:
             raise InvalidOption(
                 f"got {len(pursuers)} pursuers and {len(evaders)} evaders; this game has "
                 f"{self.num_players} and at most {self.num_evaders}"
             )
-        state = self.clone(self.initial_state(0))
+        state: PursuitState = self.clone(self.initial_state(0))
         state.turn = turn
         for seat, place in enumerate(pursuers):
             state.row[seat], state.column[seat] = place
@@ -344,23 +395,24 @@ class Pursuit(ArrayGame):
         recount(self.config, state)
         return state
 
-    def walls(self, state: Any) -> NDArray[np.bool_]:
+    def walls(self, state: PursuitState) -> NDArray[np.bool_]:
         """Which cells are walls, by row and column."""
         if self.random:
             return (state.walls == 1).reshape(self.rows, self.columns)  # type: ignore[no-any-return]
         return np.array([[kind == "@" for kind in line] for line in self.layout.lines])
 
-    def evaders(self, state: Any) -> list[int]:
+    def evaders(self, state: PursuitState) -> list[int]:
         """The evaders that have not been caught."""
         return (state.caught_by == 0).nonzero()[0].tolist()  # type: ignore[no-any-return]
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: PursuitState, seat: int, rng: Rng) -> PursuitState:
         """Put every pursuer and evader out of sight on another cell out of sight.
 
-        Fits what the player sees now and how many evaders are left, as if he remembered nothing
+        Fits what the player sees now and how many evaders are left, as if they remembered nothing
         else. Random obstacles out of sight are drawn anew.
         """
-        imagined, hidden = self.clone(state), unseen(self, state, seat)
+        imagined: PursuitState = self.clone(state)
+        hidden = unseen_mask(self, state, seat)
         others = self._hidden(state, seat)
         if self.random:
             self._redraw(imagined, seat, hidden, len(others) > 0, rng)
@@ -371,12 +423,17 @@ class Pursuit(ArrayGame):
         return imagined
 
     def _redraw(
-        self, imagined: Any, seat: int, hidden: NDArray[np.bool_], inhabited: bool, rng: Rng
+        self,
+        imagined: PursuitState,
+        seat: int,
+        hidden: NDArray[np.bool_],
+        inhabited: bool,
+        rng: Rng,
     ) -> None:
         """Draw obstacles out of sight so that all floor is one region, part of it there if needed.
 
-        As on the map itself what they cut off is filled up, and there are a tenth fewer each time
-        that they would cut off floor in sight.
+        As on the map itself, what they cut off is filled up; where they cut off floor in sight they
+        are drawn anew with a tenth fewer.
         """
         walls, away, density = imagined.walls, hidden.ravel(), self.density
         own = int(imagined.row[seat]) * self.columns + int(imagined.column[seat])
@@ -391,8 +448,8 @@ class Pursuit(ArrayGame):
         walls[~reached] = 1
         imagined.far[:] = 0
 
-    def _hidden(self, state: Any, seat: int) -> list[int]:
-        """Those on the map whom a player does not see, evaders numbered after the pursuers."""
+    def _hidden(self, state: PursuitState, seat: int) -> list[int]:
+        """Those on the map that a player does not see, evaders numbered after the pursuers."""
         row, column = state.row[seat], state.column[seat]
         far = np.maximum(abs(state.row - row), abs(state.column - column)) > self.sight
         far[self.num_players :] &= state.caught_by == 0
@@ -419,67 +476,79 @@ class Pursuit(ArrayGame):
             f"You see {self.sight} cells in every direction, diagonally too. Time is up after "
             f"{self.max_steps} steps."
         )
+        lines.append(self._map_text())
+        return "\n".join(lines)
+
+    def _map_text(self) -> str:
+        """What players know of the map before they start."""
         if self.random:
-            lines.append(
+            return (
                 f"The map has {self.rows} rows and {self.columns} columns and is another in every "
                 f"episode: a wall stands on each cell with a chance of {self.density:g}, and what "
                 "walls cut off from the largest part of the floor is filled up. You see only the "
                 "part of it around you."
             )
-        else:
-            lines.append("The map, north on top; @ is a wall:")
-            lines.append(self.layout.text().replace(" ", "."))
-        return "\n".join(lines)
+        drawing = self.layout.text().replace(" ", ".")
+        return f"The map, north on top; @ is a wall:\n{drawing}"
 
-    def describe(self, state: Any, seat: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
-        view = self.observe(state, seat)
-        oneself = np.zeros(view.shape[1:], np.int8)
+    def describe(self, state: PursuitState, seat: int) -> str:
+        """Exactly what the observation holds, and how much time has gone by."""
+        planes = self.observe(state, seat)
+        oneself = np.zeros(planes.shape[1:], np.int8)
         oneself[self.sight, self.sight] = 1
-        glyphs = {"@": view[WALLS], "P": view[PURSUERS], "E": view[EVADERS], "^": oneself}
+        glyphs = {"@": planes[WALLS], "P": planes[PURSUERS], "E": planes[EVADERS], "^": oneself}
         return "\n".join(
             [
                 f"You are {self.players[seat]}. Steps played: {int(state.turn)} of "
                 f"{self.max_steps}.",
                 "What you see, north on top; ^ is you, P pursuers, E evaders, @ walls:",
-                *drawn(glyphs),
-                *(f"- {thing}" for thing in self._things(view)),
+                *draw_window(glyphs),
+                *(f"- {thing}" for thing in self._crowd_texts(planes)),
             ]
         )
 
-    def _things(self, view: NDArray[Any]) -> list[str]:
-        """Everybody in a view but oneself: 'two evaders one cell north of you'."""
-        others = view.copy()
+    def _crowd_texts(self, planes: NDArray[Any]) -> list[str]:
+        """Everybody in an observation but oneself: 'two evaders one cell north of you'."""
+        others = planes.copy()
         others[PURSUERS, self.sight, self.sight] -= 1
         return [
-            f"{counted(number, thing)} {where(-north, east)}"
+            f"{quantity(number, thing)} {where(-north, east)}"
             for plane, thing in ((PURSUERS, "other pursuer"), (EVADERS, "evader"))
             for north, east, number in cells_of(others[plane])
         ]
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: PursuitState, seat: int, action: int) -> str:
         return ACTIONS[action]
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
-        """Catches to all; to each player his move and, if anything was, what was paid.
+    def narrate(
+        self, before: PursuitState | None, actions: Mapping[int, int], after: PursuitState
+    ) -> list[Event]:
+        """Tell everybody of catches, and each player of their move and what it paid.
 
         A step by which a player sees anything change, or is paid more than usual, is a "reveal".
         """
         if before is None:
             return [
-                Event("start", self._standing(after, seat), {"player": seat}, only(seat))
+                Event("start", self._start_text(after, seat), {"player": seat}, only(seat))
                 for seat in range(self.num_players)
             ]
+        moves = [self._move_event(before, s, a, after) for s, a in sorted(actions.items())]
+        return moves + self._catch_events(before, after)
+
+    def _move_event(
+        self, before: PursuitState, seat: int, action: int, after: PursuitState
+    ) -> Event:
+        text = "You stay." if action == STAY else f"You move {ACTIONS[action]}."
+        paid = float(after.earned[seat] - before.earned[seat])
+        routine = abs(paid - self.urgency_reward) < 1e-9
+        if not routine:
+            text += f" You are paid {paid:.4g}."
+        same = np.array_equal(self.observe(before, seat), self.observe(after, seat))
+        data = {"player": seat, "action": int(action)}
+        return Event("move" if same and routine else "reveal", text, data, only(seat))
+
+    def _catch_events(self, before: PursuitState, after: PursuitState) -> list[Event]:
         events = []
-        for player, action in sorted(actions.items()):
-            text = "You stay." if action == STAY else f"You move {ACTIONS[action]}."
-            paid = float(after.earned[player] - before.earned[player])
-            routine = abs(paid - self.urgency_reward) < 1e-9
-            if not routine:
-                text += f" You are paid {paid:.4g}."
-            same = np.array_equal(self.observe(before, player), self.observe(after, player))
-            data = {"player": player, "action": int(action)}
-            events.append(Event("move" if same and routine else "reveal", text, data, only(player)))
         for evader in self.evaders(before):
             hunters = int(after.caught_by[evader])
             if hunters:
@@ -489,22 +558,19 @@ class Pursuit(ArrayGame):
                 events.append(Event("reveal", text, {"evader": evader, "players": seats}))
         return events
 
-    def _standing(self, state: Any, seat: int) -> str:
+    def _start_text(self, state: PursuitState, seat: int) -> str:
         row, column = int(state.row[seat]) + 1, int(state.column[seat]) + 1
         return f"You start in row {row}, column {column} of the map."
 
     # Pictures
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
-        """The map; for a player without whom he does not see, and that part shaded.
-
-        Nor does he see random obstacles there.
-        """
+    def scene(self, state: PursuitState, seat: int | None = None) -> Scene:
+        """The map; for a player without what they do not see, and that part shaded."""
         hidden: list[int] = []
         shaded: list[tuple[int, int]] = []
         walls = self.walls(state)
         if seat is not None:
-            away = unseen(self, state, seat)
+            away = unseen_mask(self, state, seat)
             hidden, shaded = self._hidden(state, seat), cells_in(away)
             if self.random:
                 walls &= ~away

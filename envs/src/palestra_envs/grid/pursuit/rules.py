@@ -1,36 +1,39 @@
-"""How pursuers and evaders start, walk, and how evaders are caught: `Pursuit`'s rules in parts.
+"""How pursuers and evaders start and walk, and how evaders are caught: `Pursuit`'s rules in parts.
 
-Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Pursuers and
-evaders are numbered together, pursuers first. `crowd[0]` counts pursuers and `crowd[1]` evaders by
-cell; `recount` brings it in line with the places. `walls` has the obstacles of a random map; those
-of another are constants.
+Plain functions over its state; they compile, see `palestra.kernel.array_game`. Pursuers and evaders
+are numbered together, pursuers first. `recount` brings `crowd` in line with the places. The state
+has the walls of a random map; those of a fixed one are constants.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from palestra.grids.moving import EAST, EASTWARD, NORTH, SOUTHWARD
+from palestra import Out
+from palestra.grids.compass import EAST, EASTWARD, NORTH, SOUTHWARD
 from palestra.grids.windows import has_bit, on_map
 from palestra.rules import randint
+
+if TYPE_CHECKING:
+    from palestra_envs.grid.pursuit.game import Pursuit, PursuitState
 
 TAGS, CATCHES, URGENCY = range(3)  # reward terms
 HUNTERS, PREY = range(2)  # layers of `crowd`
 SPAWN_TRIES = 1000
 
 
-def is_open(config: Any, state: Any, row: int, column: int) -> bool:
+def is_open(config: Pursuit, state: PursuitState, row: int, column: int) -> bool:
     """Whether a cell is on the map and no wall."""
     if not on_map(config, row, column):
         return False
     if config.random:
         free: bool = state.walls[row * config.columns + column] == 0
         return free
-    return not has_bit(config.walls, row, column)
+    return not has_bit(config.wall_masks, row, column)
 
 
-def spawn(config: Any, state: Any, who: int) -> None:
-    """Put one on a random open cell, not on or beside his like if tries find such a cell."""
+def spawn(config: Pursuit, state: PursuitState, who: int) -> None:
+    """Put a walker on a random open cell, not on or beside its like if tries find such a cell."""
     first = 0 if who < config.num_players else config.num_players
     placed = False
     tries = 0
@@ -45,11 +48,11 @@ def spawn(config: Any, state: Any, who: int) -> None:
         state.row[who], state.column[who] = row, column
 
 
-def recount(config: Any, state: Any) -> None:
-    """Count who is where."""
+def recount(config: Pursuit, state: PursuitState) -> None:
+    """Count pursuers and evaders by cell."""
     crowd = state.crowd
     crowd[:] = 0
-    for who in range(config.num_players + config.num_evaders):
+    for who in range(config.num_walkers):
         row, column, evader = state.row[who], state.column[who], who - config.num_players
         if evader < 0:
             crowd[HUNTERS, row, column] += 1
@@ -57,8 +60,8 @@ def recount(config: Any, state: Any) -> None:
             crowd[PREY, row, column] += 1
 
 
-def step(config: Any, state: Any, who: int, action: int) -> None:
-    """Move one unless a wall or the edge stops him."""
+def step(config: Pursuit, state: PursuitState, who: int, action: int) -> None:
+    """Move a walker unless a wall or the edge stops it."""
     old_row, old_column = state.row[who], state.column[who]
     row, column = old_row + SOUTHWARD[action], old_column + EASTWARD[action]
     if is_open(config, state, row, column):
@@ -68,7 +71,7 @@ def step(config: Any, state: Any, who: int, action: int) -> None:
         state.crowd[kind, row, column] += 1
 
 
-def evaders_beside(config: Any, state: Any, seat: int) -> int:
+def evaders_beside(config: Pursuit, state: PursuitState, seat: int) -> int:
     """How many evaders are north, south, west and east of a pursuer."""
     crowd, found = state.crowd, 0
     for way in range(NORTH, EAST + 1):
@@ -78,7 +81,7 @@ def evaders_beside(config: Any, state: Any, seat: int) -> int:
     return found
 
 
-def catch(config: Any, state: Any, out: Any) -> None:
+def catch(config: Pursuit, state: PursuitState, out: Out) -> None:
     """Take caught evaders off the map and pay each of those who caught them, once."""
     caught_by, rewards = state.caught_by, out.rewards
     for evader in range(config.num_evaders):
@@ -92,7 +95,7 @@ def catch(config: Any, state: Any, out: Any) -> None:
                     rewards[seat, CATCHES] = config.catch_reward
 
 
-def is_caught(config: Any, state: Any, row: int, column: int) -> bool:
+def is_caught(config: Pursuit, state: PursuitState, row: int, column: int) -> bool:
     """Whether pursuers hold every open cell beside this one, or enough of them the cell itself."""
     crowd = state.crowd
     if not config.surround:
@@ -108,7 +111,7 @@ def is_caught(config: Any, state: Any, row: int, column: int) -> bool:
     return held > 0
 
 
-def hunters_of(config: Any, state: Any, row: int, column: int) -> int:
+def hunters_of(config: Pursuit, state: PursuitState, row: int, column: int) -> int:
     """A bit for each pursuer who has a part in catching an evader on a cell."""
     reach = 1 if config.surround else 0
     hunters = 0
@@ -119,7 +122,7 @@ def hunters_of(config: Any, state: Any, row: int, column: int) -> int:
     return hunters
 
 
-def share(config: Any, out: Any) -> None:
+def share(config: Pursuit, out: Out) -> None:
     """Replace every reward term by its mean over all players."""
     for term in range(3):
         total = 0.0

@@ -1,7 +1,7 @@
 """Signal foraging: players who each know a part find food together, with nothing but tokens.
 
-Food lies on a grid. Each player sees the three by three cells around him and knows some of the food
-from the start (food i is known to player i modulo their number). In every step each takes a step or
+Food lies on a grid. Players see the three by three cells around them and know some of the food from
+the start (food i is known to player i modulo their number). In every step each takes a step or
 stays, and says one of `vocabulary` tokens, which mean nothing by themselves and which the others
 hear a step later. Players do not block one another. Food on which all stand is taken:
 
@@ -14,40 +14,49 @@ From "From Grunts to Grammar: Emergent Language from Cooperative Foraging", 2025
 TemporalG). `palestra_envs.grid.language` has the paper's measures of compositionality and
 interchangeability. A protocol that spells place and value, the agent `speller`, needs exactly as
 many steps as its message and then the longest way: checked against that sum.
-
-The array view is an int16 vector: the player's own row and column; for each food row, column and
-value (or its place in the order), -1 -1 0 for what is neither known nor near, value 0 for food near
-whose order is not known; row and column of other players by seat, -1 -1 for those out of sight; and
-what each other player said last, one more than the token's number, 0 before the first step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
+    ArrayState,
     Event,
     InvalidOption,
+    Meta,
+    Out,
     Piece,
     Rng,
     Scene,
-    check_choice,
-    check_ranges,
+    Shape,
+    constant,
     environment,
     only,
 )
-from palestra.grids.moving import MOVES, NOWHERE, neighbour
+from palestra.grids.compass import MOVES
+from palestra.grids.moving import NOWHERE, neighbour
 from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
 
 from palestra_envs.grid.walkers import Walkers
 
 TOKENS = "ABCDEFGHIJ"
-GAMES = ("score", "order")
-MAX_SEATS, MAX_FOODS, MAX_SIDE, MAX_VALUES = 4, 6, 20, 20
+MAX_SIDE = 20
+
+
+class SignalForagingState(ArrayState):
+    """Players, what they said, and food."""
+
+    cell: Annotated[NDArray[np.int32], Shape("num_players")]  # where each player stands
+    said: Annotated[NDArray[np.int32], Shape("num_players")]  # 1 + each one's last token; 0 none
+    earned: Annotated[NDArray[np.float64], Shape("num_players")]  # what each has been paid so far
+    food: Annotated[NDArray[np.int32], Shape("num_foods")]  # where it lies, NOWHERE once taken
+    worth: Annotated[NDArray[np.int32], Shape("num_foods")]  # its value, or its place in the order
 
 
 @environment(
@@ -60,54 +69,74 @@ MAX_SEATS, MAX_FOODS, MAX_SIDE, MAX_VALUES = 4, 6, 20, 20
         "order": {"game": "order", "max_steps": 40},
         "held-out-spelling": {"rows": 9, "columns": 9, "vocabulary": 3, "max_steps": 40},
     },
-    players=(2, 4),
 )
 @dataclass(frozen=True)
-class SignalForaging(Walkers):
-    """You and the other players look for food on a grid, and have only tokens to speak with.
+class SignalForaging(Walkers[SignalForagingState]):
+    """Players who each know a part find food together, with nothing but tokens to speak with.
 
-    All players choose one action at the same time: a step ("north", "south", "west", "east") or
-    "stay", and a token to say, as in "north B". Others hear your token in the next step, wherever
-    they are. Tokens have no meaning but the one you give them. Players do not block one another.
-    Food is taken when all players stand on it. Each player knows some of the food from the start,
-    and no two know the same; other food is seen only from a cell beside it, diagonally too.
+    Action 5 * t + m says token t and makes move m: 0 stay, 1 north, 2 south, 3 west, 4 east.
+
+    An observation is an int16 vector: the player's own row and column; for each food its row, its
+    column and its value (or its place in the order), -1 -1 0 for food that is neither known nor
+    near, and value 0 for food near whose order is not known; for each other player by seat their
+    row and column, -1 -1 if out of sight, and what they said last, one more than the token's
+    number, 0 before the first step.
+
+    All players are paid 1 for success.
     """
 
-    rows: int = 5
-    columns: int = 5
-    num_players: int = 2
-    sight: int = 1
-    max_steps: int = 24
-    game: str = "score"
-    num_foods: int = 2
-    vocabulary: int = 5
-    values: int = 5
+    rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the grid")] = 5
+    columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the grid")] = 5
+    num_players: Annotated[int, Meta(ge=2, le=4, description="how many play")] = 2
+    sight: Annotated[
+        int, Meta(ge=0, le=MAX_SIDE, description="cells a player sees in every direction")
+    ] = 1
+    max_steps: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
+    ] = 24
+    game: Annotated[
+        Literal["score", "order"],
+        Meta(description="take the food of the highest value, or all food in the order it came"),
+    ] = "score"
+    num_foods: Annotated[int, Meta(ge=1, le=6, description="foods at the start")] = 2
+    vocabulary: Annotated[
+        int, Meta(ge=1, le=len(TOKENS), description="how many tokens there are to say")
+    ] = 5
+    values: Annotated[
+        int, Meta(ge=1, le=20, description="the highest value that food can have (game='score')")
+    ] = 5
 
+    rules_text = """
+        You and the other players look for food on a grid, and have only tokens to speak with.
+
+        All players choose one action at the same time: a step ("north", "south", "west", "east") or
+        "stay", and a token to say, as in "north B". Others hear your token in the next step,
+        wherever they are. Tokens have no meaning but the one you give them. Players do not block
+        one another. Food is taken when all players stand on it. Each player knows some of the food
+        from the start, and no two know the same; other food is seen only from a cell beside it,
+        diagonally too.
+    """
     payoffs = "common"
     reward_terms = ("success",)
 
-    def __post_init__(self) -> None:
-        check_choice("game", self.game, GAMES)
-        check_ranges(
-            self,
-            (
-                ("rows", 2, MAX_SIDE),
-                ("columns", 2, MAX_SIDE),
-                ("num_players", 2, MAX_SEATS),
-                ("num_foods", 1, MAX_FOODS),
-                ("sight", 0, MAX_SIDE),
-                ("vocabulary", 1, len(TOKENS)),
-                ("values", self.num_foods, MAX_VALUES),
-                ("max_steps", 1, None),
-            ),
-        )
-        if self.rows * self.columns < self.num_foods:
+    def validate(self) -> None:
+        if self.values < self.num_foods:
+            raise InvalidOption(
+                f"values must be at least num_foods, {self.num_foods}, so that no two foods are "
+                f"alike, not {self.values}"
+            )
+        if self.num_cells < self.num_foods:
             raise InvalidOption(
                 f"{self.rows} rows and {self.columns} columns have no room for {self.num_foods} "
                 "foods; make the grid larger"
             )
 
     # What follows from the options
+
+    @constant
+    def ordered(self) -> bool:
+        """Whether food has to be taken in order."""
+        return self.game == "order"
 
     @property
     def num_actions(self) -> int:  # type: ignore[override]
@@ -125,24 +154,10 @@ class SignalForaging(Walkers):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (-1.0, float(max(self.rows, self.columns, self.values, self.vocabulary)))
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "ordered": self.game == "order"}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Players and what they said last; food, NOWHERE once taken, and values or places."""
-        seats, foods = self.num_players, self.num_foods
-        return [
-            ("cell", np.int32, seats),
-            ("said", np.int32, seats),
-            ("earned", np.float64, seats),
-            ("food", np.int32, foods),
-            ("worth", np.int32, foods),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: SignalForaging, state: SignalForagingState) -> None:
         cells = config.rows * config.columns
         highest = config.num_foods if config.ordered else config.values
         for food in range(config.num_foods):
@@ -159,7 +174,9 @@ class SignalForaging(Walkers):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(
+        config: SignalForaging, state: SignalForagingState, actions: Any, out: Out
+    ) -> None:
         together = True
         for seat in range(config.num_players):
             there = neighbour(config, state.cell[seat], actions[seat] % len(MOVES))
@@ -183,39 +200,40 @@ class SignalForaging(Walkers):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: SignalForaging, state: SignalForagingState, seat: int, mask: Any
+    ) -> None:
         for action in range(config.num_actions):
             mask[action] = neighbour(config, state.cell[seat], action % len(MOVES)) != NOWHERE
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(
+        config: SignalForaging, state: SignalForagingState, seat: int, obs: Any
+    ) -> None:
+        """See the class's docstring for the layout."""
         columns, at = config.columns, 2
-        view[0], view[1] = state.cell[seat] // columns, state.cell[seat] % columns
+        obs[0], obs[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for food in range(config.num_foods):
             cell, known = state.food[food], food % config.num_players == seat
-            view[at], view[at + 1] = -1, -1
+            obs[at], obs[at + 1] = -1, -1
             if cell != NOWHERE:
                 near = sees(config, state, seat, cell)
                 if known or near:
-                    view[at], view[at + 1] = cell // columns, cell % columns
+                    obs[at], obs[at + 1] = cell // columns, cell % columns
                 if known or (near and not config.ordered):
-                    view[at + 2] = state.worth[food]
+                    obs[at + 2] = state.worth[food]
             at += 3
         for other in range(config.num_players):
             if other != seat:
                 cell = state.cell[other]
                 near = sees(config, state, seat, cell)
-                view[at] = cell // columns if near else -1
-                view[at + 1] = cell % columns if near else -1
-                view[at + 2] = state.said[other]
+                obs[at] = cell // columns if near else -1
+                obs[at + 1] = cell % columns if near else -1
+                obs[at + 2] = state.said[other]
                 at += 3
 
-    def hindered(self, after: Any, seat: int) -> bool:
-        return False
-
-    def ending(self, state: Any) -> str:
-        if state["earned"][0]:
+    def ending(self, state: SignalForagingState) -> str:
+        if state.earned[0]:
             return "the food was found" if self.game == "score" else "all food was taken in order"
         return "other food was worth more" if self.game == "score" else "other food came before"
 
@@ -225,23 +243,25 @@ class SignalForaging(Walkers):
         """Whether a player knows a food from the start."""
         return food % self.num_players == seat
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Put food and players that the player neither knows nor sees elsewhere, of other worth."""
-        imagined, seen = self.clone(state), self.visible(state, seat)
+    def determinize(self, state: SignalForagingState, seat: int, rng: Rng) -> SignalForagingState:
+        """Put food and players that a player neither knows nor sees elsewhere, of other worth."""
+        imagined: SignalForagingState = self.clone(state)
+        seen = self.visible(state, seat)
         hidden = np.flatnonzero(~seen).tolist()
-        known = [food for food in range(self.num_foods) if self.knows(seat, food)]
-        near = [f for f, cell in enumerate(state.food.tolist()) if cell != NOWHERE and seen[cell]]
-        gone = [f for f, cell in enumerate(state.food.tolist()) if cell == NOWHERE]
-        sure = {*known, *gone} if self.game == "order" else {*known, *gone, *near}
-        highest = self.num_foods if self.game == "order" else self.values
+        cells = state.food.tolist()
+        known = {food for food in range(self.num_foods) if self.knows(seat, food)}
+        near = {food for food, cell in enumerate(cells) if cell != NOWHERE and seen[cell]}
+        gone = {food for food, cell in enumerate(cells) if cell == NOWHERE}
+        sure = known | gone if self.ordered else known | gone | near
+        highest = self.num_foods if self.ordered else self.values
         used = {int(state.worth[food]) for food in sure}
         worths = [worth for worth in range(1, highest + 1) if worth not in used]
-        taken = {int(state.food[food]) for food in {*known, *near}}
+        taken = {cells[food] for food in known | near}
         free = [cell for cell in hidden if cell not in taken]
         for food in range(self.num_foods):
             if food not in sure:
                 imagined.worth[food] = worths.pop(rng.below(len(worths)))
-            if food not in {*known, *gone, *near}:
+            if food not in known | gone | near:
                 imagined.food[food] = free.pop(rng.below(len(free)))
         for other in range(self.num_players):
             if not seen[state.cell[other]]:
@@ -255,7 +275,7 @@ class SignalForaging(Walkers):
             f"Food has values from 1 to {self.values}, no two alike. If the food of the highest "
             "value is taken, every player is paid 1. Taking any food ends the episode."
         )
-        if self.game == "order":
+        if self.ordered:
             aim = (
                 "Food has to be taken in the order in which it came, which only those who know it "
                 "remember. When all has been taken so, every player is paid 1. Taking food before "
@@ -273,16 +293,16 @@ class SignalForaging(Walkers):
             ]
         )
 
-    def describe(self, state: Any, player: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
-        numbers = self.observe(state, player).tolist()
-        own, lines = int(state.cell[player]), [self.header(state, player)]
+    def describe(self, state: SignalForagingState, seat: int) -> str:
+        """Exactly what the observation holds, and how much time has gone by."""
+        numbers = self.observe(state, seat).tolist()
+        own, lines = int(state.cell[seat]), [self.header(state, seat)]
         end = 2 + 3 * self.num_foods
         for food in range(self.num_foods):
             row, column, worth = numbers[2 + 3 * food : 5 + 3 * food]
             if row >= 0:
-                lines.append(f"- {self._food(food, self.at(row, column), worth, own)}")
-        others = [name for seat, name in enumerate(self.players) if seat != player]
+                lines.append(f"- {self._food_text(food, self.at(row, column), worth, own)}")
+        others = [name for other, name in enumerate(self.players) if other != seat]
         for name, start in zip(others, range(end, len(numbers), 3), strict=True):
             row, column, said = numbers[start : start + 3]
             heard = f"said {TOKENS[said - 1]}" if said else "has said nothing yet"
@@ -290,28 +310,35 @@ class SignalForaging(Walkers):
             lines.append(f"- {name}{f'{place} of you and' if place else ''} {heard}")
         return "\n".join(lines)
 
-    def _food(self, food: int, cell: int, worth: int, own: int) -> str:
+    def _food_text(self, food: int, cell: int, worth: int, own: int) -> str:
         way = self.direction(own, cell)
         place = "here" if way == "here" else f"{way} of you"
-        text = f"food {food + 1} in {self.written(cell)}, {place}"
+        text = f"food {food + 1} in {self.place_text(cell)}, {place}"
         if worth:
-            text += f": it came as number {worth}" if self.game == "order" else f": value {worth}"
+            text += f": it came as number {worth}" if self.ordered else f": value {worth}"
         return text
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: SignalForagingState, seat: int, action: int) -> str:
         return f"{MOVES[action % len(MOVES)]} {TOKENS[action // len(MOVES)]}"
 
-    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: SignalForagingState, seat: int, moves: Mapping[str, int]) -> str:
         steps = dict.fromkeys(text.split()[0] for text in moves)
         tokens = ", ".join(TOKENS[: self.vocabulary])
         return f"one of {', '.join(steps)}, and a token of {tokens}, as in {next(iter(moves))}"
 
-    def told(self, before: Any, after: Any, seat: int, action: int) -> str:
+    def result_text(
+        self, before: SignalForagingState, after: SignalForagingState, seat: int, action: int
+    ) -> str:
         step, token = self.action_text(before, seat, action).split()
         return f"You {'stay' if step == 'stay' else f'move {step}'} and say {token}."
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
-        """As for all walkers; at the start to each player what he knows."""
+    def narrate(
+        self,
+        before: SignalForagingState | None,
+        actions: Mapping[int, int],
+        after: SignalForagingState,
+    ) -> list[Event]:
+        """As for all walkers; at the start, tell each player what food they know."""
         if before is not None:
             return super().narrate(before, actions, after)
         events = []
@@ -320,7 +347,7 @@ class SignalForaging(Walkers):
             known = [[*self.place(after.food[food]), int(after.worth[food])] for food in foods]
             own = int(after.cell[seat])
             texts = [
-                self._food(food, self.at(row, column), worth, own)
+                self._food_text(food, self.at(row, column), worth, own)
                 for food, (row, column, worth) in zip(foods, known, strict=True)
             ]
             text = f"You know {'; '.join(texts)}." if texts else "You know no food."
@@ -329,28 +356,26 @@ class SignalForaging(Walkers):
 
     # Pictures
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        """The grid; for a player what he knows and sees of it."""
-        seen = None if player is None else self.visible(state, player)
+    def scene(self, state: SignalForagingState, seat: int | None = None) -> Scene:
+        """The grid; for a player what they know and see of it."""
+        seen = None if seat is None else self.visible(state, seat)
         pieces = {}
         for food, cell in enumerate(state.food.tolist()):
-            known = player is None or self.knows(player, food)
+            known = seat is None or self.knows(seat, food)
             if cell != NOWHERE and (known or seen is None or seen[cell]):
-                told = known or self.game == "score"
-                worth = str(int(state.worth[food])) if told else "?"
+                worth = str(int(state.worth[food])) if known or not self.ordered else "?"
                 pieces[cell] = Piece(worth, 3, label=f"food {food + 1}, {worth}")
-        for seat in self.seats_shown(state, player):
-            pieces[int(state.cell[seat])] = self.disc(seat)
+        for shown in self.seats_shown(state, seat):
+            pieces[int(state.cell[shown])] = self.disc(shown)
         lines = [
             f"{name} said {TOKENS[said - 1]}"
             for name, said in zip(self.players, state.said.tolist(), strict=True)
             if said
         ]
-        caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
+        return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(lines))
 
 
-def food_on(config: Any, state: Any, cell: int) -> int:
+def food_on(config: SignalForaging, state: SignalForagingState, cell: int) -> int:
     """The food on a cell; NOWHERE if there is none."""
     found = NOWHERE
     for food in range(config.num_foods):
@@ -359,7 +384,7 @@ def food_on(config: Any, state: Any, cell: int) -> int:
     return found
 
 
-def is_used(state: Any, food: int, worth: int) -> bool:
+def is_used(state: SignalForagingState, food: int, worth: int) -> bool:
     """Whether a food before this one has this value."""
     for other in range(food):
         if state.worth[other] == worth:
@@ -367,8 +392,8 @@ def is_used(state: Any, food: int, worth: int) -> bool:
     return False
 
 
-def is_next(config: Any, state: Any, food: int) -> bool:
-    """Whether a food is the one to take: the highest, or the first to have come of what is left."""
+def is_next(config: SignalForaging, state: SignalForagingState, food: int) -> bool:
+    """Whether a food is the one to take: of those left the highest, or the first that came."""
     for other in range(config.num_foods):
         if state.food[other] != NOWHERE and other != food:
             before = state.worth[other] < state.worth[food]

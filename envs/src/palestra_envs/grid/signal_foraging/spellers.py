@@ -1,12 +1,13 @@
-"""Players of signal foraging who spell what they know, digit by digit."""
+"""An agent for signal foraging that spells what it knows, digit by digit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent
-from palestra.grids.moving import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
+from palestra import InvalidOption, ScriptedAgent, Turn, agent
+from palestra.grids.compass import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
 
 from palestra_envs.grid.signal_foraging.game import SignalForaging
 
@@ -35,7 +36,7 @@ def spell(game: SignalForaging, food: Food) -> list[int]:
 
 
 def read(game: SignalForaging, tokens: Sequence[int]) -> Food:
-    """What `spell` said."""
+    """The food that tokens of `spell` stand for."""
     numbers, start = [], 0
     for length in digits(game):
         number = 0
@@ -48,52 +49,43 @@ def read(game: SignalForaging, tokens: Sequence[int]) -> Food:
 
 @dataclass
 class Memory:
-    """What a player knows of each food, and what he heard: by step, a token of each other."""
+    """What a player knows of each food, and heard: by step, a token of each other player."""
 
     foods: dict[int, Food]
     heard: list[list[int]] = field(default_factory=list)
     waited: bool = False
 
 
-@agent(
-    "speller",
-    plays=("grid/SignalForaging-v0",),
-    needs=("array",),
-    summary="Spells the food it knows, token by token, and walks to where it pays most.",
-)
-class Speller(Agent):
-    """Plays `grid/SignalForaging-v0`: all spell the food they know, then walk to where it pays.
+@agent("speller", needs=("array",))
+class Speller(ScriptedAgent):
+    """Spells the food it knows, token by token, and walks to where it pays most.
 
     Everybody stays until all messages are heard. It remembers what it heard, by episode and seat.
     Needs two tokens or more.
     """
 
+    plays = (SignalForaging,)
+
     def __init__(self) -> None:
+        super().__init__(seed=0)
         self._memories: dict[tuple[int, int], Memory] = {}
 
     def forget(self, episode_key: int) -> None:
         self._memories = {k: memory for k, memory in self._memories.items() if k[0] != episode_key}
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game, seat, now = turn.game, turn.seat, turn.turn
-        if not isinstance(game, SignalForaging) or game.vocabulary < 2:
+    def choose(self, turn: Turn) -> int:
+        game, seat, now = cast(SignalForaging, turn.game), turn.seat, turn.turn
+        if game.vocabulary < 2:
             raise InvalidOption(
-                "the speller plays grid/SignalForaging-v0 with two tokens or more, not "
-                f"{turn.env} with {getattr(game, 'vocabulary', 0)}"
+                f"the speller needs two tokens or more, not {game.vocabulary}; set vocabulary=2"
             )
         numbers, end = turn.observation.tolist(), 2 + 3 * game.num_foods
-        seen = [tuple(numbers[at : at + 3]) for at in range(2, end, 3)]
-        key, own = (turn.episode_key, seat), range(seat, game.num_foods, game.num_players)
-        if now == 0 or key not in self._memories:
-            self._memories[key] = Memory({food: seen[food] for food in own})
-        memory = self._memories[key]
+        foods: list[Food] = [(*numbers[at : at + 3],) for at in range(2, end, 3)]
+        memory = self._memory(turn, foods)
         if now > 0:
             memory.heard.append([said - 1 for said in numbers[end + 2 :: 3]])
         length = sum(digits(game))
-        speech = length * -(-game.num_foods // game.num_players)  # of who knows most
+        speech = length * -(-game.num_foods // game.num_players)  # of whoever knows most
         if now < speech:
             food = seat + now // length * game.num_players
             known = memory.foods.get(food)
@@ -101,25 +93,34 @@ class Speller(Agent):
         if now == speech == len(memory.heard):
             listen(game, memory, seat, length)
         here = numbers[0], numbers[1]
-        for food in [food for food, (row, *_) in enumerate(seen) if row < 0]:
+        for food in [food for food, (row, *_) in enumerate(foods) if row < 0]:
             if food in memory.foods and memory.foods[food][:2] == here:
                 del memory.foods[food]  # it is not here any more
         return walk(game, memory, seat, here)
 
+    def _memory(self, turn: Turn, foods: Sequence[Food]) -> Memory:
+        """What this seat remembers; at the start of an episode the food it knows."""
+        game, key = cast(SignalForaging, turn.game), (turn.episode_key, turn.seat)
+        if turn.turn == 0 or key not in self._memories:
+            own = range(turn.seat, game.num_foods, game.num_players)
+            self._memories[key] = Memory({food: foods[food] for food in own})
+        return self._memories[key]
 
-def listen(game: SignalForaging, memory: Memory, player: int, length: int) -> None:
+
+def listen(game: SignalForaging, memory: Memory, seat: int, length: int) -> None:
     """Take in what the others have spelled."""
-    others = [seat for seat in range(game.num_players) if seat != player]
-    for column, seat in enumerate(others):
+    others = [other for other in range(game.num_players) if other != seat]
+    for column, other in enumerate(others):
         tokens = [heard[column] for heard in memory.heard]
-        for part, food in enumerate(range(seat, game.num_foods, game.num_players)):
+        for part, food in enumerate(range(other, game.num_foods, game.num_players)):
             memory.foods[food] = read(game, tokens[part * length : (part + 1) * length])
 
 
 def walk(game: SignalForaging, memory: Memory, seat: int, here: tuple[int, int]) -> int:
-    """A step to the food that is next, round other food, which all might come to at once.
+    """A step to the food that is next, round other food, on which all might meet.
 
-    Where that is in the only way the first player waits once, so that he comes to it alone.
+    Where other food is in the only way, the first player waits once, so that the players do not
+    stand on it together.
     """
     if not memory.foods:
         return STAY

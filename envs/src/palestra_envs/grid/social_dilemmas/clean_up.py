@@ -1,53 +1,54 @@
-"""Clean Up: apples grow only while somebody keeps the river clean, which pays nothing.
+"""Clean Up: apples grow only while players keep the river clean, which pays nothing.
 
-A public good: cleaning costs time away from the orchard and everybody eats what it makes grow. All
-players act at once. In a step they move, eat, shine their beams, and then apples and waste appear,
-both by the share of the river that waste covers after cleaning, called d:
+A public good: cleaning takes time away from the orchard, and all players eat what it makes grow.
+All players act at once. In a step they move, eat and shine their beams, and then apples and waste
+appear. Both depend on d, the share of the river that waste covers after cleaning:
 
     an apple, on each orchard cell without apple and player     0.05 * (1 - d / 0.4), at least 0
     waste, on one random clean cell of the river                0.5 if d < 0.4, else 0
 
-The four numbers are options: `apple_rate`, `depletion` (0.4), `restoration` (0.0, up to which the
-chance of an apple is full; the line falls from there to `depletion`) and `waste_rate`.
+The four numbers are options: `apple_rate`, `depletion` (0.4), `restoration` (0.0; up to there the
+chance of an apple is full, and from there it falls in a straight line to `depletion`) and
+`waste_rate`.
 
 The game, the numbers, the fine of 50 and its cost of 1 are from Hughes et al., "Inequity aversion
 improves cooperation in intertemporal social dilemmas", NeurIPS 2018; the limits are named as in the
-public implementation. There five players with a view of 15 by 15 cells play 1,000 steps, and at the
-start waste covers just more than lets an apple grow. Their map is not reproduced: where no `level`
-is given, the western third of the map is river, every second row of it full of waste, and the
-eastern third orchard. On a `random` map the river lies along a random side and the orchard along
-the opposite one, with walls around and floor in between. Each is at least one line of cells deep
-and less than half of all lines, any such depth as likely as another; waste covers the share
+public implementation. There five players with a window of 15 by 15 cells play 1,000 steps, and at
+the start waste covers just too much for an apple to grow. Their map is not reproduced: where no
+`level` is given, the western third of the map is river, every second row of it full of waste, and
+the eastern third orchard. On a `random` map the river lies along a random side and the orchard
+along the opposite one, with walls around and floor in between. Each is at least one line of cells
+deep and less than half of all lines, any such depth as likely as another; waste covers the share
 `initial_waste` of the river, rounded to whole cells, at random. The public implementation tries
 clean cells one after another with that chance each until one takes waste; here, as in the paper,
 the chance is one for the whole river.
 
-Both beams are three cells wide and reach five cells, the outer two from beside the player on; walls
-and players stop them, and each row of a cleaning beam ends on the first waste, which it clears.
-Beams are shone in a random order, which only matters for cleaning. Players walk through water.
-Moves are those of `palestra_envs.grid.social_dilemmas.harvest`.
+Both beams are three cells wide and reach five cells; the outer two rays start beside the player.
+Walls and players stop them, and each ray of a cleaning beam ends on the first waste, which it
+clears. Beams are shone in a random order, which only matters for cleaning. Players walk through
+water. Moves are those of `palestra_envs.grid.social_dilemmas.harvest`.
 
 Checked against those closed forms: rates of apples and waste measured within binomial bounds.
 Random maps: their parts and the share of waste by scipy's labels.
-
-The array view has all the planes of `palestra_envs.grid.social_dilemmas.game`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Rng, check_ranges, environment
+from palestra import InvalidOption, Meta, Rng, beside, check_ranges, environment
+from palestra.grids.compass import FACING_NORTH, FACING_SOUTH, FACING_WEST
 from palestra.grids.levels import MAX_SIDE
-from palestra.grids.windows import NORTH, SOUTH, WEST, places_of
+from palestra.grids.windows import places_of
 from palestra.rules import all_act, randint, truncate, uniform
 
 from palestra_envs.grid.social_dilemmas.game import SocialDilemma
 from palestra_envs.grid.social_dilemmas.harvest import ACTIONS as HARVEST_ACTIONS
+from palestra_envs.grid.social_dilemmas.options import DilemmaState
 from palestra_envs.grid.social_dilemmas.rules import (
     APPLE,
     CLEANINGS,
@@ -65,10 +66,10 @@ from palestra_envs.grid.social_dilemmas.rules import (
     enter_all,
     keep_score,
     lay_out,
-    look,
     player_at,
     shine,
     walk,
+    write_window,
 )
 
 KINDS = {
@@ -102,58 +103,62 @@ KINDS = {
             "num_players": 6,
         },
     },
-    players=(1, 10),
 )
 @dataclass(frozen=True)
-class CleanUp(SocialDilemma):
-    """You gather apples on a map that you share with other players; they need a clean river.
+class CleanUp(SocialDilemma[DilemmaState]):
+    """Players gather apples that grow only while they keep a river clean, which pays nothing.
 
-    All players choose one action at the same time:
-    - "forward", "backward", "step-left", "step-right": step one cell, seen from the way you face,
-      without turning. Walls cannot be entered. If several players head for one cell, a random one
-      of them gets it. A cell whose player stays there cannot be entered, nor can two players swap.
-    - "turn-left", "turn-right": turn on the spot by a quarter.
-    - "fine": shine a beam ahead of you, three cells wide and five long; its outer cells begin
-      beside you. Walls and players stop it. Every player it hits is fined, and it costs you too.
-    - "clean": shine a cleaning beam of the same shape. Each of its three rows clears the first
-      waste it meets and ends there. It costs nothing.
-    - "stay": do nothing.
-    Beams are shone after all have moved, in a random order. You eat an apple by stepping on it, and
-    earn 1. Then apples grow in the orchard, the more of them the less of the river is covered with
-    waste, and new waste keeps coming. You can walk through the river, waste or not.
-    Places are given as (cells ahead of you, cells to your right); negative numbers are behind you
-    and to your left. How others face is given as you see it: "ahead" is the way you face. In what
-    you see, @ is a wall, A an apple, ~ water, H waste, and a digit the player of that number.
+    Actions are 0 stay, 1 forward, 2 backward, 3 step-left, 4 step-right, 5 turn-left, 6 turn-right,
+    7 fine and 8 clean. An observation has all planes of `palestra_envs.grid.social_dilemmas.game`.
+    An apple pays 1.
     """
 
-    columns: int = 18
-    apple_rate: float = 0.05
-    waste_rate: float = 0.5
-    depletion: float = 0.4
-    restoration: float = 0.0
-    initial_waste: float = 0.5
+    rows: Annotated[int, Meta(ge=3, le=MAX_SIDE, description="rows of the map, in cells")] = 12
+    columns: Annotated[int, Meta(ge=5, le=MAX_SIDE, description="columns of the map, in cells")] = (
+        18
+    )
+    apple_rate: Annotated[
+        float,
+        Meta(ge=0, le=1, description="chance per step that an apple grows on a free orchard cell"),
+    ] = 0.05
+    waste_rate: Annotated[
+        float, Meta(ge=0, le=1, description="chance per step that waste appears on the river")
+    ] = 0.5
+    depletion: Annotated[
+        float,
+        Meta(gt=0, le=1, description="share of the river under waste from which no apple grows"),
+    ] = 0.4
+    restoration: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="share of the river under waste up to which apples grow at the full rate",
+        ),
+    ] = 0.0
+    initial_waste: Annotated[
+        float,
+        Meta(ge=0, le=1, description="share of the river under waste at the start of a random map"),
+    ] = 0.5
+
+    rules_text = beside(__file__, "clean_up.txt")
 
     actions = (*HARVEST_ACTIONS, "clean")
     planes = 10
     kinds = KINDS
-    least_rows, least_columns = 3, 5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("apple_rate", "waste_rate", "initial_waste"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidOption(f"{name} must be from 0 to 1, not {getattr(self, name)}")
-        if not 0 <= self.restoration < self.depletion <= 1:
+    def validate(self) -> None:
+        super().validate()
+        if self.restoration >= self.depletion:
             raise InvalidOption(
-                "restoration and depletion must be shares of the river, the first the smaller, "
-                f"not {self.restoration} and {self.depletion}"
+                f"restoration must be below depletion, not {self.restoration} and {self.depletion}"
             )
 
     def check_random(self) -> None:
         check_ranges(self, (("rows", 5, MAX_SIDE), ("columns", 5, MAX_SIDE)))
 
     def build(self) -> list[str]:
-        """A third river, a third floor, a third orchard, and walls around."""
+        """The lines of a map: a third river, a third floor, a third orchard, and walls around."""
         third = (self.columns - 2) // 3
         bank = "." * (self.columns - 2 - 2 * third)
         inner = [f"@{'HR'[row % 2] * third}{bank}{'B' * third}@" for row in range(self.rows - 2)]
@@ -167,7 +172,7 @@ class CleanUp(SocialDilemma):
         return min((n - 2 * deepest(n)) * m for n, m in ((rows, columns), (columns, rows)))
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: CleanUp, state: DilemmaState) -> None:
         lay_out(config, state)
         if config.random:
             landscape(config, state)
@@ -176,7 +181,7 @@ class CleanUp(SocialDilemma):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: CleanUp, state: DilemmaState, actions: Any, out: Any) -> None:
         walk(config, state, actions)
         eat(config, state, out)
         shine(config, state, actions, out)
@@ -187,12 +192,12 @@ class CleanUp(SocialDilemma):
             truncate(state)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: CleanUp, state: DilemmaState, seat: int, obs: Any) -> None:
         """See `palestra_envs.grid.social_dilemmas.game` for the planes."""
-        look(config, state, seat, view)
+        write_window(config, state, seat, obs)
 
-    def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
-        """Choose among the sides and depths that fit, each as likely as on a map yet unseen."""
+    def redraw(self, imagined: DilemmaState, hidden: NDArray[np.bool_], rng: Rng) -> None:
+        """Choose among the sides and depths that fit, each as likely as on a new map."""
         cells = imagined.cells
         seen, apples, waste = ~hidden & (cells != WALL), cells == APPLE, cells == WASTE
         wet, fitting, weights = waste | (cells == RIVER), [], []
@@ -217,7 +222,7 @@ class CleanUp(SocialDilemma):
             [[line(self.config, side, row, c) for c in columns] for row in range(self.rows)]
         )
 
-    def told_of_map(self) -> str:
+    def random_map_text(self) -> str:
         return (
             "A river lies along one of its sides and the orchard along the opposite one, each at "
             "least one line of cells deep and less than half of the way across; between them is "
@@ -226,15 +231,15 @@ class CleanUp(SocialDilemma):
             "where apples may grow."
         )
 
-    def pollution(self, state: Any) -> float:
+    def pollution(self, state: DilemmaState) -> float:
         """The share of the river that waste covers."""
         waste, clean = river_cells(self.config, state)
         return waste / max(1, waste + clean)
 
     # Words
 
-    def numbers(self) -> Iterator[str]:
-        yield from super().numbers()
+    def option_sentences(self) -> Iterator[str]:
+        yield from super().option_sentences()
         yield (
             "In a step an apple grows on a cell of the orchard with neither apple nor player with "
             f"a chance of {self.apple_rate:g} while at most {self.restoration:.0%} of the river is "
@@ -243,43 +248,43 @@ class CleanUp(SocialDilemma):
             f"clean cell of the river with a chance of {self.waste_rate:g} in a step."
         )
 
-    def scenery(self, view: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        return {**super().scenery(view), "~": view[WATERS], "H": view[WASTES]}
+    def scenery(self, obs: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        return {**super().scenery(obs), "~": obs[WATERS], "H": obs[WASTES]}
 
-    def listing(self, view: NDArray[Any]) -> dict[str, list[str]]:
-        """Apples, beams, players, waste, and water where somebody stands on it."""
-        stood_on = view[PLAYERS : PLAYERS + 4].max(axis=0) > 0
+    def listing(self, obs: NDArray[Any]) -> dict[str, list[str]]:
+        """Apples, beams, players, waste, and water on which a player stands."""
+        stood_on = obs[PLAYERS : PLAYERS + 4].max(axis=0) > 0
         stood_on[self.sight, self.sight] = True
-        return super().listing(view) | {
-            "waste": places_of(view[WASTES]),
-            "water under a player": places_of(view[WATERS] * stood_on),
-            "cleaning beam": places_of(view[CLEANINGS]),
+        return super().listing(obs) | {
+            "waste": places_of(obs[WASTES]),
+            "water under a player": places_of(obs[WATERS] * stood_on),
+            "cleaning beam": places_of(obs[CLEANINGS]),
         }
 
-    def beams_in(self, view: NDArray[Any]) -> NDArray[Any]:
-        crossed: NDArray[Any] = view[FINES] | view[CLEANINGS]
+    def beams_in(self, obs: NDArray[Any]) -> NDArray[Any]:
+        crossed: NDArray[Any] = obs[FINES] | obs[CLEANINGS]
         return crossed
 
 
 def deepest(across: int) -> int:
-    """How many lines of so many river or orchard may have: less than half."""
+    """How many lines, of so many across, river or orchard may have: less than half."""
     return (across - 1) // 2
 
 
-def span(config: Any, side: int) -> int:
+def span(config: CleanUp, side: int) -> int:
     """How many lines of cells there are between a side's wall and the opposite one."""
-    across: int = (config.rows if side in (NORTH, SOUTH) else config.columns) - 2
+    across: int = (config.rows if side in (FACING_NORTH, FACING_SOUTH) else config.columns) - 2
     return across
 
 
-def line(config: Any, side: int, row: int, column: int) -> int:
+def line(config: CleanUp, side: int, row: int, column: int) -> int:
     """How many lines of cells lie between a cell and a side's wall."""
-    if side in (NORTH, SOUTH):
-        return row - 1 if side == NORTH else config.rows - 2 - row
-    return column - 1 if side == WEST else config.columns - 2 - column
+    if side in (FACING_NORTH, FACING_SOUTH):
+        return row - 1 if side == FACING_NORTH else config.rows - 2 - row
+    return column - 1 if side == FACING_WEST else config.columns - 2 - column
 
 
-def landscape(config: Any, state: Any) -> None:
+def landscape(config: CleanUp, state: DilemmaState) -> None:
     """Lay a river along a random side and an orchard along the opposite one."""
     side = randint(state, 4)
     across = span(config, side)
@@ -294,8 +299,8 @@ def landscape(config: Any, state: Any) -> None:
                 state.cells[row, column] = ORCHARD
 
 
-def spoil(config: Any, state: Any) -> None:
-    """Cover the share of the river that has waste at the start, on random cells."""
+def spoil(config: CleanUp, state: DilemmaState) -> None:
+    """Cover a share of the river, on random cells, with the waste of the start."""
     _, clean = river_cells(config, state)
     waste, cells = int(config.initial_waste * clean + 0.5), state.cells
     for row in range(config.rows):
@@ -307,7 +312,7 @@ def spoil(config: Any, state: Any) -> None:
                 clean -= 1
 
 
-def river_cells(config: Any, state: Any) -> tuple[int, int]:
+def river_cells(config: CleanUp, state: DilemmaState) -> tuple[int, int]:
     """How many cells of the river waste covers, and how many are clean."""
     cells, waste, clean = state.cells, 0, 0
     for row in range(config.rows):
@@ -319,7 +324,7 @@ def river_cells(config: Any, state: Any) -> tuple[int, int]:
     return waste, clean
 
 
-def apple_chance(config: Any, waste: int, clean: int) -> float:
+def apple_chance(config: CleanUp, waste: int, clean: int) -> float:
     """The chance that an apple grows on a free cell of the orchard."""
     covered = waste / max(1, waste + clean)
     left = (config.depletion - covered) / (config.depletion - config.restoration)
@@ -327,8 +332,8 @@ def apple_chance(config: Any, waste: int, clean: int) -> float:
     return chance
 
 
-def grow_and_pollute(config: Any, state: Any) -> None:
-    """Let apples and waste appear, by the waste there is now."""
+def grow_and_pollute(config: CleanUp, state: DilemmaState) -> None:
+    """Let apples and waste appear, with chances by the waste there is now."""
     waste, clean = river_cells(config, state)
     chance = apple_chance(config, waste, clean)
     if chance > 0:
@@ -338,8 +343,8 @@ def grow_and_pollute(config: Any, state: Any) -> None:
         pollute(config, state, randint(state, clean))
 
 
-def grow(config: Any, state: Any, chance: float) -> None:
-    """Let an apple grow with this chance wherever one can."""
+def grow(config: CleanUp, state: DilemmaState, chance: float) -> None:
+    """Let an apple grow with this chance on every free cell of the orchard."""
     cells = state.cells
     for row in range(config.rows):
         for column in range(config.columns):
@@ -348,7 +353,7 @@ def grow(config: Any, state: Any, chance: float) -> None:
                 cells[row, column] = APPLE
 
 
-def pollute(config: Any, state: Any, skip: int) -> None:
+def pollute(config: CleanUp, state: DilemmaState, skip: int) -> None:
     """Put waste on a clean cell of the river, `skip` others before it row by row."""
     cells = state.cells
     for row in range(config.rows):

@@ -1,46 +1,47 @@
-"""Harvest: apples that grow back only where others are left, and a beam to fine the greedy with.
+"""Harvest: apples grow back only near other apples, and players can fine the greedy with a beam.
 
-A commons: everybody gains by eating and all lose if a patch is eaten bare, for then it never grows
-back. All players act at once. In a step they move, eat, shine their beams and then apples grow: on
-each site without apple and player, with a probability that depends on how many apples lie within
-distance 2 (which are the same 12 cells by city-block and by straight-line distance):
+A commons: each player gains by eating, and all lose if a patch is eaten bare, as it then never
+grows back. All players act at once. In a step they move, eat and shine their beams, and then apples
+grow: on each site without apple and player, with a probability that depends on how many apples lie
+within distance 2 (the same 12 cells by city-block and by straight-line distance):
 
     apples within distance 2    0    1       2      3 or more
     chance in a step            0    0.005   0.02   0.05
 
 The game is from Perolat, Leibo, Zambaldi, Beattie, Tuyls and Graepel, "A multi-agent reinforcement
 learning model of common-pool resource appropriation", NIPS 2017, where the beam is a time-out; the
-table, the fine of 50 and the cost of 1 from Hughes et al., "Inequity aversion improves cooperation
-in intertemporal social dilemmas", NeurIPS 2018. There five players with a view of 15 by 15 cells
-play 1,000 steps. Their map is not reproduced: where no `level` is given, patches of five apples are
-laid out on the grid, too far apart to help each other. On a `random` map there are `patches` of
-them, walls around, and any layout in which they are so far apart is about as likely as any other.
-There can be as many as have room at regular distances of five rows and columns; maps as full as
-that are a little nearer to regular ones.
+table, the fine of 50 and the cost of 1 are from Hughes et al., "Inequity aversion improves
+cooperation in intertemporal social dilemmas", NeurIPS 2018. There five players with a window of 15
+by 15 cells play 1,000 steps. Their map is not reproduced: where no `level` is given, patches of
+five apples are laid out on the grid, too far apart to help each other grow. A `random` map has
+`patches` of them and walls around, and any layout in which they are so far apart is about as likely
+as any other. There can be as many as fit at regular distances of five rows and columns; maps as
+full as that are a little more regular.
 
-Beams are three cells wide and reach five cells, the outer two from beside the player on; walls and
-players stop them. Of several who head for one cell a random one gets it; nobody enters a cell whose
-occupant stays there, and two cannot swap.
+Beams are three cells wide and reach five cells; the outer two rays start beside the player. Walls
+and players stop them. Of several players who head for one cell a random one gets it; nobody enters
+a cell whose occupant stays there, and two players cannot swap.
 
-Checked against that table, rates measured within binomial bounds; a patch eaten bare stays bare.
-Random patches: their number and distances by scipy's labels, and that layouts are alike by a count.
-
-The array view has the planes of `palestra_envs.grid.social_dilemmas.game` and no others.
+Checked against that table, with rates measured within binomial bounds; a patch eaten bare stays
+bare. Random patches: their number and distances by scipy's labels, and the frequencies of layouts
+by a count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Rng, check_ranges, environment
+from palestra import InvalidOption, Meta, Rng, Shape, beside, environment
+from palestra.grids.levels import MAX_SIDE
 from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, randint, truncate, uniform
 
 from palestra_envs.grid.social_dilemmas.game import SocialDilemma
+from palestra_envs.grid.social_dilemmas.options import DilemmaState
 from palestra_envs.grid.social_dilemmas.rules import (
     APPLE,
     FLOOR,
@@ -52,10 +53,10 @@ from palestra_envs.grid.social_dilemmas.rules import (
     enter_all,
     keep_score,
     lay_out,
-    look,
     player_at,
     shine,
     walk,
+    write_window,
 )
 
 ACTIONS = (
@@ -72,11 +73,18 @@ KINDS = {
     ".": "floor",
     " ": "floor",
 }
-APART = 5  # rows and columns, added up, from one patch's middle to the next; at least
-EDGE = 2  # rows or columns from a patch's middle to the map's edge; at least
-SWEEPS = 40  # attempts to move a patch from where the regular layout has it
+APART = 5  # least distance of the middles of patches: rows and columns added up
+EDGE = 2  # least distance of a patch's middle from the map's edge, in rows or columns
+SWEEPS = 40  # attempts to move each patch away from its place in the regular layout
 
 Cell = tuple[int, int]  # row and column
+
+
+class HarvestState(DilemmaState):
+    """A social dilemma whose apples grow in patches."""
+
+    # the middle of each patch of a random map, numbered row by row
+    middle: Annotated[NDArray[np.int32], Shape("middles")]
 
 
 @environment(
@@ -100,40 +108,27 @@ Cell = tuple[int, int]  # row and column
             "num_players": 6,
         },
     },
-    players=(1, 10),
 )
 @dataclass(frozen=True)
-class Harvest(SocialDilemma):
-    """You gather apples on a map that you share with other players.
+class Harvest(SocialDilemma[HarvestState]):
+    """Players gather apples that grow back only near others, and fine one another with beams.
 
-    All players choose one action at the same time:
-    - "forward", "backward", "step-left", "step-right": step one cell, seen from the way you face,
-      without turning. Walls cannot be entered. If several players head for one cell, a random one
-      of them gets it. A cell whose player stays there cannot be entered, nor can two players swap.
-    - "turn-left", "turn-right": turn on the spot by a quarter.
-    - "fine": shine a beam ahead of you, three cells wide and five long; its outer cells begin
-      beside you. Walls and players stop it. Every player it hits is fined, and it costs you too.
-    - "stay": do nothing.
-    Beams are shone after all have moved. You eat an apple by stepping on it, and earn 1. Then
-    apples grow, on the map's apple cells that hold neither apple nor player. The chance that one
-    grows on such a cell in a step depends on the apples within two steps of it (rows and columns
-    added up): none 0, one 0.005, two 0.02, three or more 0.05. Where all apples are gone, none ever
-    grows again.
-    Places are given as (cells ahead of you, cells to your right); negative numbers are behind you
-    and to your left. How others face is given as you see it: "ahead" is the way you face. In what
-    you see, @ is a wall, A an apple, and a digit the player of that number.
+    Actions are 0 stay, 1 forward, 2 backward, 3 step-left, 4 step-right, 5 turn-left, 6 turn-right
+    and 7 fine. An observation has the first seven planes of
+    `palestra_envs.grid.social_dilemmas.game`. An apple pays 1.
     """
 
-    patches: int = 6
+    rows: Annotated[int, Meta(ge=6, le=MAX_SIDE, description="rows of the map, in cells")] = 12
+    columns: Annotated[int, Meta(ge=6, le=MAX_SIDE, description="columns of the map, in cells")] = (
+        24
+    )
+    patches: Annotated[int, Meta(ge=1, description="patches of five apples on a random map")] = 6
+
+    rules_text = beside(__file__, "harvest.txt")
 
     actions = ACTIONS
     planes = 7
     kinds = KINDS
-    least_rows = least_columns = 6
-
-    def __post_init__(self) -> None:
-        check_ranges(self, (("patches", 1, None),))
-        super().__post_init__()
 
     def check_random(self) -> None:
         most = regular(self.rows - 2 * EDGE) * regular(self.columns - 2 * EDGE)
@@ -144,7 +139,7 @@ class Harvest(SocialDilemma):
             )
 
     def build(self) -> list[str]:
-        """Walls around, and patches of five apples, three cells or more from one another."""
+        """The lines of a map with walls around and patches of five apples, well apart."""
         grid = [list(line) for line in self.outline()]
         for row in range(3, self.rows - 2, APART):
             for column in range(3, self.columns - 2, APART):
@@ -156,12 +151,13 @@ class Harvest(SocialDilemma):
     def room(self) -> int:
         return super().room - (len(PATCH) * self.patches if self.random else 0)
 
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Also the middles of patches on a random map, counted row by row."""
-        return [*super().fields(), ("middle", np.int32, self.patches if self.random else 1)]
+    @property
+    def middles(self) -> int:
+        """How many middles of patches a state has; one, which is unused, on a fixed map."""
+        return self.patches if self.random else 1
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: Harvest, state: HarvestState) -> None:
         lay_out(config, state)
         if config.random:
             plant(config, state)
@@ -169,7 +165,7 @@ class Harvest(SocialDilemma):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: Harvest, state: HarvestState, actions: Any, out: Any) -> None:
         walk(config, state, actions)
         eat(config, state, out)
         shine(config, state, actions, out)
@@ -180,15 +176,15 @@ class Harvest(SocialDilemma):
             truncate(state)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+    def write_observation(config: Harvest, state: HarvestState, seat: int, obs: Any) -> None:
         """See `palestra_envs.grid.social_dilemmas.game` for the planes."""
-        look(config, state, seat, view)
+        write_window(config, state, seat, obs)
 
-    def redraw(self, imagined: Any, hidden: NDArray[np.bool_], rng: Rng) -> None:
-        """Move patches about, like `plant`, so that each still has those of its apples in sight.
+    def redraw(self, imagined: HarvestState, hidden: NDArray[np.bool_], rng: Rng) -> None:
+        """Move patches about, like `plant`, so that each keeps its apples in sight.
 
-        No move leaves a patch with more bare cells in sight, so that no more than need be is taken
-        to have been eaten.
+        No move leaves a patch with more bare cells in sight, so that as few apples as possible are
+        taken to have been eaten.
         """
         cells = imagined.cells
         ripe = set(cells_in(~hidden & (cells == APPLE)))
@@ -215,7 +211,7 @@ class Harvest(SocialDilemma):
         return rng.between(EDGE, self.rows - EDGE - 1), rng.between(EDGE, self.columns - EDGE - 1)
 
     def _fits(self, middle: Cell, others: Iterable[Cell]) -> bool:
-        """Whether a patch may lie there beside these."""
+        """Whether a patch with this middle is on the map and far enough from others."""
         inside = all(
             EDGE <= at < side - EDGE
             for at, side in zip(middle, (self.rows, self.columns), strict=True)
@@ -223,7 +219,7 @@ class Harvest(SocialDilemma):
         row, column = middle
         return inside and all(abs(row - r) + abs(column - c) >= APART for r, c in others)
 
-    def told_of_map(self) -> str:
+    def random_map_text(self) -> str:
         patches = "patch" if self.patches == 1 else "patches"
         return (
             f"Apples grow in {self.patches} {patches} of five cells, a cell and its four "
@@ -232,11 +228,11 @@ class Harvest(SocialDilemma):
         )
 
 
-def plant(config: Any, state: Any) -> None:
-    """Put patches anywhere far enough apart: a Metropolis walk from a regular layout.
+def plant(config: Harvest, state: HarvestState) -> None:
+    """Put patches in random places far enough apart: a Metropolis walk from a regular layout.
 
     Each patch in turn is moved to a random place if that is far enough from the others, many times
-    over; in the long run such a walk comes to every layout alike.
+    over; in the long run such a walk visits every layout equally often.
     """
     middle, cells, columns = state.middle, state.cells, config.columns
     place_regularly(config, state)
@@ -252,8 +248,8 @@ def plant(config: Any, state: Any) -> None:
             cells[row + PATCH[part][0], column + PATCH[part][1]] = APPLE
 
 
-def place_regularly(config: Any, state: Any) -> None:
-    """Put patches on random sites of a regular grid that lies anywhere on the map."""
+def place_regularly(config: Harvest, state: HarvestState) -> None:
+    """Put patches on random sites of a regular grid with a random offset."""
     high, wide = config.rows - 2 * EDGE, config.columns - 2 * EDGE
     across = regular(wide)
     sites, placed = regular(high) * across, 0
@@ -267,12 +263,12 @@ def place_regularly(config: Any, state: Any) -> None:
 
 
 def regular(places: int) -> int:
-    """How many of so many places in a line are a regular distance apart."""
+    """How many patches, at the least distance, fit on so many places in a line."""
     return (places - 1) // APART + 1
 
 
-def is_apart(config: Any, state: Any, patch: int, row: int, column: int) -> bool:
-    """Whether a patch with its middle there has no apple that could help one of the others."""
+def is_apart(config: Harvest, state: HarvestState, patch: int, row: int, column: int) -> bool:
+    """Whether a patch with its middle there is too far from the others to help them grow."""
     middle = state.middle
     for other in range(config.patches):
         r, c = middle[other] // config.columns, middle[other] % config.columns
@@ -286,8 +282,8 @@ def patch_at(middle: Cell) -> list[Cell]:
     return [(middle[0] + down, middle[1] + across) for down, across in PATCH]
 
 
-def regrow(config: Any, state: Any) -> None:
-    """Let apples grow, each as likely as the apples around its site before any has grown."""
+def regrow(config: Harvest, state: HarvestState) -> None:
+    """Let apples grow, with chances by the apples there were before any has grown."""
     cells = state.cells
     for row in range(config.rows):
         for column in range(config.columns):
@@ -302,8 +298,8 @@ def regrow(config: Any, state: Any) -> None:
                 cells[row, column] = APPLE
 
 
-def apples_near(config: Any, state: Any, row: int, column: int) -> int:
-    """How many apples lie within distance 2 of a cell, its own left out."""
+def apples_near(config: Harvest, state: HarvestState, row: int, column: int) -> int:
+    """How many apples lie within distance 2 of a cell, the cell itself excluded."""
     cells, found = state.cells, 0
     for down in range(-RADIUS, RADIUS + 1):
         for across in range(abs(down) - RADIUS, RADIUS - abs(down) + 1):

@@ -1,16 +1,14 @@
 """How players walk, turn, eat and shine beams on a map: what Harvest and Clean Up share.
 
-Plain functions over the state record of `palestra_envs.grid.social_dilemmas.game.SocialDilemma`; they
-compile, see `palestra.kernel.array_game`.
+Plain functions over the state record; they compile, see `palestra.kernel.array_game`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from palestra.grids.compass import FACING_EASTWARD, FACING_SOUTHWARD
 from palestra.grids.windows import (
-    ACROSS,
-    DOWN,
     FAR,
     ahead_of,
     has_bit,
@@ -21,32 +19,36 @@ from palestra.grids.windows import (
 )
 from palestra.rules import randint
 
+from palestra_envs.grid.social_dilemmas.options import DilemmaOptions, DilemmaState
+
+Options = DilemmaOptions[Any]
+
 STAY, FORWARD, BACKWARD, STEP_LEFT, STEP_RIGHT, TURN_LEFT, TURN_RIGHT, FINE, CLEAN = range(9)
 STEP = (0, 0, 2, 3, 1)  # quarter turns from the facing to the way a step goes, by action
 FLOOR, WALL, ORCHARD, APPLE, RIVER, WASTE, STREAM, SPROUT = range(8)  # what is on a cell
 FINING, CLEANING = 1, 2  # bits of `beams`
 BEAM_LENGTH = 5
-WALLS, APPLES, FINES, PLAYERS = range(4)  # planes of a view; one of players for each facing
+WALLS, APPLES, FINES, PLAYERS = range(4)  # planes of an observation; players have one a facing
 WATERS, WASTES, CLEANINGS = 7, 8, 9
 APPLE_TERM, BEAM_TERM, FINE_TERM = range(3)
 
 
-def lay_out(config: Any, state: Any) -> None:
+def lay_out(config: Options, state: DilemmaState) -> None:
     """Write the map into a zeroed state."""
     for row in range(config.rows):
         for column in range(config.columns):
             state.cells[row, column] = ground(config, row, column)
 
 
-def enter_all(config: Any, state: Any) -> None:
-    """Put everybody on the map."""
+def enter_all(config: Options, state: DilemmaState) -> None:
+    """Put all players on the map."""
     for seat in range(config.num_players):
         state.row[seat], state.column[seat] = FAR, FAR
     for seat in range(config.num_players):
         enter(config, state, seat)
 
 
-def ground(config: Any, row: int, column: int) -> int:
+def ground(config: Options, row: int, column: int) -> int:
     """What is on a cell at the start."""
     if has_bit(config.walls, row, column):
         return WALL
@@ -61,8 +63,8 @@ def ground(config: Any, row: int, column: int) -> int:
     return STREAM if has_bit(config.stream, row, column) else FLOOR
 
 
-def player_at(config: Any, state: Any, row: int, column: int) -> int:
-    """Who stands on a cell; -1 if nobody."""
+def player_at(config: Options, state: DilemmaState, row: int, column: int) -> int:
+    """The seat that stands on a cell; -1 if there is none."""
     rows, columns, found = state.row, state.column, -1
     for seat in range(config.num_players):
         if rows[seat] == row and columns[seat] == column:
@@ -70,7 +72,7 @@ def player_at(config: Any, state: Any, row: int, column: int) -> int:
     return found
 
 
-def is_start(config: Any, state: Any, row: int, column: int) -> bool:
+def is_start(config: Options, state: DilemmaState, row: int, column: int) -> bool:
     """Whether players may start on a cell: any floor of a random map."""
     if config.random:
         floor: bool = state.cells[row, column] == FLOOR
@@ -78,12 +80,12 @@ def is_start(config: Any, state: Any, row: int, column: int) -> bool:
     return has_bit(config.starts, row, column)
 
 
-def is_free(config: Any, state: Any, row: int, column: int) -> bool:
+def is_free(config: Options, state: DilemmaState, row: int, column: int) -> bool:
     """Whether a player may enter the map on a cell."""
     return is_start(config, state, row, column) and player_at(config, state, row, column) < 0
 
 
-def enter(config: Any, state: Any, seat: int) -> None:
+def enter(config: Options, state: DilemmaState, seat: int) -> None:
     """Put a player on a random free start cell, facing a random way."""
     free = 0
     for row in range(config.rows):
@@ -101,22 +103,22 @@ def enter(config: Any, state: Any, seat: int) -> None:
                 skip -= 1
 
 
-def target(config: Any, state: Any, actions: Any, seat: int) -> int:
-    """The cell a player heads for, counted row by row; his own if he does not or cannot step."""
+def target(config: Options, state: DilemmaState, actions: Any, seat: int) -> int:
+    """The cell a player heads for, numbered row by row; their own if they do not or cannot step."""
     row, column, action = state.row[seat], state.column[seat], actions[seat]
     own: int = row * config.columns + column
     if state.absent[seat] > 0 or not FORWARD <= action <= STEP_RIGHT:
         return own
     way = (state.facing[seat] + STEP[action]) % 4
-    row, column = row + DOWN[way], column + ACROSS[way]
+    row, column = row + FACING_SOUTHWARD[way], column + FACING_EASTWARD[way]
     if not on_map(config, row, column) or state.cells[row, column] == WALL:
         return own
     there: int = row * config.columns + column
     return there
 
 
-def walk(config: Any, state: Any, actions: Any) -> None:
-    """Turn and step: one of those who head for a cell gets it, unless its occupant stays there.
+def walk(config: Options, state: DilemmaState, actions: Any) -> None:
+    """Turn and step: one of the players who head for a cell gets it, unless its occupant stays.
 
     Two players cannot swap cells; following and going round in a circle work.
     """
@@ -139,8 +141,8 @@ def walk(config: Any, state: Any, actions: Any) -> None:
             state.facing[seat] = (state.facing[seat] + 1) % 4
 
 
-def heading(config: Any, state: Any, actions: Any) -> int:
-    """A bit for each player who steps; of those who head for one cell a random one is kept."""
+def heading(config: Options, state: DilemmaState, actions: Any) -> int:
+    """A bit for each player who steps; of several who head for one cell a random one is kept."""
     moving = 0
     for seat in range(config.num_players):
         own = state.row[seat] * config.columns + state.column[seat]
@@ -162,8 +164,8 @@ def heading(config: Any, state: Any, actions: Any) -> int:
     return moving
 
 
-def is_blocked(config: Any, state: Any, actions: Any, seat: int, moving: int) -> bool:
-    """Whether the cell a player heads for is not vacated, or vacated only onto his own."""
+def is_blocked(config: Options, state: DilemmaState, actions: Any, seat: int, moving: int) -> bool:
+    """Whether the occupant of the cell a player heads for stays, or heads for the player's own."""
     there = target(config, state, actions, seat)
     holder = player_at(config, state, there // config.columns, there % config.columns)
     if holder < 0:
@@ -173,8 +175,8 @@ def is_blocked(config: Any, state: Any, actions: Any, seat: int, moving: int) ->
     return blocked
 
 
-def eat(config: Any, state: Any, out: Any) -> None:
-    """Pay everybody who stands on an apple 1 for it."""
+def eat(config: Options, state: DilemmaState, out: Any) -> None:
+    """Pay every player who stands on an apple 1 for it."""
     for seat in range(config.num_players):
         state.ate[seat] = 0
         if state.absent[seat] == 0:
@@ -185,8 +187,8 @@ def eat(config: Any, state: Any, out: Any) -> None:
                 out.rewards[seat, APPLE_TERM] += 1.0
 
 
-def shine(config: Any, state: Any, actions: Any, out: Any) -> None:
-    """Shine all beams, in a random order; fine whom the fining ones hit."""
+def shine(config: Options, state: DilemmaState, actions: Any, out: Any) -> None:
+    """Shine all beams, in a random order; fine the players whom fining beams hit."""
     state.beams[:] = 0
     waiting, count = 0, 0
     for seat in range(config.num_players):
@@ -213,8 +215,8 @@ def shine(config: Any, state: Any, actions: Any, out: Any) -> None:
                 rewards[other, FINE_TERM] -= config.fine
 
 
-def ray(config: Any, state: Any, seat: int, right: int, kind: int) -> None:
-    """One of a beam's three rays: the middle one starts ahead of the player, the others beside him.
+def ray(config: Options, state: DilemmaState, seat: int, right: int, kind: int) -> None:
+    """Shine one of a beam's three rays: the middle one starts ahead of the player, others beside.
 
     It ends at a wall, on a player and, if it cleans, on the first waste.
     """
@@ -240,8 +242,8 @@ def ray(config: Any, state: Any, seat: int, right: int, kind: int) -> None:
             return
 
 
-def come_and_go(config: Any, state: Any) -> None:
-    """Bring back those whose time-out is over, and take those out who were hit, if that is on."""
+def come_and_go(config: Options, state: DilemmaState) -> None:
+    """Bring back players whose time-out is over; take out those hit, if there are time-outs."""
     absent, hit = state.absent, state.hit
     for seat in range(config.num_players):
         if absent[seat] > 0:
@@ -256,39 +258,40 @@ def come_and_go(config: Any, state: Any) -> None:
                     state.row[other], state.column[other] = FAR, FAR
 
 
-def keep_score(config: Any, state: Any, out: Any) -> None:
+def keep_score(config: Options, state: DilemmaState, out: Any) -> None:
+    """Add up what players have earned."""
     earned, rewards = state.earned, out.rewards
     for seat in range(config.num_players):
         for term in range(rewards.shape[1]):
             earned[seat] += rewards[seat, term]
 
 
-def look(config: Any, state: Any, seat: int, view: Any) -> None:
-    """Fill a zeroed view; the last three planes only where the game has them."""
+def write_window(config: Options, state: DilemmaState, seat: int, obs: Any) -> None:
+    """Fill a zeroed observation; the last three planes only where the game has them."""
     if state.absent[seat] > 0:
         return
     sight, facing = config.sight, int(state.facing[seat])
     top, left = int(state.row[seat]), int(state.column[seat])
-    down, across = DOWN[facing], ACROSS[facing]
-    cells, beams, wet = state.cells, state.beams, len(view) > WATERS
+    south, east = FACING_SOUTHWARD[facing], FACING_EASTWARD[facing]
+    cells, beams, wet = state.cells, state.beams, len(obs) > WATERS
     for ahead in range(-sight, sight + 1):
         for right in range(-sight, sight + 1):
-            # a quarter turn to the right of (down, across) is (across, -down)
-            row, column = top + ahead * down + right * across, left + ahead * across - right * down
+            # a quarter turn to the right of (south, east) is (east, -south)
+            row, column = top + ahead * south + right * east, left + ahead * east - right * south
             i, j = sight - ahead, sight + right
             if not on_map(config, row, column) or cells[row, column] == WALL:
-                view[WALLS, i, j] = 1
+                obs[WALLS, i, j] = 1
                 continue
             kind, lit = cells[row, column], beams[row, column]
-            view[APPLES, i, j] = kind == APPLE
-            view[FINES, i, j] = lit & FINING != 0
+            obs[APPLES, i, j] = kind == APPLE
+            obs[FINES, i, j] = lit & FINING != 0
             if wet:
-                view[WATERS, i, j] = kind in (RIVER, STREAM)
-                view[WASTES, i, j] = kind == WASTE
-                view[CLEANINGS, i, j] = lit & CLEANING != 0
+                obs[WATERS, i, j] = kind in (RIVER, STREAM)
+                obs[WASTES, i, j] = kind == WASTE
+                obs[CLEANINGS, i, j] = lit & CLEANING != 0
     for other in range(config.num_players):
-        down, across = int(state.row[other]) - top, int(state.column[other]) - left
-        ahead, right = ahead_of(facing, down, across), right_of(facing, down, across)
+        south, east = int(state.row[other]) - top, int(state.column[other]) - left
+        ahead, right = ahead_of(facing, south, east), right_of(facing, south, east)
         if other != seat and max(abs(ahead), abs(right)) <= sight and state.absent[other] == 0:
             turned = (state.facing[other] - facing) % 4
-            view[PLAYERS + turned, sight - ahead, sight + right] = other + 1
+            obs[PLAYERS + turned, sight - ahead, sight + right] = other + 1

@@ -1,1 +1,1 @@
-"""XLand on a grid: worlds, objects and goals are drawn, and a goal is a formula of what is where."""
+"""XLand on a grid: drawn worlds and objects, and goals that are formulas of what is where."""

@@ -4,76 +4,66 @@ Players walk (moves that collide are cancelled, see `palestra.grids.moving`), pi
 and put them down. A goal is an "or" of up to `max_options` "and"s of up to `max_terms` relations or
 their denials:
 
-    near(a, b)       players or objects on one cell or on cells side by side
+    near(a, b)       players or objects are on one cell or on cells side by side
     hold(p, o)       a player holds an object
     see(p, a)        a is at most `sight` cells from a player each way, with no wall between
     on(a, floor)     the floor under a player or an object has a colour
 
-Each step in which his goal is true pays a player 1. Players have goals of their own, drawn so that
-they do not hold at the start; or with relation="shared" all the same one, which pays all alike; or
-with "rival" every second player the opposite of it, so that exactly one of two is paid. Worlds have
-pillars (with probability `density` on every second cell of every second row, so that all floor is
-connected) and floor of three colours in squares of three by three cells.
+Each step in which a player's goal is true pays them 1. Players have goals of their own, drawn so
+that they are not true at the start; or, with relation="shared", all the same goal, which pays all
+alike; or, with "rival", every second player the opposite goal, so that exactly one of two is paid.
+Worlds have pillars (with probability `density` on every second cell of every second row, so that
+all floor is connected) and floor of three colours in squares of three by three cells.
 
-Three games are written as formulas and never drawn, to be held out: `tag` (the first player is near
-somebody; the others are not near him), `hide-and-seek` (the first half see a hider; hiders are seen
-by no seeker) and `capture-the-flag` (two teams by turns; the others' flag is on the own side and
-the own flag is not on theirs).
+Three named games are written as formulas and never drawn, for use as held-out tests: `tag` (the
+first player is near another; the others are not near the first), `hide-and-seek` (the first half
+see a hider; hiders are seen by no seeker) and `capture-the-flag` (two teams by turns; the others'
+flag is on the own side and the own flag is not on theirs).
 
 From Open Ended Learning Team et al., "Open-Ended Learning Leads to Generally Capable Agents", 2021,
 whose worlds are 3D: relations, goals and the axis from shared to rival goals are theirs, the grid
 is not. Checked against truth tables by hand and closed forms of the fewest steps to a goal.
-
-The array view is an int16 vector: the player's own row and column, one more than the object he
-holds, whether his goal holds, whether it is the opposite of what is written, the goal (for each
-option and term relation, thing, thing or floor, and whether it is denied), and four planes over the
-window around him, north on top: walls and what lies beyond the map (1), one more than the colour of
-the floor, one more than the seat of a player, and objects, a bit each. Players and objects behind
-walls are not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene, check_choice, check_ranges, environment
-from palestra.grids.moving import (
-    EAST,
-    MOVES,
-    NORTH,
-    NOWHERE,
-    STAY,
-    holder,
-    neighbour,
-    random_place,
-    resolve,
-)
+from palestra import InvalidOption, Piece, Rng, Scene, environment
+from palestra.grids.compass import EAST, MOVES, NORTH, STAY
+from palestra.grids.moving import NOWHERE, holder, neighbour, random_place, resolve
 from palestra.grids.windows import on_map
-from palestra.kernel.game import Seat
 from palestra.rules import all_act, truncate
 
-from palestra_envs.grid.walkers import WALL, Walkers, windowed
-from palestra_envs.grid.xland.rules import (
-    FREE,
+from palestra_envs.grid.walkers import WALL, plane_lines
+from palestra_envs.grid.xland.options import (
     HOLD,
     INDEPENDENT,
-    NEAR,
+    MAX_SEATS,
+    MAX_SIDE,
     NONE,
+    OBJECTS,
     ON,
     OPTIONS,
     PARTS,
     RIVAL,
-    SEE,
     TERMS,
+    Term,
+    XLandOptions,
+    XLandState,
+    write_goal,
+)
+from palestra_envs.grid.xland.rules import (
+    FREE,
     TRIES,
     cell_of,
     draw_goal,
     goal_holds,
     handle,
-    held,
+    held_item,
     in_view,
     lay_world,
     relates,
@@ -81,17 +71,12 @@ from palestra_envs.grid.xland.rules import (
 
 GRAB, DROP = len(MOVES), len(MOVES) + 1
 ACTIONS = (*MOVES, "grab", "drop")
-RELATIONS = ("independent", "shared", "rival")
-GAMES = ("drawn", "tag", "hide-and-seek", "capture-the-flag")
-OBJECTS = ("red ball", "green ball", "blue ball", "red cube", "green cube", "blue cube")
 COLOURS = ("white", "grey", "brown")
 FLOOR = tuple(Piece(name[0], shape="mark", label=f"{name} floor") for name in COLOURS)
 OBJECT = 3  # the colour of objects in pictures
 WORDS = ("", "near", "hold", "see", "on")
-OWN_ROW, OWN_COLUMN, HELD, MET, OPPOSITE, GOAL = range(6)  # of a view
+OWN_ROW, OWN_COLUMN, HELD, MET, OPPOSITE, GOAL = range(6)  # of an observation
 WINDOW = GOAL + OPTIONS * TERMS * PARTS
-MAX_SEATS, MAX_SIDE = 4, 30
-Term = tuple[int, int, int, int]
 
 
 @environment(
@@ -109,100 +94,41 @@ Term = tuple[int, int, int, int]
         "held-out-hide-and-seek": {"game": "hide-and-seek", "num_players": 4},
         "held-out-capture-the-flag": {"game": "capture-the-flag", "num_players": 4},
     },
-    players=(1, 4),
 )
 @dataclass(frozen=True)
-class XLand(Walkers):
-    """You walk on a grid among other players and objects, and have a goal: a state of things.
+class XLand(XLandOptions):
+    """Players among objects have goals that are formulas of what is where, drawn for each episode.
 
-    All players choose one action at the same time: "north", "south", "west" or "east" to move one
-    cell, "grab" to pick up an object that lies on your cell (you can hold one), "drop" to put it
-    down, or "stay". Walls cannot be entered. If several players head for one cell, none of them
-    moves. A cell whose player stays there cannot be entered, nor can two players swap. Every step
-    in which your goal is true pays you 1.
-    Relations: near(a, b): on one cell or side by side. hold(p, o): the player holds the object.
-    see(p, a): the player sees it, at most so many cells away and with no wall in between.
-    on(a, c): the floor under it has that colour. What is held is where its holder is.
+    Actions are 0 stay, 1 north, 2 south, 3 west, 4 east, 5 grab and 6 drop. Each step in which a
+    player's goal is true pays them 1.
+
+    An observation is an int16 vector: the player's own row and column, one more than the object
+    they hold, whether their goal is true, whether it is the opposite of what is written, the goal
+    (for each option and term relation, thing, thing or floor, and whether it is denied), and four
+    planes over the window around the player, north on top: walls and what lies beyond the map (1),
+    one more than the colour of the floor, one more than the seat of a player, and objects, a bit
+    each. Players and objects behind walls are not seen.
     """
 
-    rows: int = 8
-    columns: int = 8
-    num_players: int = 2
-    sight: int = 2
-    max_steps: int = 64
-    game: str = "drawn"
-    relation: str = "independent"
-    num_objects: int = 4
-    max_options: int = 2
-    max_terms: int = 2
-    density: float = 0.5
+    rules_text = """
+        You walk on a grid among other players and objects, and have a goal: a state of things.
+
+        All players choose one action at the same time: "north", "south", "west" or "east" to move
+        one cell, "grab" to pick up an object that lies on your cell (you can hold one), "drop" to
+        put it down, or "stay". Walls cannot be entered. If several players head for one cell, none
+        of them moves. A cell whose player stays there cannot be entered, nor can two players swap.
+        Every step in which your goal is true pays you 1. Relations: near(a, b): on one cell or side
+        by side. hold(p, o): the player holds the object. see(p, a): the player sees it, at most so
+        many cells away and with no wall in between. on(a, c): the floor under it has that colour.
+        What is held is where its holder is.
+    """
 
     num_actions = len(ACTIONS)
     reward_terms = ("goal",)
 
-    def __post_init__(self) -> None:
-        check_choice("game", self.game, GAMES)
-        check_choice("relation", self.relation, RELATIONS)
-        check_ranges(
-            self,
-            (
-                ("rows", 3, MAX_SIDE),
-                ("columns", 3, MAX_SIDE),
-                ("num_players", 1 if self.game == "drawn" else 2, MAX_SEATS),
-                ("num_objects", 2 if self.homes else 1, len(OBJECTS)),
-                ("sight", 1, MAX_SIDE),
-                ("max_options", 1, OPTIONS),
-                ("max_terms", 1, TERMS),
-                ("density", 0, 1),
-                ("max_steps", 1, None),
-            ),
-        )
-
-    # What follows from the options
-
-    @property
-    def homes(self) -> bool:
-        """Whether the floor is in three stripes, a team's side at each end."""
-        return self.game == "capture-the-flag"
-
-    @property
-    def seats(self) -> tuple[Seat, ...]:
-        if self.game == "drawn":
-            return super().seats
-        names = {
-            "tag": ("chaser", "runner"),
-            "hide-and-seek": ("seeker", "hider"),
-            "capture-the-flag": ("white", "grey"),
-        }[self.game]
-        teams = [self.team(seat) for seat in range(self.num_players)]
-        return tuple(Seat(f"player_{p}", names[team], team) for p, team in enumerate(teams))
-
-    def team(self, seat: int) -> int:
-        """The side of a player in a held-out game, 0 or 1."""
-        if self.game == "capture-the-flag":
-            return seat % 2
-        first = 1 if self.game == "tag" else self.num_players // 2
-        return int(seat >= first)
-
-    def formula(self, seat: int) -> list[list[Term]]:
-        """A player's goal in a held-out game."""
-        rivals = [p for p in range(self.num_players) if self.team(p) != self.team(seat)]
-        team = self.team(seat)
-        if self.game == "capture-the-flag":
-            own, other = self.num_players + team, self.num_players + 1 - team
-            return [[(ON, other, team, 0), (ON, own, 1 - team, 1)]]
-        kind = NEAR if self.game == "tag" else SEE
-        if team == 0:
-            return [[(kind, seat, rival, 0)] for rival in rivals]
-        return [[(kind, rival, seat, 1) for rival in rivals]]
-
     @property
     def payoff_bounds(self) -> tuple[float, float]:
         return (0.0, float(self.max_steps))
-
-    @property
-    def side(self) -> int:
-        return 2 * self.sight + 1
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -212,49 +138,10 @@ class XLand(Walkers):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return (0.0, float(max(1 << len(OBJECTS), MAX_SIDE)))
 
-    def constants(self) -> Mapping[str, Any]:
-        """`formulas`: the goals of a held-out game, all parts in one row; empty if drawn."""
-        formulas: tuple[int, ...] = ()
-        if self.game != "drawn":
-            goals = np.zeros((self.num_players, OPTIONS, TERMS, PARTS), np.int64)
-            for seat in range(self.num_players):
-                self._write(goals[seat], self.formula(seat))
-            formulas = tuple(goals.ravel().tolist())
-        return {
-            **super().constants(),
-            "ties": RELATIONS.index(self.relation),
-            "homes": self.homes,
-            "drawn": self.game == "drawn",
-            "formulas": formulas or (0,),
-        }
-
-    @staticmethod
-    def _write(goal: Any, options: Sequence[Sequence[Term]]) -> None:
-        goal[:] = 0
-        for option, terms in enumerate(options):
-            for number, term in enumerate(terms):
-                goal[option, number] = term
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Players; objects, where they lie or who holds them; the world; goals."""
-        seats, cells = self.num_players, self.rows * self.columns
-        return [
-            ("cell", np.int32, seats),
-            ("target", np.int32, seats),
-            ("blocked", np.uint8, seats),
-            ("earned", np.float64, seats),
-            ("lies", np.int32, self.num_objects),
-            ("held_by", np.int32, self.num_objects),
-            ("walls", np.uint8, cells),
-            ("floor", np.uint8, cells),
-            ("goals", np.int8, (seats, OPTIONS, TERMS, PARTS)),
-            ("opposite", np.uint8, seats),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: XLand, state: XLandState) -> None:
         lay_world(config, state)
         for seat in range(config.num_players):
             state.cell[seat] = NOWHERE
@@ -276,7 +163,7 @@ class XLand(Walkers):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(config: XLand, state: XLandState, actions: Any, out: Any) -> None:
         for seat in range(config.num_players):
             state.target[seat] = state.cell[seat]
             if NORTH <= actions[seat] <= EAST:
@@ -295,11 +182,11 @@ class XLand(Walkers):
             truncate(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(config: XLand, state: XLandState, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
             there = neighbour(config, state.cell[seat], action)
             mask[action] = there != NOWHERE and state.walls[there] == 0
-        if held(config, state, seat) >= 0:
+        if held_item(config, state, seat) >= 0:
             mask[DROP] = 1
             return
         for item in range(config.num_objects):
@@ -307,42 +194,42 @@ class XLand(Walkers):
                 mask[GRAB] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(config: XLand, state: XLandState, seat: int, obs: Any) -> None:
+        """See the docstring of the class for the layout."""
         columns, sight, walls, floor = config.columns, config.sight, state.walls, state.floor
         side = 2 * sight + 1
         row, column = state.cell[seat] // columns, state.cell[seat] % columns
-        view[OWN_ROW], view[OWN_COLUMN] = row, column
-        view[HELD] = held(config, state, seat) + 1
-        view[MET] = goal_holds(config, state, seat)
-        view[OPPOSITE] = state.opposite[seat]
+        obs[OWN_ROW], obs[OWN_COLUMN] = row, column
+        obs[HELD] = held_item(config, state, seat) + 1
+        obs[MET] = goal_holds(config, state, seat)
+        obs[OPPOSITE] = state.opposite[seat]
         for part in range(OPTIONS * TERMS * PARTS):
             option, term = part // (TERMS * PARTS), part // PARTS % TERMS
-            view[GOAL + part] = state.goals[seat, option, term, part % PARTS]
+            obs[GOAL + part] = state.goals[seat, option, term, part % PARTS]
         for i in range(side):
             for j in range(side):
                 r, c, at = row - sight + i, column - sight + j, WINDOW + i * side + j
                 if not on_map(config, r, c) or walls[r * columns + c] == 1:
-                    view[at] = 1
+                    obs[at] = 1
                 else:
-                    view[at + side * side] = floor[r * columns + c] + 1
+                    obs[at + side * side] = floor[r * columns + c] + 1
         for thing in range(config.num_players + config.num_objects):
             cell = cell_of(config, state, thing)
             if in_view(config, state, seat, cell):
                 i, j = cell // columns - row + sight, cell % columns - column + sight
                 if thing < config.num_players:
-                    view[WINDOW + (2 * side + i) * side + j] = thing + 1
+                    obs[WINDOW + (2 * side + i) * side + j] = thing + 1
                 else:
                     bit = 1 << (thing - config.num_players)
-                    view[WINDOW + (3 * side + i) * side + j] += bit
+                    obs[WINDOW + (3 * side + i) * side + j] += bit
 
     @staticmethod
-    def scripted_action(config: Any, state: Any, seat: int) -> int:
-        """Work on the first term of the first option that is not met: go, fetch, carry, or leave.
+    def scripted_action(config: XLand, state: XLandState, seat: int) -> int:
+        """Work on the first term of the first option that is not true: go, fetch, carry, or leave.
 
-        Any move where it does not see what the term is about.
+        Any move where the player does not see what the term is about.
         """
-        first_object, item = config.num_players, held(config, state, seat)
+        first_object, item = config.num_players, held_item(config, state, seat)
         for term in range(TERMS):
             kind, one = state.goals[seat, 0, term, 0], state.goals[seat, 0, term, 1]
             other, denied = state.goals[seat, 0, term, 2], state.goals[seat, 0, term, 3]
@@ -382,7 +269,7 @@ class XLand(Walkers):
         *,
         floor: Sequence[str] = (),
         walls: Sequence[tuple[int, int]] = (),
-    ) -> Any:
+    ) -> XLandState:
         """A state with everything where you say: (row, column), from 0.
 
         goals: by player, options of terms (relation, thing, thing or floor, denied). floor: rows of
@@ -393,34 +280,37 @@ class XLand(Walkers):
                 f"got {len(players)} players and {len(objects)} objects; this game has "
                 f"{self.num_players} and {self.num_objects}"
             )
-        state = self.clone(self.initial_state(0))
+        state: XLandState = self.clone(self.initial_state(0))
         state.walls[:], state.opposite[:] = 0, 0
         for seat, place in enumerate(players):
             state.cell[seat] = state.target[seat] = self.at(*place)
         for item, place in enumerate(objects):
             state.lies[item], state.held_by[item] = self.at(*place), FREE
         for seat, options in enumerate(goals):
-            self._write(state.goals[seat], options)
+            write_goal(state.goals[seat], options)
         for place in walls:
             state.walls[self.at(*place)] = 1
         if floor:
             state.floor[:] = [int(kind) for line in floor for kind in line]
         return state
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+    def determinize(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
         """Put what the player does not see elsewhere out of sight; give others other goals.
 
-        Fits also whether his own goal holds now. The walls and the floor stay.
+        Whether the player's own goal is true now stays the same, and so do walls and floor.
         """
         met = goal_holds(self.config, state, seat)
         for _ in range(TRIES):
             imagined = self._imagine(state, seat, rng)
             if goal_holds(self.config, imagined, seat) == met:
                 return imagined
-        return self.clone(state)
+        unchanged: XLandState = self.clone(state)
+        return unchanged
 
-    def _imagine(self, state: Any, seat: int, rng: Rng) -> Any:
-        config, imagined = self.config, self.clone(state)
+    def _imagine(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
+        """Redraw what is out of sight, whether or not the player's goal stays as it is."""
+        config = self.config
+        imagined: XLandState = self.clone(state)
         floor = np.flatnonzero(state.walls == 0).tolist()
         hidden = [cell for cell in floor if not in_view(config, state, seat, cell)]
         free = list(hidden)
@@ -436,7 +326,7 @@ class XLand(Walkers):
                 imagined.cell[thing] = imagined.target[thing] = cell
             elif state.held_by[item] == FREE:
                 imagined.lies[item] = rng.choice(hidden)
-        if self.game == "drawn" and self.relation == "independent":
+        if self.drawn and self.ties == INDEPENDENT:
             kept = imagined.rng.copy()
             self.reseed(imagined, rng.word())
             for other in range(self.num_players):
@@ -448,12 +338,13 @@ class XLand(Walkers):
     # Words
 
     def thing(self, number: int) -> str:
+        """The name of a player or an object."""
         if number < self.num_players:
             return self.players[number]
         return OBJECTS[number - self.num_players]
 
-    def goal_text(self, state: Any, seat: int) -> str:
-        """'near(player_0, red ball) and not see(player_1, player_0), or on(blue cube, grey)'."""
+    def goal_text(self, state: XLandState, seat: int) -> str:
+        """A goal, such as 'near(player_0, red ball) and not see(player_1, player_0)'."""
         options = []
         for terms in state.goals[seat].tolist():
             written = [
@@ -473,7 +364,7 @@ class XLand(Walkers):
             "shared": "All players have the same goal.",
             "rival": "Every second player has the opposite of your goal; the others have yours.",
         }[self.relation]
-        if self.game != "drawn":
+        if not self.drawn:
             ties = f"The game is {self.game}; you are {self.seats[seat].role}."
         objects = ", ".join(OBJECTS[: self.num_objects])
         return "\n".join(
@@ -487,20 +378,20 @@ class XLand(Walkers):
             ]
         )
 
-    def describe(self, state: Any, player: int) -> str:
-        """Exactly what the array view holds, and how much time has gone by."""
-        view = self.observe(state, player)
-        walls, floor, players, objects = view[WINDOW:].reshape(4, self.side, self.side)
-        lines = [self.header(state, player), f"Your goal: {self.goal_text(state, player)}."]
-        lines.append(f"It is {'true' if view[MET] else 'not true'} now.")
-        if view[HELD]:
-            lines.append(f"You hold the {OBJECTS[view[HELD] - 1]}.")
-        kinds = dict(enumerate(" wgb#")) | {5 + seat: str(seat) for seat in range(MAX_SEATS)}
+    def describe(self, state: XLandState, seat: int) -> str:
+        """Exactly what the array observation holds, and how many steps were played."""
+        obs = self.observe(state, seat)
+        walls, floor, players, objects = obs[WINDOW:].reshape(4, self.side, self.side)
+        lines = [self.header(state, seat), f"Your goal: {self.goal_text(state, seat)}."]
+        lines.append(f"It is {'true' if obs[MET] else 'not true'} now.")
+        if obs[HELD]:
+            lines.append(f"You hold the {OBJECTS[obs[HELD] - 1]}.")
+        kinds = dict(enumerate(" wgb#")) | {5 + other: str(other) for other in range(MAX_SEATS)}
         marks = np.where(players > 0, 4 + players, floor + 4 * walls)
         lines.append("What you see, north on top; # is a wall, a digit the player of that number,")
         lines.append("w, g and b white, grey and brown floor:")
-        lines += windowed(marks, kinds)
-        row, column = self.place(state.cell[player])
+        lines += plane_lines(marks, kinds)
+        row, column = self.place(state.cell[seat])
         under = []
         for (i, j), value in np.ndenumerate(objects):
             where = f"row {row + i - self.sight + 1}, column {column + j - self.sight + 1}"
@@ -511,13 +402,13 @@ class XLand(Walkers):
             under += [f"- {name} in {where}" for name in names]
         return "\n".join([*lines, *under])
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: XLandState, seat: int, action: int) -> str:
         return ACTIONS[action]
 
     # Pictures
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
-        """The world; for a player what he sees of it. Objects are letters, players discs."""
+    def scene(self, state: XLandState, seat: int | None = None) -> Scene:
+        """The world, or what a player sees of it. Objects are letters, players discs."""
         pieces = {
             cell: WALL if state.walls[cell] else FLOOR[kind]
             for cell, kind in enumerate(state.floor.tolist())
@@ -540,13 +431,11 @@ class XLand(Walkers):
                 name = OBJECTS[thing - self.num_players]
                 initials = "".join(word[0] for word in name.split())
                 pieces[cell] = Piece(initials, OBJECT, label=name)
-        seats = range(self.num_players) if seat is None else (seat,)
-        lines = [f"{self.players[p]}: {self.goal_text(state, p)}" for p in seats]
-        caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=self.grid(pieces, seen), lines=tuple(lines))
+        goals = [f"{self.players[p]}: {self.goal_text(state, p)}" for p in self.watched_seats(seat)]
+        return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(goals))
 
 
-def knows(config: Any, state: Any, seat: int, kind: int, one: int, other: int) -> bool:
+def knows(config: XLand, state: XLandState, seat: int, kind: int, one: int, other: int) -> bool:
     """Whether a player sees the things that a term is about."""
     seen = in_view(config, state, seat, cell_of(config, state, one))
     if kind != ON:
@@ -554,8 +443,8 @@ def knows(config: Any, state: Any, seat: int, kind: int, one: int, other: int) -
     return seen
 
 
-def step_by(config: Any, state: Any, seat: int, cell: int, sign: int) -> int:
-    """A step towards a cell (sign 1) or away from it (-1); -1 where none is free."""
+def step_by(config: XLand, state: XLandState, seat: int, cell: int, sign: int) -> int:
+    """A step towards a cell (sign 1) or away from it (-1); -1 where no such step is free."""
     own, columns = state.cell[seat], config.columns
     now, best = abs(cell // columns - own // columns) + abs(cell % columns - own % columns), -1
     for way in range(NORTH, EAST + 1):
@@ -567,7 +456,7 @@ def step_by(config: Any, state: Any, seat: int, cell: int, sign: int) -> int:
     return best
 
 
-def to_floor(config: Any, state: Any, seat: int, colour: int) -> int:
+def to_floor(config: XLand, state: XLandState, seat: int, colour: int) -> int:
     """A step towards the nearest floor of a colour in sight; -1 if there is none."""
     columns, own, best, near = config.columns, state.cell[seat], -1, 1 << 20
     for cell in range(config.rows * columns):

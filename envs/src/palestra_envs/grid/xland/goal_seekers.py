@@ -1,15 +1,16 @@
-"""A planner for XLand: the fewest steps to what its goal says, by what it has seen so far."""
+"""A planner for XLand: the fewest steps to make its goal true, by what it has seen so far."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations, product
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import NDArray
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
-from palestra.grids.moving import EAST, NORTH, NOWHERE, STAY, neighbour
+from palestra import ScriptedAgent, Turn, agent
+from palestra.grids.compass import EAST, NORTH, STAY
+from palestra.grids.moving import NOWHERE, neighbour
 from palestra.grids.paths import Route, routes
 from palestra.grids.sight import clear_line
 
@@ -23,10 +24,9 @@ from palestra_envs.grid.xland.game import (
     OWN_COLUMN,
     OWN_ROW,
     WINDOW,
-    Term,
     XLand,
 )
-from palestra_envs.grid.xland.rules import (
+from palestra_envs.grid.xland.options import (
     HOLD,
     NEAR,
     NONE,
@@ -35,56 +35,62 @@ from palestra_envs.grid.xland.rules import (
     PARTS,
     SEE,
     TERMS,
+    Term,
 )
 
-Option = tuple[Term, ...]  # terms that are to be true together
-Place = tuple[int, int, tuple[int, ...]]  # own cell, item in hand or EMPTY, where others lie
+Option = tuple[Term, ...]  # terms to make true together
+Place = tuple[int, int, tuple[int, ...]]  # own cell, item held or EMPTY, cells of all items
 UNKNOWN, EMPTY = -1, -1
 NO_FLOOR = -2  # under a wall
-MOST_STATES = 20_000  # looked at by one plan
+MOST_STATES = 20_000  # that one plan looks at
 RECENT = 6  # steps for which a rival's last place counts as a danger
 
 
-def options_of(view: NDArray[Any]) -> list[Option]:
-    """A goal as options, of which one is to be true: the opposite of an "or" of "and"s too."""
-    parts = view[GOAL:WINDOW].reshape(OPTIONS, TERMS, PARTS).tolist()
+def options_of(obs: NDArray[Any]) -> list[Option]:
+    """The options of the goal in an observation, one of which must be true.
+
+    The opposite of an "or" of "and"s is multiplied out to such options too.
+    """
+    parts = obs[GOAL:WINDOW].reshape(OPTIONS, TERMS, PARTS).tolist()
     options = [tuple(tuple(term) for term in terms if term[0] != NONE) for terms in parts]
     options = [option for option in options if option]
-    if view[OPPOSITE]:
+    if obs[OPPOSITE]:
         options = [tuple(map(denial, chosen)) for chosen in product(*options)]
     return options
 
 
 def denial(term: Term) -> Term:
+    """The term that is true where this one is not."""
     kind, one, other, denied = term
     return kind, one, other, 1 - denied
 
 
 class Beliefs:
-    """What a player knows of his world: all that he sees, and what he saw last elsewhere."""
+    """What a player knows of their world: all they see now, and what they saw last elsewhere."""
 
     def __init__(self, game: XLand, seat: int) -> None:
         cells = game.rows * game.columns
         self.game, self.seat, self.now = game, seat, 0
         self.cell, self.held, self.met = 0, EMPTY, False
         self.options: list[Option] = []
-        self.walls = [0] * cells  # also where it is not known
+        self.walls = [0] * cells  # 0 also where nothing is known
         self.floor = [UNKNOWN] * cells  # a colour
-        self.looked = [-1] * cells  # when a cell was last seen with what is on it
+        self.looked = [-1] * cells  # the turn in which a cell was last seen with what is on it
         self.lies = [UNKNOWN] * game.num_objects
-        self.people: dict[int, tuple[int, int]] = {}  # cell, and when
-        self.last = STAY, UNKNOWN  # the last action, and from where
+        self.people: dict[int, tuple[int, int]] = {}  # by seat: cell, and the turn it was seen
+        self.last = STAY, UNKNOWN  # the last action, and the cell before it
         self.plans: dict[tuple[Option, Place], list[int] | None] = {}
-        self.known: tuple[Any, ...] = ()  # what the plans go by
+        self.known: tuple[Any, ...] = ()  # what the plans depend on
 
     # What is seen
 
-    def take_in(self, view: NDArray[Any], now: int) -> None:
+    def update(self, obs: NDArray[Any], now: int) -> None:
+        """Take in the observation of a turn."""
         game, sight, side = self.game, self.game.sight, self.game.side
-        row, column = int(view[OWN_ROW]), int(view[OWN_COLUMN])
-        self.now, self.cell, self.held = now, game.at(row, column), int(view[HELD]) - 1
-        self.met, self.options = bool(view[MET]), options_of(view)
-        walls, floor, players, objects = view[WINDOW:].reshape(4, side * side).tolist()
+        row, column = int(obs[OWN_ROW]), int(obs[OWN_COLUMN])
+        self.now, self.cell, self.held = now, game.at(row, column), int(obs[HELD]) - 1
+        self.met, self.options = bool(obs[MET]), options_of(obs)
+        walls, floor, players, objects = obs[WINDOW:].reshape(4, side * side).tolist()
         window = {}
         for at in range(side * side):
             r, c = row - sight + at // side, column - sight + at % side
@@ -107,11 +113,12 @@ class Beliefs:
             self.known, self.plans = known, {}
 
     def here(self) -> Place:
+        """Where the player is, what they hold, and where items lie."""
         lies = [UNKNOWN if item == self.held else cell for item, cell in enumerate(self.lies)]
         return self.cell, self.held, tuple(lies)
 
     def where(self, thing: int, place: Place) -> int:
-        """The cell of a thing; UNKNOWN if it was not seen, or has gone since."""
+        """The cell of a thing; UNKNOWN if it was not seen, or has left since."""
         cell, held, lies = place
         if thing == self.seat:
             return cell
@@ -123,9 +130,9 @@ class Beliefs:
     # What is true
 
     def fits(self, term: Term, place: Place) -> bool:
-        """Whether a term is true, denial included, if all is where it is believed to be.
+        """Whether a term, denial included, is true if all is where it is believed to be.
 
-        Of what is not known no relation is true.
+        No relation is true of things whose place is unknown.
         """
         kind, one, other, denied = term
         if kind == HOLD and one == self.seat:
@@ -139,7 +146,7 @@ class Beliefs:
     def _related(self, kind: int, here: int, there: int, other: int) -> bool:
         if kind == ON:
             return self.floor[here] == other
-        if kind == HOLD:  # by somebody else; it might only lie under him
+        if kind == HOLD:  # by another player; it might only lie under them
             return here == there
         columns = self.game.columns
         down = abs(here // columns - there // columns)
@@ -150,6 +157,7 @@ class Beliefs:
         return close and clear_line(self.game.config, self, here, there)
 
     def things(self, term: Term) -> tuple[int, ...]:
+        """The things that a term is about."""
         return term[1:2] if term[0] == ON else term[1:3]
 
     def items(self, option: Option) -> set[int]:
@@ -176,7 +184,7 @@ class Beliefs:
         return False
 
     def doubt(self, option: Option) -> None:
-        """Forget where things out of sight are, as an option that fits all that is not true."""
+        """Forget where things out of sight are, for an option that seems true and is not."""
         for thing in {thing for term in option for thing in self.things(term)}:
             cell = self.where(thing, self.here())
             if cell != UNKNOWN and self.looked[cell] < self.now:
@@ -188,40 +196,41 @@ class Beliefs:
     # Ways
 
     def ways(self, cell: int) -> Iterable[tuple[int, int]]:
-        """Moves and where they lead, round walls and players in sight."""
+        """Moves and the cells they lead to, round walls and players in sight."""
         taken = {where for where, when in self.people.values() if when == self.now}
         return [(way, there) for way, there in self.steps(cell) if there not in taken]
 
     def steps(self, cell: int) -> Iterable[tuple[int, int]]:
-        """Moves and where they lead, round walls."""
+        """Moves and the cells they lead to, round walls."""
         for way in range(NORTH, EAST + 1):
             there = neighbour(self.game.config, cell, way)
             if there != NOWHERE and not self.walls[there]:
                 yield way, there
 
     def distances(self, start: int) -> dict[int, Route]:
-        """For every cell that can be walked to: steps, and the first move."""
+        """The steps and the first move to every cell that can be walked to."""
         return routes(start, self.ways)
 
 
 def plan(beliefs: Beliefs, option: Option) -> list[int] | None:
-    """The fewest actions after which an option is true, by breadth-first search; None if none are.
+    """The fewest actions after which an option is true, by breadth-first search; None for none.
 
-    Others are taken to stay where they are. Objects are put down only where that makes a term about
-    them true, or to walk away from them, or right away or beside another object in question, to
-    have one's hands free.
+    Others are assumed to stay where they are. Objects are put down only where that makes a term
+    about them true, to walk away from them, or, to free one's hands, at once or beside another
+    object in question.
     """
     start, plans = beliefs.here(), beliefs.plans
     if (option, start) not in plans:
         found = plans[option, start] = search(beliefs, option, start)
         place = start
         for step, action in enumerate(found or ()):
-            place = dict(followers(beliefs, option, place))[action]
+            place = dict(successors(beliefs, option, place))[action]
             plans[option, place] = found[step + 1 :] if found else None
     return plans[option, start]
 
 
 def search(beliefs: Beliefs, option: Option, start: Place) -> list[int] | None:
+    """As `plan`, without looking up plans made before."""
     for term in option:
         lost = not term[3] and UNKNOWN in [beliefs.where(t, start) for t in beliefs.things(term)]
         if not beliefs.fits(term, start) and (lost or beliefs.fixed(term)):
@@ -232,17 +241,17 @@ def search(beliefs: Beliefs, option: Option, start: Place) -> list[int] | None:
     queue = deque([start])
     while queue and len(came) < MOST_STATES:
         place = queue.popleft()
-        for action, then in followers(beliefs, option, place):
+        for action, then in successors(beliefs, option, place):
             if then in came:
                 continue
             came[then] = place, action
             if all(beliefs.fits(term, then) for term in option):
-                return traced(came, then)
+                return actions_to(came, then)
             queue.append(then)
     return None
 
 
-def traced(came: dict[Place, tuple[Place, int]], place: Place) -> list[int]:
+def actions_to(came: dict[Place, tuple[Place, int]], place: Place) -> list[int]:
     """The actions that led to a place."""
     actions = []
     while came[place][0] != place:
@@ -251,8 +260,8 @@ def traced(came: dict[Place, tuple[Place, int]], place: Place) -> list[int]:
     return actions[::-1]
 
 
-def followers(beliefs: Beliefs, option: Option, place: Place) -> Iterable[tuple[int, Place]]:
-    """Actions worth trying and what they lead to."""
+def successors(beliefs: Beliefs, option: Option, place: Place) -> Iterable[tuple[int, Place]]:
+    """Actions worth trying and the places they lead to."""
     cell, held, lies = place
     wanted = beliefs.items(option)
     for way, there in beliefs.ways(cell):
@@ -260,7 +269,7 @@ def followers(beliefs: Beliefs, option: Option, place: Place) -> Iterable[tuple[
     if held == EMPTY:
         lying = [item for item, where in enumerate(lies) if where == cell]
         if wanted.intersection(lying):
-            item = lying[0]  # the first is picked up, whichever is wanted
+            item = lying[0]  # the first is picked up, whichever one wants
             yield GRAB, (cell, item, (*lies[:item], UNKNOWN, *lies[item + 1 :]))
     else:
         then = cell, EMPTY, (*lies[:held], cell, *lies[held + 1 :])
@@ -271,7 +280,7 @@ def followers(beliefs: Beliefs, option: Option, place: Place) -> Iterable[tuple[
 def worth_dropping(
     beliefs: Beliefs, option: Option, wanted: set[int], then: Place, item: int
 ) -> bool:
-    """Whether an object might be left where it would lie now."""
+    """Whether it may help to leave an object where it would lie now."""
     thing = beliefs.game.num_players + item
     about = [term for term in option if thing in beliefs.things(term)]
     leave = any(term[3] and beliefs.seat in beliefs.things(term) for term in about)
@@ -288,58 +297,47 @@ def worth_dropping(
     )
 
 
-@agent(
-    "goal-seeker",
-    kind="search",
-    plays=("grid/XLand-v0",),
-    needs=("array",),
-    summary="Plans the fewest steps to the nearest option of its goal, by what it has seen.",
-)
-class GoalSeeker(Agent):
-    """Plays `grid/XLand-v0` from its own array view and what it remembers of it.
+@agent("goal-seeker", kind="search", needs=("array",))
+class GoalSeeker(ScriptedAgent):
+    """Plans the fewest steps to the nearest option of its goal, by what it has seen.
 
-    It plans the fewest steps to each option of its goal and follows the shortest plan, then stays.
-    Where an option is about something it has not seen it looks for it, in the nearest cells it has
-    not looked at and then in those it looked at longest ago. Of an option that only others could
-    make true it does its own part: as much of it as it can, and what another player should hold it
-    brings to him. While its goal holds it follows whom it should be near or see, takes what others
-    should not hold, and moves to where it comes to most cells before those who should not be near
-    it or see it. A step that somebody was in the way of gives way to a random one every second
-    time.
+    It reads only its own array observations and remembers them. It plans the fewest steps to each
+    option of its goal and follows the shortest plan, then stays. Where an option is about something
+    it has not seen it looks for it, in the nearest cells it has not looked at and then in those it
+    looked at longest ago. Of an option that only others can make true it does its own part: as much
+    of it as it can, and it brings things to the players who should hold them. While its goal is
+    true it follows players it should be near or see, takes what others should not hold, and moves
+    to where it reaches most cells before players who should not be near it or see it. After a
+    blocked step, its next step is random with probability one half.
     """
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._beliefs: dict[tuple[int, int], Beliefs] = {}
-        self._rng = Rng.seeded(seed, stream=3)
+    plays = (XLand,)
+    stream = 3
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
+    def __init__(self, *, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
+        self._beliefs: dict[tuple[int, int], Beliefs] = {}
 
     def forget(self, episode_key: int) -> None:
         self._beliefs = {k: beliefs for k, beliefs in self._beliefs.items() if k[0] != episode_key}
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> int:
-        game, key = turn.game, (turn.episode_key, turn.seat)
-        if not isinstance(game, XLand):
-            raise InvalidOption(f"the goal seeker plays grid/XLand-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> int:
+        key = (turn.episode_key, turn.seat)
         if turn.turn == 0 or key not in self._beliefs:
-            self._beliefs[key] = Beliefs(game, turn.seat)
+            self._beliefs[key] = Beliefs(cast(XLand, turn.game), turn.seat)
         beliefs = self._beliefs[key]
-        beliefs.take_in(turn.observation, turn.turn)
+        beliefs.update(turn.observation, turn.turn)
         action = guard(beliefs) if beliefs.met else seek(beliefs)
         tried, start = beliefs.last
         blocked = NORTH <= tried <= EAST and start == beliefs.cell
-        if blocked and not beliefs.met and NORTH <= action <= EAST and self._rng.below(2):
-            action = self._rng.choice([way for way in range(EAST + 1) if turn.mask[way]])
+        if blocked and not beliefs.met and NORTH <= action <= EAST and self.rng.below(2):
+            action = self.rng.choice([way for way in range(EAST + 1) if turn.mask[way]])
         beliefs.last = action, beliefs.cell
         return action
 
 
 def seek(beliefs: Beliefs) -> int:
-    """The next action of who is not paid."""
+    """The next action of a player whose goal is not true."""
     plans = [(plan(beliefs, option), option) for option in beliefs.options]
     found = [(actions, option) for actions, option in plans if actions is not None]
     if found:
@@ -356,7 +354,7 @@ def seek(beliefs: Beliefs) -> int:
 
 
 def explore(beliefs: Beliefs) -> int:
-    """Towards the nearest cell not looked at yet, then those looked at longest ago."""
+    """A step towards the nearest cell not looked at yet, then the one looked at longest ago."""
     best, first = (True, beliefs.now, 0), STAY
     for cell, (steps, way) in beliefs.distances(beliefs.cell).items():
         looked = beliefs.looked[cell]
@@ -367,14 +365,12 @@ def explore(beliefs: Beliefs) -> int:
 
 
 def own_part(beliefs: Beliefs) -> int:
-    """A step to as many terms of an option as one can make true; what others should hold is brought
-    to them.
-    """
+    """A step to make as many terms of an option true as one player can."""
     best, first = (0, 0), STAY
     for option in beliefs.options:
         for size in range(len(option), 0, -1):
             ways = [
-                plan(beliefs, tuple(part for term in terms for part in brought(beliefs, term)))
+                plan(beliefs, tuple(part for term in terms for part in own_terms(beliefs, term)))
                 for terms in combinations(option, size)
             ]
             for actions in ways:
@@ -383,8 +379,8 @@ def own_part(beliefs: Beliefs) -> int:
     return first
 
 
-def brought(beliefs: Beliefs, term: Term) -> Option:
-    """What a player can do about a term: lay what another should hold beside him."""
+def own_terms(beliefs: Beliefs, term: Term) -> Option:
+    """What a player can do about a term: lay what another player should hold beside them."""
     kind, one, other, denied = term
     if kind == HOLD and not denied and one != beliefs.seat:
         return (NEAR, one, other, 0), (HOLD, beliefs.seat, other, 1)
@@ -395,7 +391,7 @@ def brought(beliefs: Beliefs, term: Term) -> Option:
 
 
 def guard(beliefs: Beliefs) -> int:
-    """The next action of who is paid: none, unless others could end it."""
+    """The next action of a player whose goal is true: none, unless others could end that."""
     here, me = beliefs.here(), beliefs.seat
     for option in beliefs.options:
         if not all(beliefs.fits(term, here) for term in option):
@@ -409,14 +405,14 @@ def guard(beliefs: Beliefs) -> int:
             if kind == HOLD and denied and one != me:
                 kept = (*option, (HOLD, me, other, 0))
                 for action in (plan(beliefs, kept) or [])[:1]:
-                    then = dict(followers(beliefs, kept, here))[action]
+                    then = dict(successors(beliefs, kept, here))[action]
                     if all(beliefs.fits(term, then) for term in option):
                         return action
     return STAY
 
 
 def dangers(beliefs: Beliefs, option: Option) -> dict[Term, int]:
-    """Terms that a player seen of late would make false by coming near, or seeing one; and who."""
+    """Terms that a player seen lately can make false by coming near or seeing, with that player."""
     game, own, found = beliefs.game, {beliefs.seat}, {}
     if beliefs.held != EMPTY:
         own.add(game.num_players + beliefs.held)
@@ -431,10 +427,10 @@ def dangers(beliefs: Beliefs, option: Option) -> dict[Term, int]:
 
 
 def follow(beliefs: Beliefs, option: Option) -> int | None:
-    """A step after whom one should be near or see; None if there is no such player.
+    """A step after a player one should be near or see; None if there is no such player.
 
-    Who steps onto the cell of somebody beside him is beside him again, wherever he goes: where he
-    stays or comes the other way both stay.
+    A player who steps onto the cell of another beside them is beside the other again, wherever the
+    other goes: if the other stays or comes the other way, both stay.
     """
     _, held, lies = beliefs.here()
     for kind, one, other, denied in option:
@@ -453,7 +449,7 @@ def follow(beliefs: Beliefs, option: Option) -> int | None:
 
 
 def evade(beliefs: Beliefs, option: Option) -> int:
-    """A step to where an option is true, far from dangers, and first to the most cells."""
+    """A step to where an option is true, far from dangers and first to the most cells."""
     reach: dict[int, int] = {}
     for rival in set(dangers(beliefs, option).values()):
         where, when = beliefs.people[rival]

@@ -1,28 +1,35 @@
-"""What holds in a world of `XLand`: relations between things, and goals made of them.
+"""What is true in a world of `XLand`: relations between things, and goals made of them.
 
-Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Things are numbered
-together: players first, then objects. A goal is an "or" of options, each an "and" of terms
+Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Things are
+numbered together: players first, then objects. A goal is an "or" of options, each an "and" of terms
 (relation, thing, thing or floor, denied); relation 0 stands for no term.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from palestra.grids.moving import random_floor
 from palestra.grids.sight import clear_line, sees
 from palestra.rules import randint
 
-NONE, NEAR, HOLD, SEE, ON = range(5)  # relations
-OPTIONS, TERMS, PARTS = 3, 3, 4  # of a goal; parts of a term
+from palestra_envs.grid.xland.options import (
+    HOLD,
+    NEAR,
+    NONE,
+    ON,
+    OPTIONS,
+    SEE,
+    TERMS,
+    XLandOptions,
+    XLandState,
+)
+
 FLOORS = 3
-INDEPENDENT, SHARED, RIVAL = range(3)  # how players' goals are related
-FREE = -1  # held by nobody
+FREE = -1  # held by no player
 TRIES = 20
 
 
-def cell_of(config: Any, state: Any, thing: int) -> int:
-    """Where a player or an object is; what is held is where its holder stands."""
+def cell_of(config: XLandOptions, state: XLandState, thing: int) -> int:
+    """The cell of a player or an object; what is held is where its holder stands."""
     if thing < config.num_players:
         cell: int = state.cell[thing]
         return cell
@@ -31,8 +38,8 @@ def cell_of(config: Any, state: Any, thing: int) -> int:
     return lies
 
 
-def held(config: Any, state: Any, seat: int) -> int:
-    """The object a player holds; -1 if none."""
+def held_item(config: XLandOptions, state: XLandState, seat: int) -> int:
+    """The object a player holds; -1 for none."""
     found = -1
     for item in range(config.num_objects):
         if state.held_by[item] == seat:
@@ -40,15 +47,15 @@ def held(config: Any, state: Any, seat: int) -> int:
     return found
 
 
-def in_view(config: Any, state: Any, seat: int, cell: int) -> bool:
+def in_view(config: XLandOptions, state: XLandState, seat: int, cell: int) -> bool:
     """Whether a player sees what is on a cell."""
     near = sees(config, state, seat, cell)
     seen: bool = near and clear_line(config, state, state.cell[seat], cell)
     return seen
 
 
-def relates(config: Any, state: Any, kind: int, one: int, other: int) -> bool:
-    """Whether two things are so related."""
+def relates(config: XLandOptions, state: XLandState, kind: int, one: int, other: int) -> bool:
+    """Whether a relation is true of two things, or of a thing and a floor."""
     if kind == HOLD:
         has: bool = state.held_by[other - config.num_players] == one
         return has
@@ -64,7 +71,7 @@ def relates(config: Any, state: Any, kind: int, one: int, other: int) -> bool:
     return near
 
 
-def goal_holds(config: Any, state: Any, seat: int) -> bool:
+def goal_holds(config: XLandOptions, state: XLandState, seat: int) -> bool:
     """Whether a player's goal is true now."""
     goals, met = state.goals, False
     for option in range(OPTIONS):
@@ -80,8 +87,8 @@ def goal_holds(config: Any, state: Any, seat: int) -> bool:
     return met != opposite
 
 
-def draw_goal(config: Any, state: Any, seat: int) -> None:
-    """Draw a goal that does not hold yet, if tries find one."""
+def draw_goal(config: XLandOptions, state: XLandState, seat: int) -> None:
+    """Draw a goal that is not true yet, if one is found in a few tries."""
     goals, tries = state.goals, 0
     while tries < TRIES:
         goals[seat] = 0
@@ -91,8 +98,8 @@ def draw_goal(config: Any, state: Any, seat: int) -> None:
         tries = tries + 1 if goal_holds(config, state, seat) else TRIES
 
 
-def draw_term(config: Any, state: Any, seat: int, option: int, term: int) -> None:
-    """Draw a relation, of the player himself in half of all cases; one in four is denied."""
+def draw_term(config: XLandOptions, state: XLandState, seat: int, option: int, term: int) -> None:
+    """Draw a relation, of the player themselves in half of all cases; one in four is denied."""
     goals, things = state.goals, config.num_players + config.num_objects
     kind = 1 + randint(state, 4)
     who = seat if randint(state, 2) == 0 else randint(state, config.num_players)
@@ -109,8 +116,8 @@ def draw_term(config: Any, state: Any, seat: int, option: int, term: int) -> Non
     goals[seat, option, term, 3] = randint(state, 4) == 0
 
 
-def lay_world(config: Any, state: Any) -> None:
-    """Pillars on every second cell of every second row, and floor in squares of three colours."""
+def lay_world(config: XLandOptions, state: XLandState) -> None:
+    """Lay pillars, on every second cell of every second row, coloured floor, and objects."""
     columns, cells = config.columns, config.rows * config.columns
     for cell in range(cells):
         row, column = cell // columns, cell % columns
@@ -132,9 +139,9 @@ def lay_world(config: Any, state: Any) -> None:
                 state.lies[item] = random_floor(config, state)
 
 
-def handle(config: Any, state: Any, seat: int, grabs: bool) -> None:
-    """Pick up the first object on a player's cell, or put down what he holds."""
-    item = held(config, state, seat)
+def handle(config: XLandOptions, state: XLandState, seat: int, grabs: bool) -> None:
+    """Pick up the first object on a player's cell, or put down what they hold."""
+    item = held_item(config, state, seat)
     if not grabs and item >= 0:
         state.held_by[item] = FREE
         state.lies[item] = state.cell[seat]

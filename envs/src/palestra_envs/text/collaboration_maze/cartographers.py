@@ -1,12 +1,13 @@
-"""A scripted player of the collaboration maze: tells its map, listens, and takes a shortest way."""
+"""A scripted player of the collaboration maze: it tells its map, listens, and finds the way."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_envs.text.collaboration_maze.game import (
     GLYPHS,
@@ -24,38 +25,33 @@ from palestra_envs.text.collaboration_maze.game import (
 MAP = re.compile(r"Map from row (\d+): ([.#?/]+)")
 
 
-@agent(
-    "cartographer",
-    plays=("text/CollaborationMaze-v0",),
-    needs=("array",),
-    summary="Tells its part of the map, listens, and takes a shortest way.",
-)
-class Cartographer(Agent):
-    """Plays `text/CollaborationMaze-v0` from its own array view and what the others say.
+@agent("cartographer", needs=("array",))
+class Cartographer(ScriptedAgent):
+    """Tells its part of the map, listens, and takes a shortest way.
 
-    First it tells all it sees, as many rows at a time as a message holds: "Map from row 1:
-    ?.#/..?". Others who tell theirs in this way are understood. Then it agrees to every step along
-    a shortest way and proposes one where there is no such proposal. What nobody has told it takes
-    to be open.
+    It reads its own array observation and what the others say. First it tells all it sees, as many
+    rows at a time as a message holds: "Map from row 1: ?.#/..?". It understands others who tell
+    theirs in this form. Then it agrees to every step along a shortest way and proposes one where
+    there is no such proposal. It assumes that cells nobody has told it of are open.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (CollaborationMaze,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, CollaborationMaze):
-            raise InvalidOption(f"the cartographer plays text/CollaborationMaze-v0, not {turn.env}")
+    def __init__(self) -> None:
+        super().__init__(seed=0)  # it draws nothing
+
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(CollaborationMaze, turn.game)
         size = len(game.cells)
         seen = np.asarray(turn.observation).tolist()
-        messages = list(told(seen[:size], game)) if game.num_players > 1 else []
+        messages = list(map_messages(seen[:size], game)) if game.num_players > 1 else []
         said = [e.data for e in turn.transcript if e.kind == "message"]
         mine = sum(bool(MAP.search(d["text"])) for d in said if d["player"] == turn.seat)
         if mine < len(messages):
             return Say(text=messages[mine])
         walls = {cell for cell, code in zip(game.cells, seen, strict=False) if code == WALL}
         for data in said:
-            walls |= set(heard(data["text"]))
+            walls |= set(walls_in(data["text"]))
         row, column, goal_row, goal_column, _, proposal, *_ = seen[size:]
         ways = distances(game.cells, walls, (goal_row, goal_column))
         here = ways.get((row, column), 0)
@@ -67,8 +63,8 @@ class Cartographer(Agent):
         return Propose(move=good[0])
 
 
-def told(codes: Sequence[int], game: CollaborationMaze) -> Iterator[str]:
-    """A map as messages, as many rows in each as it holds."""
+def map_messages(codes: Sequence[int], game: CollaborationMaze) -> Iterator[str]:
+    """A map as messages, with as many rows in each as the limit allows."""
     rows = [
         "".join(GLYPHS[code] for code in codes[row * game.columns :][: game.columns])
         for row in range(game.rows)
@@ -78,7 +74,7 @@ def told(codes: Sequence[int], game: CollaborationMaze) -> Iterator[str]:
         yield f"Map from row {first + 1}: {'/'.join(rows[first : first + most])}"
 
 
-def heard(text: str) -> Iterator[Cell]:
+def walls_in(text: str) -> Iterator[Cell]:
     """The walls that a message tells of."""
     for found in MAP.finditer(text):
         for row, line in enumerate(found[2].split("/"), int(found[1]) - 1):

@@ -1,11 +1,11 @@
 """Collaboration maze: each player sees a part of a map, and all must agree on every step.
 
-A grid of open cells and walls has a start and a goal that everybody knows; every other cell is
-shown to exactly one of the players, drawn at random in equal shares, so that together they see
-everything. One marker stands on the start. In turn players say something, propose a step for the
-marker, or agree to the standing proposal; once all agree the step is made. Any other answer lets
-the proposal lapse. The game ends on the goal, with a step into a wall, or when time is up, and pays
-everybody the same: how much of the shortest way lies behind the marker,
+A grid of open cells and walls has a start and a goal that all players know; every other cell is
+shown to exactly one of them, drawn at random in equal shares, so that together they see everything.
+One marker stands on the start. In turn players say something, propose a step for the marker, or
+agree to the standing proposal; once all agree the step is made. Any other answer lets the proposal
+lapse. The game ends on the goal, with a step into a wall, or when time is up. It pays all players
+the same, the share of the shortest way that lies behind the marker,
 
     (d(start) - d(marker)) / d(start), at least 0,
 
@@ -18,13 +18,8 @@ Start and goal are drawn with at least half of rows plus columns between them, c
 and columns; each other cell is a wall with chance `wall_density`, drawn anew until there is a way.
 
 Checked: distances against networkx; the laws of mazes and of what a player may believe about
-hidden cells against a count of all mazes; two who tell each other their maps always walk a shortest
-way.
-
-The array view is an int16 vector: every cell, row by row (0 unknown, 1 open, 2 wall); row and
-column of marker and goal, from 0; own seat; the standing proposal (0 none, then 1 + its place in
-`MOVES`) and how many are for it; by seat what was last said since the last step (0 nothing, then
-1 + its place in `LINES`, or 1 + their number for other words); and the turn.
+hidden cells against a count of all mazes; two players who tell each other their maps always walk a
+shortest way.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -41,6 +36,7 @@ from palestra import (
     Event,
     Grammar,
     Grid,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -49,10 +45,10 @@ from palestra import (
     Rng,
     Scene,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
 )
 from palestra.grids.paths import routes
@@ -63,7 +59,7 @@ MOVES = tuple(WAYS)
 UNKNOWN, OPEN, WALL = range(3)
 GLYPHS = "?.#"
 SHORTEST, LONGEST, MAX_SEATS = 2, 20, 8
-DENSEST = 0.4  # beyond it large mazes with a way become rare
+DENSEST = 0.4  # with more walls, large mazes with a way become rare
 REDRAWS = 200
 
 
@@ -94,8 +90,8 @@ MENU: tuple[TextAction, ...] = (*PROPOSALS, Agree(), *LINES)
 
 
 @dataclass(slots=True)
-class Maze:
-    """The state: the maze, who sees what of it, where the marker is, what was said and proposed."""
+class MazeState:
+    """The maze, which seat sees which cell, the marker, and what was said and proposed."""
 
     rng: Rng
     walls: tuple[Cell, ...]  # row by row
@@ -104,9 +100,9 @@ class Maze:
     goal: Cell
     marker: Cell
     trail: tuple[Cell, ...]  # where the marker has been, start first: known to all
-    said: list[int] = field(default_factory=list)  # by seat, as the array view has it
-    proposal: str = ""
-    votes: int = 0
+    said: list[int] = field(default_factory=list)  # by seat, as the observation has it
+    proposal: str = ""  # a move, or none
+    votes: int = 0  # players who are for it
     turn: int = 0
     ended: str = ""  # "goal", "wall" or "time"
 
@@ -121,31 +117,51 @@ class Maze:
         "3p-10x10": {"num_players": 3, "rows": 10, "columns": 10, "max_turns": 200},
         "held-out-8x8-dense": {"rows": 8, "columns": 8, "wall_density": 0.4, "max_turns": 150},
     },
-    players=(1, 8),
 )
 @dataclass(frozen=True)
-class CollaborationMaze(TextGame[Maze]):
-    """You and the other players lead one marker through a maze. Each of you sees another part.
+class CollaborationMaze(Talking, TextGame[MazeState]):
+    """Players who each see a part of a maze agree step by step how to lead a marker to its goal.
 
-    Start and goal are known to all, and every other cell is shown to exactly one player; talk to
-    find out what the others see. In your turn write one of:
-    Say(text='Row 2, column 3 is a wall.') to say something to everybody;
-    Propose(move='north') to propose one step for the marker: north, south, west or east;
-    Agree() to agree to the standing proposal.
-    The step is made as soon as all players are for it; if somebody says or proposes something else,
-    the proposal lapses. Rows are counted from 1 in the north, columns from 1 in the west. On your
-    map . is open, # a wall, ? a cell you do not see, M the marker and G the goal.
-    The game ends when the marker reaches the goal, when it is led into a wall, or when time is up.
-    All are paid the same: 1 for the goal, otherwise the share of the shortest way from the start
-    to the goal that lies behind the marker where it is then.
+    Actions by number are Propose(move) north, south, west and east, Agree(), and ten lines to say.
+    All are paid the share of the shortest way that lies behind the marker at the end, 0 to 1.
+
+    An observation is an int16 vector: every cell, row by row (0 unknown, 1 open, 2 wall); row and
+    column of marker and goal, from 0; own seat; the standing proposal (0 none, then 1 + its place
+    in `MOVES`) and how many are for it; by seat what was last said since the last step (0 nothing,
+    then 1 + its place in `LINES`, or 1 + their number for other words); and the turn.
     """
 
-    num_players: int = 2
-    rows: int = 6
-    columns: int = 6
-    wall_density: float = 0.35
-    max_turns: int = 100
-    message_limit: int = 500
+    rules_text = """
+        You and the other players lead one marker through a maze. Each of you sees another part.
+
+        Start and goal are known to all, and every other cell is shown to exactly one player; talk
+        to find out what the others see. In your turn write one of: Say(text='Row 2, column 3 is a
+        wall.') to say something to everybody; Propose(move='north') to propose one step for the
+        marker: north, south, west or east; Agree() to agree to the standing proposal. The step is
+        made as soon as all players are for it; if somebody says or proposes something else, the
+        proposal lapses. Rows are counted from 1 in the north, columns from 1 in the west. On your
+        map . is open, # a wall, ? a cell you do not see, M the marker and G the goal. The game ends
+        when the marker reaches the goal, when it is led into a wall, or when time is up. All are
+        paid the same: 1 for the goal, otherwise the share of the shortest way from the start to the
+        goal that lies behind the marker where it is then.
+    """
+
+    num_players: Annotated[
+        int, Meta(ge=1, le=MAX_SEATS, description="how many lead the marker")
+    ] = 2
+    rows: Annotated[
+        int, Meta(ge=SHORTEST, le=LONGEST, description="rows of the maze, in cells")
+    ] = 6
+    columns: Annotated[
+        int, Meta(ge=SHORTEST, le=LONGEST, description="columns of the maze, in cells")
+    ] = 6
+    wall_density: Annotated[
+        float, Meta(ge=0, le=DENSEST, description="chance that a cell is a wall")
+    ] = 0.35
+    max_turns: Annotated[
+        int, Meta(ge=1, le=30_000, description="turns of all players after which time is up")
+    ] = 100
+    message_limit: Annotated[int, Meta(ge=60, description="longest message, in characters")] = 500
 
     order = "sequential"
     payoffs = "common"
@@ -155,30 +171,18 @@ class CollaborationMaze(TextGame[Maze]):
     action_types = (Say, Propose, Agree)
     menu = MENU
 
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            (
-                ("num_players", 1, MAX_SEATS),
-                ("rows", SHORTEST, LONGEST),
-                ("columns", SHORTEST, LONGEST),
-                ("wall_density", 0, DENSEST),
-                ("max_turns", 1, None),
-                ("message_limit", 60, None),
-            ),
-        )
-
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
         return bool(self.num_players == 1)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
+        """All cells, row by row."""
         return tuple((row, column) for row in range(self.rows) for column in range(self.columns))
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Maze:
+    def initial_state(self, seed: int | None = None) -> MazeState:
         rng = Rng.seeded(seed)
         start, goal = self._ends(rng)
         inner = [cell for cell in self.cells if cell not in (start, goal)]
@@ -187,9 +191,9 @@ class CollaborationMaze(TextGame[Maze]):
             walls = self._build(rng, start, goal, inner)
         rng.shuffle(inner)
         seats = {cell: number % self.num_players for number, cell in enumerate(inner)}
-        shown = self._table(seats)
+        shown = self._by_row(seats)
         said = [0] * self.num_players
-        return Maze(rng, walls, shown, start, goal, start, (start,), said)
+        return MazeState(rng, walls, shown, start, goal, start, (start,), said)
 
     def _ends(self, rng: Rng) -> tuple[Cell, Cell]:
         """A start and a goal that lie far enough apart."""
@@ -210,20 +214,21 @@ class CollaborationMaze(TextGame[Maze]):
         drawn = {*walls, *(cell for cell in free if rng.random() < self.wall_density)}
         return tuple(sorted(drawn)) if start in distances(self.cells, drawn, goal) else None
 
-    def _table(self, seats: Mapping[Cell, int]) -> tuple[tuple[int, ...], ...]:
+    def _by_row(self, seats: Mapping[Cell, int]) -> tuple[tuple[int, ...], ...]:
+        """Seats by cell as rows of seats; 0 for cells that are not given."""
         columns = range(self.columns)
         return tuple(tuple(seats.get((row, c), 0) for c in columns) for row in range(self.rows))
 
-    def to_act(self, state: Maze) -> tuple[int, ...]:
+    def to_act(self, state: MazeState) -> tuple[int, ...]:
         return () if state.ended else (state.turn % self.num_players,)
 
-    def legal(self, state: Maze, seat: int) -> Grammar:
+    def legal(self, state: MazeState, seat: int) -> Grammar:
         inside = tuple(move for move in MOVES if beside(state.marker, move) in self.cells)
         return grammar(inside, bool(state.proposal), self.message_limit)
 
-    def step(self, state: Maze, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: MazeState, actions: Mapping[int, Any]) -> Step:
         ((seat, action),) = actions.items()
-        events = [self._told(seat, action)]
+        events = [self._action_event(seat, action)]
         state.turn += 1
         if isinstance(action, Agree):
             state.votes += 1
@@ -231,7 +236,7 @@ class CollaborationMaze(TextGame[Maze]):
             state.proposal, state.votes = action.move, 1
         else:
             state.proposal, state.votes = "", 0
-            state.said[seat] = said_index(action)
+            state.said[seat] = line_number(action)
         if state.votes == self.num_players:
             events += self._move(state)
         if not state.ended and state.turn >= self.max_turns:
@@ -243,38 +248,38 @@ class CollaborationMaze(TextGame[Maze]):
         rewards = {p: {"progress": paid} for p in range(self.num_players)} if paid else {}
         return Step(rewards=rewards, events=events)
 
-    def _told(self, seat: int, action: TextAction) -> Event:
+    def _action_event(self, seat: int, action: TextAction) -> Event:
         name = self.players[seat]
         if isinstance(action, Say):
             data = {"player": seat, "text": action.text}
-            return Event("message", f"{name} says: {action.text}", data)
+            return Event("message", f"{name} says: {self.quoted(action.text)}", data)
         if isinstance(action, Propose):
             data = {"player": seat, "move": action.move}
             return Event("proposal", f"{name} proposes to go {action.move}.", data)
         return Event("answer", f"{name} agrees.", {"player": seat})
 
-    def _move(self, state: Maze) -> list[Event]:
+    def _move(self, state: MazeState) -> list[Event]:
         """Make the step that all are for."""
         move, there = state.proposal, beside(state.marker, state.proposal)
         state.proposal, state.votes, state.said = "", 0, [0] * self.num_players
         if there in state.walls:
             state.ended = "wall"
-            return [Event("reveal", f"{placed(there)}, is a wall. The game is over.")]
+            return [Event("reveal", f"{place_text(there)}, is a wall. The game is over.")]
         state.marker = there
         if there not in state.trail:
             state.trail += (there,)
-        events = [Event("reveal", f"The marker goes {move} to {placed(there).lower()}.")]
+        events = [Event("reveal", f"The marker goes {move} to {place_text(there).lower()}.")]
         if there == state.goal:
             state.ended = "goal"
             events.append(Event("end", "The marker has reached the goal."))
         return events
 
-    def progress(self, state: Maze) -> float:
+    def progress(self, state: MazeState) -> float:
         """The share of the shortest way from start to goal that lies behind the marker."""
         ways = distances(self.cells, state.walls, state.goal)
         return max(0.0, 1.0 - ways[state.marker] / ways[state.start])
 
-    def outcome(self, state: Maze) -> Outcome | None:
+    def outcome(self, state: MazeState) -> Outcome | None:
         if not state.ended:
             return None
         score = self.progress(state)
@@ -286,25 +291,25 @@ class CollaborationMaze(TextGame[Maze]):
         }[state.ended]
         return Outcome((result,) * self.num_players, (score,) * self.num_players, reason)
 
-    def truncated(self, state: Maze) -> bool:
+    def truncated(self, state: MazeState) -> bool:
         return state.ended == "time"
 
-    def opening(self, state: Maze) -> Sequence[Event]:
-        text = f"Start: {placed(state.start).lower()}. Goal: {placed(state.goal).lower()}."
+    def opening(self, state: MazeState) -> Sequence[Event]:
+        text = f"Start: {place_text(state.start).lower()}. Goal: {place_text(state.goal).lower()}."
         return [Event("start", text, {"start": state.start, "goal": state.goal})]
 
     # What is hidden
 
-    def knows(self, state: Maze, seat: int, cell: Cell) -> bool:
+    def knows(self, state: MazeState, seat: int, cell: Cell) -> bool:
         """Whether a player sees a cell, or knows it because the marker has been there."""
         row, column = cell
         shown: bool = state.shown[row][column] == seat
         return shown or cell == state.goal or cell in state.trail
 
-    def determinize(self, state: Maze, seat: int, rng: Rng) -> Maze:
-        """Draw unknown cells as mazes are drawn, so that there is a way; and who sees them.
+    def determinize(self, state: MazeState, seat: int, rng: Rng) -> MazeState:
+        """Draw unknown cells as mazes are drawn, so that there is a way, and which seat sees them.
 
-        Words are not taken into account. Where many draws leave no way all unknown cells are open.
+        What players said is ignored. If many draws leave no way, all unknown cells are open.
         """
         copy = self.clone(state)
         unknown = [cell for cell in self.cells if not self.knows(state, seat, cell)]
@@ -319,7 +324,7 @@ class CollaborationMaze(TextGame[Maze]):
         others = [c for c in self.cells if seats[c] != seat and c not in (state.start, state.goal)]
         drawn = [seats[cell] for cell in others]
         rng.shuffle(drawn)
-        copy.shown = self._table(seats | dict(zip(others, drawn, strict=True)))
+        copy.shown = self._by_row(seats | dict(zip(others, drawn, strict=True)))
         return copy
 
     # What a player sees
@@ -331,7 +336,7 @@ class CollaborationMaze(TextGame[Maze]):
             f"{self.num_players} players."
         )
 
-    def codes(self, state: Maze, seat: int) -> list[int]:
+    def codes(self, state: MazeState, seat: int) -> list[int]:
         """What a player knows of every cell, row by row."""
         walls = set(state.walls)
         return [
@@ -339,15 +344,15 @@ class CollaborationMaze(TextGame[Maze]):
             for cell in self.cells
         ]
 
-    def describe(self, state: Maze, seat: int) -> str:
+    def describe(self, state: MazeState, seat: int) -> str:
         glyphs = [GLYPHS[code] for code in self.codes(state, seat)]
         for cell, glyph in ((state.goal, "G"), (state.marker, "M")):
             glyphs[cell[0] * self.columns + cell[1]] = glyph
         wide = len(str(self.rows))
         lines = [
             f"You are {self.players[seat]}. Turn {state.turn} of {self.max_turns}.",
-            f"The marker is in {placed(state.marker).lower()}, the goal in "
-            f"{placed(state.goal).lower()}. Your map:",
+            f"The marker is in {place_text(state.marker).lower()}, the goal in "
+            f"{place_text(state.goal).lower()}. Your map:",
             *(
                 f"row {row + 1:{wide}}  {''.join(glyphs[row * self.columns :][: self.columns])}"
                 for row in range(self.rows)
@@ -357,14 +362,15 @@ class CollaborationMaze(TextGame[Maze]):
         ]
         return "\n".join(lines)
 
-    def _said(self, state: Maze) -> Iterator[str]:
-        """Who last said what since the last step, as far as the array view knows it."""
+    def _said(self, state: MazeState) -> Iterator[str]:
+        """What each player said last since the last step, as far as the observation has it."""
         for name, index in zip(self.players, state.said, strict=True):
             if index:
                 known = index <= len(LINES)
-                yield f"{name}: {LINES[index - 1].text if known else 'something else'}"
+                words = self.quoted(LINES[index - 1].text) if known else "something else"
+                yield f"{name}: {words}"
 
-    def _standing(self, state: Maze) -> str:
+    def _standing(self, state: MazeState) -> str:
         if not state.proposal:
             return "There is no proposal."
         backers = [
@@ -383,14 +389,14 @@ class CollaborationMaze(TextGame[Maze]):
         top += [len(LINES) + 1] * self.num_players + [self.max_turns]
         return spaces.Box(np.zeros(len(top), np.int16), np.array(top, np.int16), dtype=np.int16)
 
-    def observe(self, state: Maze, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring."""
+    def observe(self, state: MazeState, seat: int) -> NDArray[np.int16]:
+        """See the docstring of the class for the layout."""
         proposal = MOVES.index(state.proposal) + 1 if state.proposal else 0
         row = [*self.codes(state, seat), *state.marker, *state.goal, seat]
         return np.array([*row, proposal, state.votes, *state.said, state.turn], np.int16)
 
-    def scene(self, state: Maze, seat: int | None = None) -> Scene:
-        """The maze; for a player with the cells he does not know shaded."""
+    def scene(self, state: MazeState, seat: int | None = None) -> Scene:
+        """The maze; for a player, the cells they do not know are shaded."""
         unknown = [c for c in self.cells if seat is not None and not self.knows(state, seat, c)]
         pieces = {cell: Piece("#", label="wall") for cell in state.walls if cell not in unknown}
         pieces[state.start] = Piece("S", shape="mark", label="start")
@@ -411,17 +417,18 @@ class CollaborationMaze(TextGame[Maze]):
 
 
 def beside(cell: Cell, move: str) -> Cell:
-    down, across = WAYS[move]
-    return cell[0] + down, cell[1] + across
+    """The next cell in a direction."""
+    south, east = WAYS[move]
+    return cell[0] + south, cell[1] + east
 
 
-def placed(cell: Cell) -> str:
-    """'Row 1, column 3'."""
+def place_text(cell: Cell) -> str:
+    """A cell in words, such as 'Row 1, column 3'."""
     return f"Row {cell[0] + 1}, column {cell[1] + 1}"
 
 
 def distances(cells: Sequence[Cell], walls: Iterable[Cell], goal: Cell) -> dict[Cell, int]:
-    """How many steps it is to the goal, from every cell from which there is a way."""
+    """The steps to the goal from every cell that has a way there."""
     open_cells = set(cells).difference(walls)
 
     def steps(cell: Cell) -> Iterator[tuple[int, Cell]]:
@@ -433,13 +440,14 @@ def distances(cells: Sequence[Cell], walls: Iterable[Cell], goal: Cell) -> dict[
     return {cell: route.length for cell, route in routes(goal, steps).items()}
 
 
-def said_index(action: TextAction) -> int:
-    """The number of a line in the array view; one more than there are for other words."""
+def line_number(action: TextAction) -> int:
+    """The number of a line in the observation; one more than there are lines for other words."""
     return LINES.index(action) + 1 if action in LINES else len(LINES) + 1
 
 
 @lru_cache(maxsize=256)
 def grammar(moves: tuple[str, ...], proposed: bool, message_limit: int) -> Grammar:
-    said = Text(message_limit, tuple(line.text for line in LINES))
-    options = [Option(Say, {"text": said}), Option(Propose, {"move": OneOf(moves)})]
+    """The legal actions, with the moves that stay inside and with or without a proposal."""
+    text = Text(message_limit, tuple(line.text for line in LINES))
+    options = [Option(Say, {"text": text}), Option(Propose, {"move": OneOf(moves)})]
     return Grammar((*options, Option(Agree)) if proposed else tuple(options))

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Literal, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, UnknownName, agent
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
-from palestra_envs.text.commons.game import Commons, Harvest, Pass
+from palestra_envs.text.commons.game import Commons, Harvest
+from palestra_envs.text.sharing import Pass
 
-POLICIES = ("sustainable", "greedy", "fixed")
 
+@agent("harvester")
+class Harvester(ScriptedAgent):
+    """Harvests by rule and says nothing: policy=sustainable|greedy|fixed.
 
-@agent(
-    "harvester",
-    plays=("text/Commons-v0",),
-    summary="Harvests by rule and says nothing: policy=sustainable|greedy|fixed.",
-)
-class Harvester(Agent):
-    """Plays `text/Commons-v0` from its own array view.
-
-    "sustainable" catches what lets the lake regrow, "greedy" an even share of all there is,
-    "fixed" always `amount` tons.
+    It reads only its own array observation. "sustainable" takes as much as regrows, "greedy" an
+    even share of all there is, "fixed" always `amount` units.
     """
 
-    def __init__(self, *, policy: str = "sustainable", amount: int = 10) -> None:
-        if policy not in POLICIES:
-            raise UnknownName("harvester policy", policy, POLICIES)
-        if amount < 0:
-            raise InvalidOption(f"harvester: amount must be 0 or more, not {amount}")
+    plays = (Commons,)
+
+    def __init__(
+        self,
+        *,
+        policy: Annotated[
+            Literal["sustainable", "greedy", "fixed"], Meta(description="how much to take")
+        ] = "sustainable",
+        amount: Annotated[
+            int, Meta(ge=0, description="what policy=fixed takes a round, in units")
+        ] = 10,
+    ) -> None:
+        super().__init__(seed=0)  # it draws nothing
         self._policy, self._amount = policy, amount
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> Any:
-        game = turn.game
-        if not isinstance(game, Commons):
-            raise InvalidOption(f"the harvester plays text/Commons-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(Commons, turn.game)
         stock, played, talking, *_ = np.asarray(turn.observation).tolist()
         members = game.num_players - (played < game.newcomer)
         if talking:

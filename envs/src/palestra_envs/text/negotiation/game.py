@@ -2,9 +2,9 @@
 
 There are books, hats and balls, five to seven in all and at least one of each. Each player has
 private whole-number values for the three kinds under which all items together are worth 10; every
-kind is worth something to somebody, and at least one kind to both. Players take turns: say
+kind is worth something to a player, and at least one kind to both. Players take turns: they say
 something, propose what to take (the rest is the other's), accept the standing proposal, or walk
-away. A deal pays each player the value of what he gets; walking away or running out of turns pays
+away. A deal pays each player the value of what they get; walking away or running out of turns pays
 nobody. Rules after Lewis, Yarats, Dauphin, Parikh and Batra, "Deal or No Deal? End-to-End Learning
 of Negotiation Dialogues", EMNLP 2017.
 """
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -25,12 +25,13 @@ from palestra import (
     Event,
     Grammar,
     Integer,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Rng,
     Scene,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -40,7 +41,7 @@ from palestra import (
 
 KINDS = ("books", "hats", "balls")
 WORTH = 10  # of all items together, to each player
-MOST = 5  # of one kind: seven items, at least one of each other kind
+MOST = 5  # items of one kind: there are at most seven, and one of each other kind
 Items = tuple[int, int, int]
 
 
@@ -86,15 +87,15 @@ ACCEPT, WALK = (MOST + 1) ** 3, (MOST + 1) ** 3 + 1
 
 
 @dataclass(slots=True)
-class Table:
-    """The state: what lies on the table, what it is worth to whom, what has been offered."""
+class NegotiationState:
+    """The items, what they are worth to each player, and the standing proposal."""
 
     rng: Rng
-    counts: Items
-    values: tuple[Items, Items]
+    counts: Items  # books, hats and balls on the table
+    values: tuple[Items, Items]  # by seat, what one item of each kind is worth
     turn: int = 0
     offer: Propose | None = None  # the standing proposal
-    proposer: int = 0  # who made it
+    proposer: int = 0  # the seat that made it
     ended: str = ""  # "deal", "walk" or "time"
 
 
@@ -105,20 +106,35 @@ class Table:
     paper="Lewis et al. (2017), Deal or No Deal? End-to-End Learning of Negotiation Dialogues",
 )
 @dataclass(frozen=True)
-class Negotiation(TextGame[Table]):
-    """You and another player divide books, hats and balls. Both must agree, or nobody gets any.
+class Negotiation(Talking, TextGame[NegotiationState]):
+    """Two players with private values divide books, hats and balls, and must agree.
 
-    What the items are worth to you is private; all of them together are worth 10 to you, and 10 to
-    the other player, who values them differently. In your turn write one of:
-    Say(text='I mostly want the books.') to talk;
-    Propose(books=1, hats=0, balls=2) to propose what YOU take, leaving the rest to the other;
-    Accept() to accept the other player's proposal, which ends the game;
-    Walk() to leave without a deal.
-    You are paid what your share is worth to you. If time runs out nobody is paid.
+    Actions by number are all Propose(books, hats, balls) from 0 to 5 each, Accept(), Walk() and
+    four lines to say. An observation is an int16 vector: the counts, the own values, whether an
+    offer to the player stands, whether one by the player stands, what the offer takes, the turn,
+    and `max_turns`. A deal pays each player the value of what they get, 0 to 10.
     """
 
-    max_turns: int = 20
-    message_limit: int = 300
+    rules_text = """
+        You and another player divide books, hats and balls. Both must agree, or nobody gets any.
+
+        What the items are worth to you is private; all of them together are worth 10 to you, and 10
+        to the other player, who values them differently. In your turn write one of: Say(text='I
+        mostly want the books.') to talk; Propose(books=1, hats=0, balls=2) to propose what YOU
+        take, leaving the rest to the other; Accept() to accept the other player's proposal, which
+        ends the game; Walk() to leave without a deal. You are paid what your share is worth to you.
+        If time runs out nobody is paid.
+    """
+
+    max_turns: Annotated[
+        int, Meta(ge=1, le=30_000, description="turns of both players after which time is up")
+    ] = 20
+    message_limit: Annotated[
+        int,
+        Meta(
+            ge=max(len(line.text) for line in LINES), description="longest message, in characters"
+        ),
+    ] = 300
 
     order = "sequential"
     payoffs = "general"
@@ -130,16 +146,9 @@ class Negotiation(TextGame[Table]):
     action_types = (Say, Propose, Accept, Walk)
     menu = ACTIONS
 
-    def __post_init__(self) -> None:
-        if self.max_turns < 1 or self.message_limit < max(len(line.text) for line in LINES):
-            raise InvalidOption(
-                "max_turns must be at least 1 and message_limit at least 30, not "
-                f"{self.max_turns} and {self.message_limit}"
-            )
-
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Table:
+    def initial_state(self, seed: int | None = None) -> NegotiationState:
         rng = Rng.seeded(seed)
         while True:
             counts = (rng.between(1, MOST), rng.between(1, MOST), rng.between(1, MOST))
@@ -147,46 +156,46 @@ class Negotiation(TextGame[Table]):
                 continue
             pairs = value_pairs(counts)
             if pairs:
-                return Table(rng, counts, rng.choice(pairs))
+                return NegotiationState(rng, counts, rng.choice(pairs))
 
-    def to_act(self, state: Table) -> tuple[int, ...]:
+    def to_act(self, state: NegotiationState) -> tuple[int, ...]:
         return () if state.ended else (state.turn % 2,)
 
-    def legal(self, state: Table, seat: int) -> Grammar:
+    def legal(self, state: NegotiationState, seat: int) -> Grammar:
         return grammar(state.counts, state.offer is not None, self.message_limit)
 
-    def step(self, state: Table, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: NegotiationState, actions: Mapping[int, Any]) -> Step:
         seat = state.turn % 2
         action = actions[seat]
         state.turn += 1
         rewards: dict[int, dict[str, float]] = {}
         if isinstance(action, Accept):
             state.ended = "deal"
-            rewards = {p: {"deal": float(w)} for p, w in enumerate(self.shares(state)) if w}
+            rewards = {s: {"deal": float(w)} for s, w in enumerate(self.shares(state)) if w}
         elif isinstance(action, Walk):
             state.ended = "walk"
         elif isinstance(action, Propose):
             state.offer, state.proposer = action, seat
         elif state.offer is not None:
             state.offer = None  # saying something else lets the offer lapse
-        events = [self._told(seat, action)]
+        events = [self._action_event(seat, action)]
         if not state.ended and state.turn >= self.max_turns:
             state.ended = "time"
             events.append(Event("end", "Time is up: no deal."))
         return Step(rewards=rewards, events=events)
 
-    def _told(self, seat: int, action: TextAction) -> Event:
+    def _action_event(self, seat: int, action: TextAction) -> Event:
         name = self.players[seat]
         if isinstance(action, Say):
             data = {"player": seat, "text": action.text}
-            return Event("message", f"{name} says: {action.text}", data)
+            return Event("message", f"{name} says: {self.quoted(action.text)}", data)
         if isinstance(action, Propose):
-            text = f"{name} proposes to take {listed(action.items)} and leave the rest."
+            text = f"{name} proposes to take {items_text(action.items)} and leave the rest."
             return Event("proposal", text, {"player": seat, "takes": list(action.items)})
         word = "accepts" if isinstance(action, Accept) else "walks away"
         return Event("answer", f"{name} {word}.", {"player": seat})
 
-    def shares(self, state: Table) -> tuple[int, int]:
+    def shares(self, state: NegotiationState) -> tuple[int, int]:
         """What the standing offer is worth to player 0 and to player 1."""
         assert state.offer is not None
         taken, proposer = state.offer.items, state.proposer
@@ -196,7 +205,7 @@ class Negotiation(TextGame[Table]):
         worth[1 - proposer] = value_of(rest, state.values[1 - proposer])
         return worth[0], worth[1]
 
-    def outcome(self, state: Table) -> Outcome | None:
+    def outcome(self, state: NegotiationState) -> Outcome | None:
         if not state.ended:
             return None
         if state.ended == "deal":
@@ -207,21 +216,21 @@ class Negotiation(TextGame[Table]):
         walker = self.players[(state.turn - 1) % 2]
         return Outcome(("none", "none"), (0.0, 0.0), f"{walker} walked away.")
 
-    def truncated(self, state: Table) -> bool:
+    def truncated(self, state: NegotiationState) -> bool:
         return state.ended == "time"
 
-    def opening(self, state: Table) -> Sequence[Event]:
+    def opening(self, state: NegotiationState) -> Sequence[Event]:
         events = [
-            Event("table", f"On the table: {listed(state.counts)}.", {"counts": state.counts})
+            Event("table", f"On the table: {items_text(state.counts)}.", {"counts": state.counts})
         ]
         for seat, values in enumerate(state.values):
-            told = ", ".join(f"a {k[:-1]} {v}" for k, v in zip(KINDS, values, strict=True))
-            text = f"To you, {self.players[seat]}, {told} each."
+            worth = ", ".join(f"a {k[:-1]} {v}" for k, v in zip(KINDS, values, strict=True))
+            text = f"To you, {self.players[seat]}, {worth} each."
             events.append(Event("values", text, {"values": values}, only(seat)))
         return events
 
-    def determinize(self, state: Table, seat: int, rng: Rng) -> Table:
-        """Draw the other's values from all that fit the counts and the own values."""
+    def determinize(self, state: NegotiationState, seat: int, rng: Rng) -> NegotiationState:
+        """Draw the other player's values from all that fit the counts and the own values."""
         fitting = [pair for pair in value_pairs(state.counts) if pair[seat] == state.values[seat]]
         copy = self.clone(state)
         copy.values = rng.choice(fitting)
@@ -229,27 +238,27 @@ class Negotiation(TextGame[Table]):
 
     # What a player sees
 
-    def describe(self, state: Table, seat: int) -> str:
+    def describe(self, state: NegotiationState, seat: int) -> str:
         own = state.values[seat]
         worth = ", ".join(f"{k} {v}" for k, v in zip(KINDS, own, strict=True))
         lines = [
-            f"You are {self.players[seat]}. On the table: {listed(state.counts)}.",
+            f"You are {self.players[seat]}. On the table: {items_text(state.counts)}.",
             f"Worth to you, each: {worth}.",
             f"Turn {state.turn} of {self.max_turns}.",
             self._standing(state, seat),
         ]
         return "\n".join(lines)
 
-    def _standing(self, state: Table, seat: int) -> str:
+    def _standing(self, state: NegotiationState, seat: int) -> str:
         if state.offer is None:
             return "There is no proposal to accept."
         taken = state.offer.items
         if state.proposer == seat:
-            return f"Your proposal stands: you take {listed(taken)}."
+            return f"Your proposal stands: you take {items_text(taken)}."
         rest = tuple(c - t for c, t in zip(state.counts, taken, strict=True))
         worth = value_of(rest, state.values[seat])
         return (
-            f"Proposal to you: the other takes {listed(taken)}, you get {listed(rest)}, "
+            f"Proposal to you: the other takes {items_text(taken)}, you get {items_text(rest)}, "
             f"worth {worth} to you."
         )
 
@@ -261,7 +270,7 @@ class Negotiation(TextGame[Table]):
         top = np.array([MOST] * 3 + [WORTH] * 3 + [1, 1] + [MOST] * 3 + [self.max_turns] * 2)
         return spaces.Box(np.zeros(13, np.int16), top.astype(np.int16), dtype=np.int16)
 
-    def observe(self, state: Table, seat: int) -> NDArray[np.int16]:
+    def observe(self, state: NegotiationState, seat: int) -> NDArray[np.int16]:
         """Counts, own values, offer to me?, offer by me?, what the offer takes, turn, max_turns."""
         mine = state.offer is not None and state.proposer == seat
         theirs = state.offer is not None and not mine
@@ -270,37 +279,40 @@ class Negotiation(TextGame[Table]):
         row = (*state.counts, *values, theirs, mine, *taken, state.turn, self.max_turns)
         return np.array(row, np.int16)
 
-    def action_mask(self, state: Table, seat: int) -> NDArray[np.int8]:
+    def action_mask(self, state: NegotiationState, seat: int) -> NDArray[np.int8]:
         if seat not in self.to_act(state):
             return np.ones(len(ACTIONS), np.int8)
         return menu_mask(state.counts, state.offer is not None).copy()
 
-    def scene(self, state: Table, player: int | None = None) -> Scene:
+    def scene(self, state: NegotiationState, seat: int | None = None) -> Scene:
         bars = []
-        for seat in (0, 1) if player is None else (player,):
-            for kind, count, value in zip(KINDS, state.counts, state.values[seat], strict=True):
-                label = f"{kind} to {seat}"
-                bars.append(Bar(label, float(count * value), float(WORTH), seat))
-        lines = [f"On the table: {listed(state.counts)}. Turn {state.turn} of {self.max_turns}."]
+        for owner in (0, 1) if seat is None else (seat,):
+            for kind, count, value in zip(KINDS, state.counts, state.values[owner], strict=True):
+                label = f"{kind} to {owner}"
+                bars.append(Bar(label, float(count * value), float(WORTH), owner))
+        lines = [
+            f"On the table: {items_text(state.counts)}. Turn {state.turn} of {self.max_turns}."
+        ]
         if state.offer is not None:
-            taken = listed(state.offer.items)
+            taken = items_text(state.offer.items)
             lines.append(f"{self.players[state.proposer]} would take {taken}.")
         return Scene(bars=tuple(bars), lines=tuple(lines))
 
 
-def listed(items: Sequence[int]) -> str:
-    """`2 books, 1 hat, 0 balls`."""
+def items_text(items: Sequence[int]) -> str:
+    """Items in words, such as '2 books, 1 hat, 0 balls'."""
     parts = zip(items, KINDS, strict=True)
     return ", ".join(f"{n} {kind[:-1] if n == 1 else kind}" for n, kind in parts)
 
 
 def value_of(items: Sequence[int], values: Sequence[int]) -> int:
+    """What items are worth, by the values of one item of each kind."""
     return sum(n * v for n, v in zip(items, values, strict=True))
 
 
 @lru_cache(maxsize=256)
 def value_vectors(counts: Items) -> tuple[Items, ...]:
-    """Every valuation under which all items together are worth 10."""
+    """All values under which the items together are worth 10."""
     top = range(WORTH + 1)
     vectors = ((book, hat, ball) for book in top for hat in top for ball in top)
     return tuple(v for v in vectors if value_of(counts, v) == WORTH)
@@ -308,7 +320,7 @@ def value_vectors(counts: Items) -> tuple[Items, ...]:
 
 @lru_cache(maxsize=256)
 def value_pairs(counts: Items) -> tuple[tuple[Items, Items], ...]:
-    """Every pair of valuations with no kind worthless to both and one of use to both."""
+    """All pairs of values with no kind worthless to both and one kind worth something to both."""
     vectors = value_vectors(counts)
     return tuple(
         (a, b)
@@ -321,16 +333,16 @@ def value_pairs(counts: Items) -> tuple[tuple[Items, Items], ...]:
 
 @lru_cache(maxsize=512)
 def grammar(counts: Items, offered: bool, message_limit: int) -> Grammar:
-    """What may be done with these items on the table."""
+    """The legal actions with these items on the table, and with or without a proposal."""
     fields = {kind: Integer(0, n) for kind, n in zip(KINDS, counts, strict=True)}
-    said = Text(message_limit, tuple(line.text for line in LINES))
-    options = [Option(Say, {"text": said}), Option(Propose, fields)]
+    text = Text(message_limit, tuple(line.text for line in LINES))
+    options = [Option(Say, {"text": text}), Option(Propose, fields)]
     options += [Option(Accept)] if offered else []
     return Grammar((*options, Option(Walk)))
 
 
 @lru_cache(maxsize=512)
 def menu_mask(counts: Items, offered: bool) -> NDArray[np.int8]:
-    """The legal part of the menu; copy it before handing it out."""
+    """Which actions of the menu are legal; the array is shared, so copy it."""
     legal = [all(t <= c for t, c in zip(a.items, counts, strict=True)) for a in ACTIONS[:ACCEPT]]  # type: ignore[attr-defined]
     return np.array([*legal, offered, True, *[True] * len(LINES)], np.int8)

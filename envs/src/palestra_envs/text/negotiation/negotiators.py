@@ -1,13 +1,13 @@
-"""Scripted negotiators: fair, greedy, and one that concedes with time."""
+"""Scripted negotiators: fair, greedy, and one that concedes as turns go by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, UnknownName, agent
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_envs.text.negotiation.game import (
     WORTH,
@@ -19,33 +19,30 @@ from palestra_envs.text.negotiation.game import (
     value_of,
 )
 
-STYLES = ("fair", "greedy", "conceder")
 
+@agent("negotiator")
+class Negotiator(ScriptedAgent):
+    """Proposes splits and accepts good ones: style=fair|greedy|conceder.
 
-@agent(
-    "negotiator",
-    plays=("text/Negotiation-v0",),
-    summary="Proposes splits and accepts good ones: style=fair|greedy|conceder.",
-)
-class Negotiator(Agent):
-    """Plays `text/Negotiation-v0` from its own array view.
-
-    It aims at a share of 10: "fair" at 6, "greedy" at all it can take, "conceder" from 10 down to
-    4 as turns go by. An offer worth at least the aim is accepted; otherwise it asks for the
-    smallest share worth at least the aim, and so leaves the other as much as it can.
+    It reads only its own array observation. It aims at a share of 10: "fair" at 6, "greedy" at all
+    it can take, "conceder" from 10 down to 4 as turns go by. It accepts an offer worth at least the
+    aim; otherwise it asks for the smallest share worth at least the aim, and so leaves the other as
+    much as it can.
     """
 
-    def __init__(self, *, style: str = "fair") -> None:
-        if style not in STYLES:
-            raise UnknownName("negotiator style", style, STYLES)
+    plays = (Negotiation,)
+
+    def __init__(
+        self,
+        *,
+        style: Annotated[
+            Literal["fair", "greedy", "conceder"], Meta(description="how large a share to aim at")
+        ] = "fair",
+    ) -> None:
+        super().__init__(seed=0)  # it draws nothing
         self._style = style
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> Any:
-        if not isinstance(turn.game, Negotiation):
-            raise InvalidOption(f"the negotiator plays text/Negotiation-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
         seen = np.asarray(turn.observation).tolist()
         counts, values = tuple(seen[0:3]), tuple(seen[3:6])
         aim = self._aim(seen[11], seen[12])
