@@ -24,7 +24,7 @@ def test_a_deal_pays_shares_discounted_by_the_rounds_it_took() -> None:
     episode.act({0: Propose(70)})
     episode.act({1: Reject()})
     episode.act({1: Propose(40, "Meet me here.")})
-    assert "He says: Meet me here." in episode.log[-1][0].text
+    assert 'They say: "Meet me here."' in episode.log[-1][0].text
     episode.act({0: Accept()})
     assert list(episode.returns) == [60 * 0.9, 40 * 0.5]
     assert episode.outcome.reason == "They agreed."

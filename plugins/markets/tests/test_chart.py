@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import palestra
 from palestra import Grid
-from palestra_markets.chart import brief, chart, thinned
+from palestra_markets.chart import chart, short_number, thin
 
 
 def heights(grid: Grid, name: str) -> list[int]:
@@ -29,14 +29,14 @@ def test_lines_share_their_scale_and_the_first_is_in_front() -> None:
 
 
 def test_long_lines_are_thinned_and_keep_both_ends() -> None:
-    points = thinned(range(1000), 40)
+    points = thin(range(1000), 40)
     assert (len(points), points[0], points[-1]) == (40, 0, 999)
     assert chart({"none": []}) is None
 
 
-def test_numbers_are_brief() -> None:
+def test_numbers_are_short() -> None:
     values = (0, 0.5, 7.63, 97.6, 950, 1200, 123_456, -3.4e6, 1e15)
-    assert [brief(v) for v in values] == [
+    assert [short_number(v) for v in values] == [
         "0", "0.5", "7.6", "98", "950", "1k", ".1M", "-3M", "1e+15"
     ]  # fmt: skip
 

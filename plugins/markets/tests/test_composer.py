@@ -136,7 +136,7 @@ def test_nothing_is_bought_or_tried_without_money() -> None:
     [({"offers": 0}, "offers"), ({"low": 0.0}, "low"), ({"high": 3.0}, "high"),
      ({"low": 1.0, "high": 0.5}, "high"), ({"trials": 11}, "sandbox has 100"),
      ({"hype": float("nan")}, "hype"), ({"components": ((20, 90),)}, "must be worth from"),
-     ({"components": ((20,),)}, "pairs of whole numbers"),
+     ({"components": ((20,),)}, "a list of 2 items: an integer, an integer"),
      ({"components": ((-5, 3),)}, "component 0")],
 )  # fmt: skip
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) -> None:

@@ -139,3 +139,10 @@ def test_virtual_values_bring_more_and_vcg_is_efficient(reader: str) -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="|".join(options)):
         ContentAuction(**options)
+
+
+def test_nobody_bids_and_nobody_pays() -> None:
+    game = ContentAuction(reader="cascade", mechanism="gsp", positions=3)
+    episode = palestra.Episode(game, 0)
+    episode.act(dict.fromkeys(episode.to_act, Bid(0)))
+    assert not any(episode.rewards)

@@ -89,5 +89,5 @@ def test_the_team_reads_reports() -> None:
 
 @pytest.mark.parametrize("option", ["keep=0", "every=0"])
 def test_bad_options_are_named(option: str) -> None:
-    with pytest.raises(InvalidOption, match="must be at least 1"):
+    with pytest.raises(InvalidOption, match="must be an integer at least 1"):
         palestra.play(ID, agents=[f"contest-trader:{option}"])

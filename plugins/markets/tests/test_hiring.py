@@ -95,7 +95,7 @@ def test_a_flat_wage_buys_no_effort() -> None:
 def test_the_least_pay_that_makes_one_expert_work_is_the_closed_form(
     right: float, cost: int
 ) -> None:
-    """Paid p when he is right: p (q - 1/2) = c, so that q c / (q - 1/2) is paid on average."""
+    """Paid p when they are right: p (q - 1/2) = c, so that q c / (q - 1/2) is paid on average."""
     one = Information(2, 1, (0.5, right), 0.0)
     _, worth = optimal_mechanism(one, ((0, cost),), 10_000, 10_000, only=((1,),))
     paid = right * (cost + MARGIN) / (right - 0.5)
@@ -219,7 +219,7 @@ def test_no_scoring_rule_is_worth_more_than_the_programme() -> None:
                 assert tried.principal_value(SHARED, 10_000) <= worth + 10
 
 
-def test_who_explores_comes_closer_to_the_best_the_longer_he_plays() -> None:
+def test_who_explores_comes_closer_to_the_best_the_longer_they_play() -> None:
     """Mean gain a round; the regret of explore-then-commit falls with T^(-1/3)."""
     gains = []
     for rounds in (60, 2000):

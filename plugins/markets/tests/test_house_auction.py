@@ -36,7 +36,7 @@ def sales(record: Any) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("increment", [1, 20])
 def test_an_english_auction_ends_within_a_step_where_vickreys_does(increment: int) -> None:
-    """Who stays to his value pays about the second highest value: the two are equivalent."""
+    """Who stays up to their value pays about the second highest value: the two are equivalent."""
     for seed in range(5):
         options = {"seed": seed, "increment": increment}
         (open_,), (sealed,) = play(**options), play(format="vickrey", **options)
@@ -73,7 +73,7 @@ def test_who_spends_everything_does_not_survive() -> None:
 
 
 def test_truth_is_a_dominant_bid_in_vickreys_auction() -> None:
-    """Every bid of the first on a grid that holds his value, against every pair of others."""
+    """Every bid of the first on a grid that holds their value, against every pair of others."""
     game = HouseAuction(num_players=3, houses=1, format="vickrey", budget=100_000, profiling=0)
     start = game.initial_state(4)
     value = start.personas[0].value(start.houses[0])
@@ -99,7 +99,7 @@ def test_first_prices_pay_the_bid_and_second_prices_the_next() -> None:
 
 
 def dutch(stops: list[int], seed: int, increment: int) -> tuple[int, int]:
-    """Who wins at which price where everybody takes the house at a price he planned."""
+    """Who wins at which price where everybody takes the house at a price they planned."""
     count = len(stops)
     game = HouseAuction(
         num_players=count, houses=1, format="dutch", budget=100_000, increment=increment
@@ -143,7 +143,7 @@ def test_bidders_with_the_same_plan_pay_the_same_in_both_formats() -> None:
     assert [price for _, price in sales(falling)] == [price for _, price in sales(sealed)]
 
 
-def test_nobody_takes_a_house_he_cannot_pay() -> None:
+def test_nobody_takes_a_house_they_cannot_pay() -> None:
     episode = Episode(HouseAuction(format="dutch", budget=100), seed=0)
     with pytest.raises(InvalidAction):
         episode.act({p: Take() for p in range(4)})
@@ -160,7 +160,7 @@ def test_a_house_nobody_wants_is_not_sold() -> None:
     assert len(episode.to_act) == 2  # profiles
 
 
-def test_nobody_bids_more_than_he_has_or_less_than_the_step() -> None:
+def test_nobody_bids_more_than_they_have_or_less_than_the_step() -> None:
     episode = Episode(HouseAuction(increment=20), seed=0)
     (first,) = episode.to_act
     left = episode.state.left[first]

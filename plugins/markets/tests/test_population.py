@@ -227,7 +227,7 @@ def test_contacts_come_as_pairs_array_graph_or_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("contacts", "said"),
     [(((0, 1), (1, 12)), r"pair 2: \(1, 12\) names somebody"), (((0, -1),), "from 0 to 11"),
-     (((3, 3),), "cannot meet himself"), (((0, 1), (1, 0)), "pair 2: 1 and 0 are a pair already"),
+     (((3, 3),), "cannot meet themselves"), (((0, 1), (1, 0)), "pair 2: 1 and 0 are a pair"),
      (((0, 1, 2),), "two whole numbers"), (((0, 0.5),), "two whole numbers"), ((5,), "two whole"),
      (7, "must be pairs of people"), (np.array([0.5]), "two whole"), ("none.csv", "cannot read")],
 )  # fmt: skip

@@ -84,7 +84,7 @@ def test_vcg_payments_are_the_loss_of_the_others_by_an_assignment_solver() -> No
 
 
 def envy_free(bids: tuple[int, ...]) -> bool:
-    """Whether nobody would rather have a neighbour's place at what he pays for it, or none."""
+    """Whether nobody would rather have a neighbour's place at what they pay for it, or none."""
     earned, paid, positions = page(bids)
     if min(earned) < 0:
         return False

@@ -28,7 +28,7 @@ def test_a_sale_pays_the_price_less_the_value_and_the_value_less_the_price() -> 
     episode.act({0: Offer(130)})
     episode.act({1: Reject()})
     episode.act({1: Offer(95, "No more.")})
-    assert "He says: No more." in episode.log[-1][0].text
+    assert 'They say: "No more."' in episode.log[-1][0].text
     episode.act({0: Accept()})
     assert list(episode.returns) == [15, 25]
     assert episode.outcome.reason == "Sold for 95."

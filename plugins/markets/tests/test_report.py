@@ -14,7 +14,7 @@ import pytest
 from palestra import InvalidOption, MissingExtra
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
-from palestra_markets.report.page import page, plots_of, svg, write_page
+from palestra_markets.report.page import POLICY, page, plots_of, svg, write_page
 from palestra_markets.report.plot import Line, Plot
 from palestra_markets.trading.schedules import equilibrium
 
@@ -98,6 +98,8 @@ def test_names_are_escaped_and_the_page_needs_no_network() -> None:
     text = page([record])
     assert "<script>" not in text
     assert not re.findall(r'(?:src|href)="http', text)
+    assert f'http-equiv="Content-Security-Policy" content="{POLICY}"' in text
+    assert POLICY.startswith("default-src 'none'; style-src 'unsafe-inline';")
     assert "cost-ratio" in text
     assert page([record]) == text
 

@@ -142,11 +142,11 @@ def test_checks_run_out() -> None:
 def test_whether_a_case_is_good_is_hidden_until_it_is_decided() -> None:
     game = Screening()
     state = game.initial_state(0)
-    sights = set()
+    seen = set()
     for good in (False, True):
         state.good = good
-        sights.add((game.describe(state, 0), game.observe(state, 0).tobytes()))
-    assert len(sights) == 1
+        seen.add((game.describe(state, 0), game.observe(state, 0).tobytes()))
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,10 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
 
 
 def test_a_confidence_that_is_none_is_named() -> None:
-    with pytest.raises(InvalidOption, match="confidence must be from 0 to 1"):
+    with pytest.raises(
+        InvalidOption,
+        match=r"confidence of agent .confidence-screener. must be a number from 0 to 1",
+    ):
         play("confidence-screener:confidence=2")
 
 

@@ -216,7 +216,7 @@ def test_planners_serve_in_the_order_of_what_they_know() -> None:
 def test_the_most_votes_win_and_only_the_winner_sees_incomes() -> None:
     episode = Episode(TaxEconomy(num_players=3, elections=True, years=2, steps=1), seed=0)
     episode.act({0: Speak("Less tax."), 1: Speak(), 2: Speak("More tax.")})
-    assert "player_2: More tax." in episode.prompt(0)
+    assert 'player_2: "More tax."' in episode.prompt(0)
     episode.act({0: Vote("player_2"), 1: Vote("player_2"), 2: Vote("player_0")})
     assert episode.to_act == (2,)
     episode.act({2: Rates(*FEDERAL)})
@@ -282,7 +282,7 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
 
 
 def test_planners_out_of_their_seat_are_told_so() -> None:
-    with pytest.raises(InvalidOption, match="planners take the planner's seat"):
+    with pytest.raises(InvalidOption, match="only the planner's seat; seat workers as"):
         palestra.play(ID, agents=["fixed-planner"] * 6)
 
 

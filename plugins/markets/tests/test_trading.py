@@ -367,7 +367,10 @@ def put(row: int, column: str, value: Any) -> Any:
     [
         (lambda rows: rows.drop(index=7), r"line 9: 2030-01-04 has no row for DOWN"),
         (lambda rows: rows.drop(index=range(8, 40)), r"line 10: no row between .* a gap of more"),
-        (lambda rows: pd.concat([rows[:4], rows[3:]]), r"line 6: DOWN on 2030-01-02 is there"),
+        (
+            lambda rows: pd.concat([rows[:4], rows[3:]]),
+            r"line 6: DOWN on 2030-01-02 is in line 5 already",
+        ),
         (lambda rows: pd.concat([rows[4:6], rows]), r"line 4: 2030-01-01 comes after 2030-01-03"),
         (put(3, "open", 0), r"line 5: open must be a price from 0.01"),
         (put(3, "open", -4.5), r"line 5: open must be a price from 0.01"),

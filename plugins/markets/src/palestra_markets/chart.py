@@ -12,12 +12,13 @@ ROWS, COLUMNS = 12, 40
 def chart(
     lines: Mapping[str, Sequence[float]], *, rows: int = ROWS, columns: int = COLUMNS
 ) -> Grid | None:
-    """One disc a column for every line, named after it and coloured by its place; None if empty.
+    """A grid with one square a column for every line, labelled with its name; None without points.
 
-    Longer lines are thinned to `columns` points, the last always shown. Where lines cross, the
-    first is in front. Row labels are the values at the top, in the middle and at the bottom.
+    A line's colour is its place in `lines`. Lines longer than `columns` are thinned, and keep their
+    last point. Where lines cross, the first is in front. Row labels are the values at the top, in
+    the middle and at the bottom.
     """
-    shown = {name: thinned(values, columns) for name, values in lines.items() if len(values)}
+    shown = {name: thin(values, columns) for name, values in lines.items() if len(values)}
     if not shown:
         return None
     low = min(min(values) for values in shown.values())
@@ -31,21 +32,21 @@ def chart(
             row = rows - 1 - round(up * (rows - 1))
             cells[row][column] = Piece(name[:1], colours[name], "square", name)
     labels = [""] * rows
-    labels[rows // 2] = brief((low + high) / 2)
-    labels[0], labels[-1] = brief(high), brief(low)
+    labels[rows // 2] = short_number((low + high) / 2)
+    labels[0], labels[-1] = short_number(high), short_number(low)
     return Grid(tuple(tuple(row) for row in cells), row_labels=tuple(labels))
 
 
-def thinned(values: Sequence[float], most: int) -> list[float]:
-    """At most so many of the values, evenly spaced, the first and the last among them."""
+def thin(values: Sequence[float], most: int) -> list[float]:
+    """At most `most` of the values, evenly spaced, with the first and the last."""
     count = len(values)
     if count <= most:
         return [float(value) for value in values]
     return [float(values[round(at * (count - 1) / (most - 1))]) for at in range(most)]
 
 
-def brief(value: float) -> str:
-    """A number in three characters and its sign, as renderers have room for: 98, 7.6, 1k, .1M."""
+def short_number(value: float) -> str:
+    """A number in three characters and its sign, for narrow labels: 98, 7.6, 1k, .1M."""
     for size, letter in ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")):
         for digits in (1, 0):
             text = f"{abs(value) / size:.{digits}f}".removesuffix(".0")

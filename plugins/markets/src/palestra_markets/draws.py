@@ -1,4 +1,7 @@
-"""Many random numbers at once, from the generator of one state."""
+"""Many random numbers at once, from the generator of one state.
+
+Each function advances the generator's counter, so that draws never overlap.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry_many(key: int, counters: Any) -> tuple[Any, Any]:
-    """`palestra.kernel.rng.threefry` of many counters at once: two arrays of 32-bit words."""
+    """`palestra.kernel.rng.threefry` of an array of counters: two arrays of 32-bit words."""
     keys = [np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)]
     keys.append(keys[0] ^ keys[1] ^ np.uint32(0x1BD11BDA))
     x = (counters & 0xFFFFFFFF).astype(np.uint32) + keys[0]
@@ -31,7 +34,7 @@ def threefry_many(key: int, counters: Any) -> tuple[Any, Any]:
 
 
 def uniforms(rng: Rng, *shape: int) -> Any:
-    """Floats in (0, 1), as `rng.random()` draws them one by one but for half a step."""
+    """Floats in (0, 1): those of `rng.random()` one by one, shifted by half a step."""
     count = int(np.prod(shape))
     words, _ = threefry_many(rng.key, rng.counter + np.arange(count, dtype=np.int64))
     rng.counter += count
@@ -39,7 +42,7 @@ def uniforms(rng: Rng, *shape: int) -> Any:
 
 
 def words(rng: Rng, count: int) -> Any:
-    """So many 32-bit words, two for every step of the generator: the quickest there is."""
+    """`count` random 32-bit words, two for every step of the generator, which is quickest."""
     steps = (count + 1) // 2
     pair = threefry_many(rng.key, rng.counter + np.arange(steps, dtype=np.int64))
     rng.counter += steps
@@ -47,11 +50,11 @@ def words(rng: Rng, count: int) -> Any:
 
 
 def below(rng: Rng, chances: Any) -> Any:
-    """For every chance whether it came true."""
+    """A draw for every chance: an array of booleans, each true with its chance."""
     return words(rng, len(chances)) < np.asarray(chances) * 4294967296.0
 
 
 def normals(rng: Rng, *shape: int) -> Any:
-    """Standard normal floats, by the method of Box and Muller."""
+    """Standard normal floats, by the Box-Muller method."""
     drawn = uniforms(rng, 2, *shape)
     return np.sqrt(-2 * np.log(drawn[0])) * np.cos(2 * np.pi * drawn[1])

@@ -1,8 +1,8 @@
-"""A ledger in double entry: whole minor units, nothing created, nothing lost.
+"""A double-entry ledger in whole minor units of money.
 
 Every entry takes an amount from one account and gives it to another, so that all balances always
-sum to zero; money enters from the account `ISSUER`, the only one that may owe. An entry has a
-reference that is used once. What is refused leaves the ledger as it was.
+sum to zero. Money enters from the account `ISSUER`, the only one with a negative balance. Every
+entry has a reference that is used once. A refused payment leaves the ledger unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ESCROW = "escrow"
 
 
 class PaymentRefused(PalestraError):
-    """A payment that was not made; the ledger is as it was."""
+    """A payment that is not made; the ledger is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +32,24 @@ class Entry:
 
 @dataclass(slots=True)
 class Ledger:
-    """Balances in minor units, every entry that led to them, and what escrow holds for whom."""
+    """Balances in minor units, all entries behind them, and what escrow holds."""
 
     balances: dict[str, int] = field(default_factory=lambda: {ISSUER: 0, ESCROW: 0})
     entries: list[Entry] = field(default_factory=list)
-    used: dict[str, int] = field(default_factory=dict)  # where in `entries`, by reference
-    held: dict[str, Entry] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)  # place in `entries` by reference
+    held: dict[str, Entry] = field(default_factory=dict)  # in escrow, by reference
 
     def open(self, account: str, amount: int = 0) -> None:
         """Open an account with money from the issuer."""
         if account in self.balances:
-            raise PaymentRefused(f"account {account!r} is there already")
+            raise PaymentRefused(f"account {account!r} is open already")
         whole_amount(amount, least=0)
         self.balances[account] = 0
         if amount:
             self._enter(Entry(ISSUER, account, amount, f"open {account}"))
 
     def transfer(self, source: str, target: str, amount: int, reference: str) -> None:
-        """Move money from one account to another, if it is there."""
+        """Move money from one account to another; raises `PaymentRefused` if it is not there."""
         self._check_payment(source, target, amount, reference)
         self._enter(Entry(source, target, amount, reference))
 
@@ -61,29 +61,31 @@ class Ledger:
         self.held[reference] = entry
 
     def settle(self, reference: str) -> None:
-        """Give what escrow holds under a reference to whom it is for."""
+        """Pay what escrow holds under a reference to its target."""
         entry = self._release(reference)
         self._enter(Entry(ESCROW, entry.target, entry.amount, f"settle {reference}"))
 
     def refund(self, reference: str) -> None:
-        """Give what escrow holds under a reference back."""
+        """Return what escrow holds under a reference to its source."""
         entry = self._release(reference)
         self._enter(Entry(ESCROW, entry.source, entry.amount, f"refund {reference}"))
 
     def check(self) -> None:
-        """Raise `PaymentRefused` if any of this were false: balances are those of the entries, they
-        sum to zero, nobody but the issuer owes, and escrow has what it holds.
+        """Raise `PaymentRefused` unless the books balance.
+
+        Balances are those of the entries, they sum to zero, only the issuer's is negative, and the
+        balance of escrow is the sum of what it holds.
         """
-        counted = dict.fromkeys(self.balances, 0)
+        sums = dict.fromkeys(self.balances, 0)
         for entry in self.entries:
-            counted[entry.source] -= entry.amount
-            counted[entry.target] += entry.amount
+            sums[entry.source] -= entry.amount
+            sums[entry.target] += entry.amount
         held = sum(entry.amount for entry in self.held.values())
-        if counted != self.balances or self.balances[ESCROW] != held or not self.is_conserved():
+        if sums != self.balances or self.balances[ESCROW] != held or not self.is_conserved():
             raise PaymentRefused(f"the books do not balance: {self.balances}, held {held}")
 
     def is_conserved(self) -> bool:
-        """Whether balances sum to zero and only the issuer owes; quick enough for every step."""
+        """Whether balances sum to zero and only the issuer's is negative; quick for every step."""
         owing: Iterable[str] = (name for name, money in self.balances.items() if money < 0)
         return sum(self.balances.values()) == 0 and all(name == ISSUER for name in owing)
 
@@ -114,4 +116,4 @@ class Ledger:
 def whole_amount(amount: object, *, least: int) -> None:
     """Raise `PaymentRefused` unless an amount is a whole number of minor units."""
     if isinstance(amount, bool) or not isinstance(amount, int) or amount < least:
-        raise PaymentRefused(f"an amount is a whole number from {least}, not {amount!r}")
+        raise PaymentRefused(f"an amount must be a whole number from {least}, not {amount!r}")

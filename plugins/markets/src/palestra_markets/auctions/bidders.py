@@ -1,33 +1,28 @@
-"""Reference bidders of auctions by sealed bid: of one thing, of positions, of places on a page."""
+"""Reference bidders of auctions by sealed bid: of one item, and of positions on a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor
-from typing import Any
+from typing import Annotated, Any, cast
 
-import numpy as np
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent
+from palestra import Meta, ScriptedAgent, Turn, agent
 
 from palestra_markets.auctions.content_auction import Bid, ContentAuction
 from palestra_markets.auctions.position_auction import GSP, MECHANISMS, PositionAuction
 from palestra_markets.auctions.sealed_auction import ALL_PAY, FORMATS, SECOND_PRICE, SealedAuction
+from palestra_markets.reading import observed_numbers
 
 NEAR = 1e-9
 
 
-def seen_by(turn: Turn) -> list[float]:
-    """The array view as numbers."""
-    seen: list[float] = np.asarray(turn.observation).astype(float).tolist()
-    return seen
-
-
 def equilibrium_bid(game: SealedAuction, value: float) -> float:
-    """The symmetric equilibrium bid for values drawn evenly from 0 to `max_value`.
+    """The symmetric equilibrium bid for values drawn uniformly from 0 to `max_value`.
 
-    For n bidders, the most M and the reserve price r: v with second prices; v - (v^n - r^n) /
-    (n v^(n-1)) with first prices; and where everybody pays, r + (n - 1) / n * (v^n - w^n) / M^(n-1)
-    from the value w that just pays to enter, w^n = r M^(n-1). Below, 0.
+    For n bidders, the highest value M and the reserve price r: v with second prices;
+    v - (v^n - r^n) / (n v^(n-1)) with first prices; and with all-pay
+    r + (n - 1) / n * (v^n - w^n) / M^(n-1) from the value w at which a bid just pays,
+    w^n = r M^(n-1). Lower values bid 0.
     """
     n, most, reserve = int(game.num_players), float(game.max_value), float(game.reserve)
     kind = FORMATS.index(game.format)
@@ -46,82 +41,69 @@ def equilibrium_bid(game: SealedAuction, value: float) -> float:
 @agent(
     "equilibrium-bidder",
     kind="solver",
-    plays=("markets/SealedAuction-v0",),
     needs=("array",),
-    summary="Bids as in the symmetric equilibrium for values drawn evenly.",
 )
-class EquilibriumBidder(Agent):
-    """Bids as in the symmetric equilibrium for values drawn evenly, rounded down."""
+class EquilibriumBidder(ScriptedAgent):
+    """Bids as in the symmetric equilibrium for values drawn uniformly, rounded down."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._bid(turn)) for turn in turns]
+    plays = (SealedAuction,)
 
-    def _bid(self, turn: Turn) -> int:
-        if not isinstance(turn.game, SealedAuction):
-            raise InvalidOption(f"this bidder is for markets/SealedAuction-v0, not {turn.env}")
-        return floor(equilibrium_bid(turn.game, seen_by(turn)[0]) + NEAR)
+    def choose(self, turn: Turn) -> int:
+        game = cast(SealedAuction, turn.game)
+        return floor(equilibrium_bid(game, observed_numbers(turn)[0]) + NEAR)
 
 
-@agent(
-    "truthful-bidder",
-    plays=("markets/SealedAuction-v0", "markets/PositionAuction-v0", "markets/ContentAuction-v0"),
-    needs=("array",),
-    summary="Bids share=1.0 of what it is worth to him.",
-)
-class TruthfulBidder(Agent):
-    """Bids `share` of what it is worth to him, by default all."""
+@agent("truthful-bidder", needs=("array",))
+class TruthfulBidder(ScriptedAgent):
+    """Bids a share of its value, by default all of it."""
 
-    def __init__(self, share: float = 1.0) -> None:
-        if not 0 <= share <= 1:
-            raise InvalidOption(f"share must be from 0 to 1, not {share}")
+    plays = (SealedAuction, PositionAuction, ContentAuction)
+
+    def __init__(
+        self,
+        share: Annotated[float, Meta(ge=0, le=1, description="part of the value to bid")] = 1.0,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._share = share
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._bid(turn)) for turn in turns]
-
-    def _bid(self, turn: Turn) -> Any:
-        if not isinstance(turn.game, SealedAuction | PositionAuction | ContentAuction):
-            raise InvalidOption(f"this bidder is for auctions by sealed bid, not {turn.env}")
-        amount = floor(self._share * seen_by(turn)[0] + NEAR)
+    def choose(self, turn: Turn) -> Any:
+        amount = floor(self._share * observed_numbers(turn)[0] + NEAR)
         return Bid(amount) if isinstance(turn.game, ContentAuction) else amount
 
 
-@agent(
-    "balanced-bidder",
-    plays=("markets/PositionAuction-v0",),
-    needs=("array",),
-    summary="Balanced bidding for positions; revises in revise=0.5 of the rounds.",
-)
-class BalancedBidder(Agent):
-    """Balanced bidding, the best answer to the last bids that settles where VCG would.
+@agent("balanced-bidder", needs=("array",))
+class BalancedBidder(ScriptedAgent):
+    """Bids the best response to the last bids that settles as VCG would: balanced bidding.
 
-    With generalised second prices he aims at the position that would have paid him most, and bids
-    so high that he would not mind to swap with the one above at his bid (Cary et al., "Greedy
-    Bidding Strategies for Keyword Auctions", EC 2007). He thinks again in `revise` of the rounds,
-    else bids as before; his first bid, and any with VCG, is his value.
+    With generalised second prices it aims at the position that would have paid it most, and bids
+    so high that it would not mind swapping with the one above at that bid (Cary et al., "Greedy
+    Bidding Strategies for Keyword Auctions", EC 2007). It revises its bid in a part of the rounds
+    and otherwise repeats it; its first bid, and every bid with VCG, is its value.
     """
 
-    def __init__(self, revise: float = 0.5, *, seed: int | None = None) -> None:
-        if not 0 < revise <= 1:
-            raise InvalidOption(f"revise must be above 0 and at most 1, not {revise}")
+    plays = (PositionAuction,)
+    stream = 3
+
+    def __init__(
+        self,
+        revise: Annotated[
+            float, Meta(gt=0, le=1, description="chance per round that the bid is revised")
+        ] = 0.5,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._revise = revise
-        self._rng = Rng.seeded(seed, stream=3)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._bid(turn)) for turn in turns]
-
-    def _bid(self, turn: Turn) -> int:
-        game = turn.game
-        if not isinstance(game, PositionAuction):
-            raise InvalidOption(f"this bidder is for markets/PositionAuction-v0, not {turn.env}")
-        seen = seen_by(turn)
+    def choose(self, turn: Turn) -> int:
+        game = cast(PositionAuction, turn.game)
+        seen = observed_numbers(turn)
         value, last = int(seen[0]), [int(bid) for bid in seen[7 : 7 + game.num_players]]
         if last[0] < 0 or MECHANISMS.index(game.mechanism) != GSP:
             return value
-        if self._rng.random() >= self._revise:
+        if self.rng.random() >= self._revise:
             return last[0]
         return balanced_bid(value, sorted(last[1:], reverse=True), game.click_rates)
 

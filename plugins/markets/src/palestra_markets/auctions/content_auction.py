@@ -1,24 +1,17 @@
-"""Sealed bids for places on a page whose readers choose: by multinomial logit, or from the top.
+"""Sealed bids for positions on a page, where clicks depend on all advertisements on it.
 
-Every advertiser has a value for a click, his own throughout. In every round all bid for a click at
-once, a page is made, and a number of readers see it; clicks and payments are those expected. Which
-clicks a page brings depends on everybody on it (see `readers`). With `vcg` the page is the best for
-the bids, and who is on it pays what the others lose by it; with `gsp` places go by bid times
-quality, and a click costs the least that keeps the place; with `myerson` the page is the best for
-virtual values, for the most revenue from values drawn evenly. Then bids and page are told.
+Every advertiser has a private value of a click, which stays the same. In every round all bid for a
+click at the same time, a page is made, and a number of readers see it; clicks and payments are
+expected values. Readers choose by a multinomial logit or read from the top (see the module
+`readers`). With `vcg` the page is the best for the bids, and an advertiser on it pays what the
+others lose by that; with `gsp` positions go by bid times quality, and a click costs the least bid
+that keeps the position; with `myerson` the page is the best for virtual values, which maximises the
+revenue from uniformly drawn values. Then bids and page are announced.
 
 The setting is that of "Position Auctions in AI-Generated Content", 2025, with its two kinds of
-readers. Known answers checked: best pages by brute force; no deviation from truth pays with `vcg`
-and `myerson`, by enumeration; one place is a second-price auction, with Myerson's reserve of half
-the most.
-
-The array view is a float32 vector of 9 + n + n c numbers for n advertisers, c the positions for
-logit and 2 for the cascade:
-
-    own value of a click, round, last round, own earnings so far, own seat
-    last round: own position from 1 (0: none), own clicks, own payment, all payments
-    bids of the last round by seat (-1: none yet)
-    attraction by seat and position; or chances of a click and of reading on, by seat
+readers. Known answers checked by the tests: best pages by brute force; no deviation from truth pays
+with `vcg` and `myerson`, by enumeration; one position is a second-price auction, with Myerson's
+reserve of half the highest value.
 """
 
 from __future__ import annotations
@@ -26,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -37,6 +30,7 @@ from palestra import (
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     Option,
     Outcome,
     Result,
@@ -45,7 +39,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
     only,
 )
@@ -60,9 +53,8 @@ from palestra_markets.auctions.readers import (
     second_price_payments,
 )
 
-READERS = ("logit", "cascade")
-MECHANISMS = ("vcg", "gsp", "myerson")
-MOST_PLAYERS = 8
+MOST_VALUE = 100
+MOST_ATTRACTION = 1e6
 DECAY = 0.7  # of attraction, from one position to the next
 
 
@@ -74,7 +66,11 @@ class Bid(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class PageSale:
-    """The state; lists are by seat, `table` is what readers go by."""
+    """The state; lists are by seat.
+
+    `table` has a row for each seat: attraction by position (logit), or the chances of a click and
+    of reading on (cascade). `bids`, `page`, `clicks` and `paid` are those of the last round.
+    """
 
     rng: Rng
     values: tuple[int, ...]
@@ -103,67 +99,80 @@ class PageSale:
         "cascade-gsp": {"reader": "cascade", "mechanism": "gsp"},
         "cascade-myerson": {"reader": "cascade", "mechanism": "myerson"},
     },
-    players=(2, 8),
 )
 @dataclass(frozen=True)
 class ContentAuction(TextGame[PageSale]):
-    """You bid for a place for your advertisement on a page, in every round anew.
+    """Sealed bids for positions on a page where each advertisement affects the others' clicks.
 
-    What a click is worth to you is told to you alone and stays the same. Everybody bids at the same
-    time for one click, as a whole number, without knowing the other bids. A page is made of the
-    bids, and readers click on it or not; what else is on the page matters. You earn your value for
-    every click, less what you pay. Afterwards bids and page are told. Write:
-    Bid(amount=7) to bid 7 for a click.
+    Action n bids n for a click, 0 to `max_value`. An advertiser is paid their value for every
+    expected click (`clicks`), less what they pay (`paid`).
+
+    An observation is a float32 vector of 9 + n + n c numbers for n advertisers, where c is the
+    number of positions for `logit` and 2 for `cascade`:
+
+        own value of a click, round, last round, own earnings so far, own seat
+        last round: own position from 1 (0: none), own clicks, own payment, all payments
+        bids of the last round by seat (-1: none yet)
+        attraction by seat and position; or chances of a click and of reading on, by seat
     """
 
-    num_players: int = 4
-    positions: int = 2
-    reader: str = "logit"
-    mechanism: str = "vcg"
-    values: Sequence[int] = ()
-    table: Sequence[Sequence[float]] = ()
-    max_value: int = 20
-    readers: int = 1000
-    rounds: int = 10
+    num_players: Annotated[int, Meta(ge=2, le=8, description="advertisers")] = 4
+    positions: Annotated[int, Meta(ge=1, le=5, description="positions on the page")] = 2
+    reader: Annotated[
+        Literal["logit", "cascade"],
+        Meta(description="how readers choose: among all advertisements at once, or from the top"),
+    ] = "logit"
+    mechanism: Annotated[
+        Literal["vcg", "gsp", "myerson"],
+        Meta(description="how the page and the payments follow from the bids"),
+    ] = "vcg"
+    values: Annotated[
+        Sequence[Annotated[int, Meta(ge=0, le=MOST_VALUE)]],
+        Meta(description="each advertiser's value of a click; () to draw them"),
+    ] = ()
+    table: Annotated[
+        Sequence[Sequence[Annotated[float, Meta(gt=0, le=MOST_ATTRACTION)]]],
+        Meta(
+            description="a row for each advertiser: attraction by position (logit), or chances of "
+            "a click and of reading on (cascade); () to draw them"
+        ),
+    ] = ()
+    max_value: Annotated[
+        int, Meta(ge=1, le=MOST_VALUE, description="the highest value and the highest bid")
+    ] = 20
+    readers: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="readers who see the page each round")
+    ] = 1000
+    rounds: Annotated[int, Meta(ge=1, le=10_000, description="auctions in an episode")] = 10
 
+    rules_text = """
+        You bid for a place for your advertisement on a page, in every round anew.
+
+        What a click is worth to you is told to you alone and stays the same. Everybody bids at the
+        same time for one click, as a whole number, without knowing the other bids. A page is made
+        of the bids, and readers click on it or not; what else is on the page matters. You earn your
+        value for every click, less what you pay. Afterwards bids and page are told. Write:
+        Bid(amount=7) to bid 7 for a click.
+    """
     order = "simultaneous"
     payoffs = "general"
     perfect_information = False
     reward_terms = ("clicks", "paid")
     action_types = (Bid,)
 
-    def __post_init__(self) -> None:
-        for name, known in (("reader", READERS), ("mechanism", MECHANISMS)):
-            if getattr(self, name) not in known:
-                raise InvalidOption(
-                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
-                )
-        ranges = (
-            ("num_players", 2, MOST_PLAYERS),
-            ("positions", 1, 5),
-            ("max_value", 1, 100),
-            ("readers", 1, 1_000_000),
-            ("rounds", 1, 10_000),
-        )
-        check_ranges(self, ranges)
-        object.__setattr__(self, "values", tuple(self.values))
-        object.__setattr__(self, "table", tuple(map(tuple, self.table)))
-        self._check_given()
-
-    def _check_given(self) -> None:
-        wide, count = self._columns, self.num_players
-        for value in self.values:
-            if not isinstance(value, int) or not 0 <= value <= self.max_value:
-                raise InvalidOption(
-                    f"values must be whole numbers from 0 to {self.max_value}, not {value!r}"
-                )
+    def validate(self) -> None:
+        width, count = self._columns, self.num_players
+        if any(value > self.max_value for value in self.values):
+            raise InvalidOption(
+                f"values must be at most max_value, {self.max_value}, not {self.values}"
+            )
         if self.values and len(self.values) != count:
             raise InvalidOption(f"values must be {count} numbers or (), not {self.values}")
-        most = 1.0 if self.reader == "cascade" else 1e6
-        right = all(len(row) == wide and all(0 < x <= most for x in row) for row in self.table)
-        if self.table and (len(self.table) != count or not right):
+        most = 1.0 if self.reader == "cascade" else MOST_ATTRACTION
+        fits = all(len(row) == width and max(row) <= most for row in self.table)
+        if self.table and (len(self.table) != count or not fits):
             raise InvalidOption(
-                f"table must be {count} rows of {wide} numbers above 0 and up to {most:g}, or (), "
+                f"table must be {count} rows of {width} numbers above 0 and up to {most:g}, or (), "
                 f"not {self.table}"
             )
 
@@ -192,7 +201,7 @@ class ContentAuction(TextGame[PageSale]):
         return state
 
     def _draw_row(self, rng: Rng) -> tuple[float, ...]:
-        """To three decimals, so that what is told is exact."""
+        """A row of the table, rounded to three decimals, so that players read it exactly."""
         if self.reader == "cascade":
             return round(0.05 + 0.45 * rng.random(), 3), round(0.3 + 0.6 * rng.random(), 3)
         quality = 0.2 + 1.3 * rng.random()
@@ -231,9 +240,9 @@ class ContentAuction(TextGame[PageSale]):
             rewards[seat] = {"clicks": gained, "paid": -payment}
             state.earned[seat] += gained - payment
         state.round += 1
-        return Step(rewards, events=[Event("page", self._told(state), self._data(state))])
+        return Step(rewards, events=[Event("page", self._page_text(state), self._page_data(state))])
 
-    def _data(self, state: PageSale) -> dict[str, Any]:
+    def _page_data(self, state: PageSale) -> dict[str, Any]:
         return {
             "bids": list(state.bids),
             "page": list(state.page),
@@ -241,7 +250,7 @@ class ContentAuction(TextGame[PageSale]):
             "payments": list(state.paid),
         }
 
-    def _told(self, state: PageSale) -> str:
+    def _page_text(self, state: PageSale) -> str:
         parts = []
         for seat, name in enumerate(self.players):
             part = f"{name} bids {state.bids[seat]}"
@@ -257,11 +266,12 @@ class ContentAuction(TextGame[PageSale]):
         return Bid(0)
 
     def opening(self, state: PageSale) -> Sequence[Event]:
-        told = [Event("reader", self._reader_text(state), {"table": list(map(list, state.table))})]
+        table = {"table": list(map(list, state.table))}
+        events = [Event("reader", self._reader_text(state), table)]
         for seat, value in enumerate(state.values):
             text = f"To you, {self.players[seat]}, a click is worth {value}."
-            told.append(Event("value", text, {"value": value}, only(seat)))
-        return told
+            events.append(Event("value", text, {"value": value}, only(seat)))
+        return events
 
     def _reader_text(self, state: PageSale) -> str:
         rows = "; ".join(
@@ -281,16 +291,16 @@ class ContentAuction(TextGame[PageSale]):
         score: Result = "score"
         return Outcome((score,) * self.num_players, tuple(state.earned), "the auction is over")
 
-    def determinize(self, state: PageSale, player: int, rng: Rng) -> PageSale:
+    def determinize(self, state: PageSale, seat: int, rng: Rng) -> PageSale:
         """Draw the other advertisers' values anew."""
         copy = self.clone(state)
         copy.values = tuple(
-            value if seat == player else rng.between(0, self.max_value)
-            for seat, value in enumerate(state.values)
+            value if other == seat else rng.between(0, self.max_value)
+            for other, value in enumerate(state.values)
         )
         return copy
 
-    # What a player sees
+    # What a player reads and observes
 
     def rules_for(self, seat: int) -> str:
         ways = {
@@ -301,8 +311,8 @@ class ContentAuction(TextGame[PageSale]):
             "you pay for each click the least bid that would still bring it.",
         }
         return (
-            f"{super().rules_for(seat)}\n{ways[self.mechanism]} There are {self.positions} positions "
-            f"and {self.readers} readers a round."
+            f"{super().rules_for(seat)}\n{ways[self.mechanism]} There are {self.positions} "
+            f"positions and {self.readers} readers a round."
         )
 
     def describe(self, state: PageSale, seat: int) -> str:
@@ -313,7 +323,7 @@ class ContentAuction(TextGame[PageSale]):
             f"{state.earned[seat]:.2f} so far.",
             self._reader_text(state),
         ]
-        return "\n".join([*lines, self._told(state)] if state.bids else lines)
+        return "\n".join([*lines, self._page_text(state)] if state.bids else lines)
 
     def observation_space(self, seat: int) -> spaces.Box:
         return self._space
@@ -325,14 +335,13 @@ class ContentAuction(TextGame[PageSale]):
         return spaces.Box(-most, most, (size,), np.float32)
 
     def observe(self, state: PageSale, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
         place = state.page.index(seat) + 1 if seat in state.page else 0
         seen: list[float] = [state.values[seat], state.round, self.rounds, state.earned[seat]]
         seen += [seat, place, state.clicks[seat], state.paid[seat], sum(state.paid)]
         seen += state.bids or [-1] * self.num_players
         return np.array([*seen, *(x for row in state.table for x in row)], np.float32)
 
-    def scene(self, state: PageSale, player: int | None = None) -> Scene:
+    def scene(self, state: PageSale, viewer: int | None = None) -> Scene:
         bars = []
         for seat, name in enumerate(self.players):
             if state.bids:

@@ -1,23 +1,19 @@
-"""Numbers over a record of an auction."""
+"""Metrics of auctions by sealed bid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from palestra import EpisodeRecord, metric
 
 from palestra_markets.auctions.content_auction import ContentAuction
 from palestra_markets.auctions.readers import worth
-
-
-def _data(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
-    return [event.data for event in record.events if event.kind == kind]
+from palestra_markets.reading import event_data
 
 
 def _worths(record: EpisodeRecord) -> list[list[int]]:
     """Values by seat, a row for every time they were dealt."""
-    worths: list[int] = [data["value"] for data in _data(record, "value")]
+    worths: list[int] = [data["value"] for data in event_data(record.events, "value")]
     seats = len(record.players)
     return [worths[start : start + seats] for start in range(0, len(worths), seats)]
 
@@ -29,36 +25,34 @@ def _worths(record: EpisodeRecord) -> list[list[int]]:
         "markets/PositionAuction-v0",
         "markets/ContentAuction-v0",
     ),
-    summary="What the seller was paid in a round, in the mean.",
 )
 def auction_revenue(record: EpisodeRecord) -> float:
-    """What the seller was paid in a round, in the mean."""
-    paid = [float(data["revenue"]) for data in _data(record, "sale")]
-    paid += [float(sum(data["payments"])) for data in _data(record, "page")]
+    """What the seller is paid per round, on average."""
+    paid = [float(data["revenue"]) for data in event_data(record.events, "sale")]
+    paid += [float(sum(data["payments"])) for data in event_data(record.events, "page")]
     return sum(paid) / max(1, len(paid))
 
 
 @metric(
     "auction-efficiency",
     measures=("markets/SealedAuction-v0", "markets/PositionAuction-v0"),
-    summary="What the winners value what they get at, over the most that anybody could.",
 )
 def auction_efficiency(record: EpisodeRecord) -> float:
-    """What the winners value what they get at, over the most that anybody could."""
-    sales = _data(record, "sale")
+    """The value of the sold items to their winners, over the most they are worth to anybody."""
+    sales = event_data(record.events, "sale")
     if sales:
         rounds = list(zip(_worths(record), sales, strict=False))
         got = sum(worths[sale["winner"]] for worths, sale in rounds if sale["winner"] >= 0)
         best = sum(max(worths) for worths, _ in rounds)
         return got / best if best else 1.0
-    clicked, most = _pages(record)
+    clicked, most = _worth_of_clicks(record)
     return clicked / most if most else 1.0
 
 
-def _pages(record: EpisodeRecord) -> tuple[float, float]:
-    """The worth of all clicks as they went, and as they could have gone."""
+def _worth_of_clicks(record: EpisodeRecord) -> tuple[float, float]:
+    """The worth of all clicks as they were, and the most it could have been."""
     (worths,), rates = _worths(record), record.options["click_rates"]
-    pages = _data(record, "page")
+    pages = event_data(record.events, "page")
     got = sum(_worth_of_page(worths, page["positions"], rates) for page in pages)
     ranked = sorted(worths, reverse=True)
     return got, len(pages) * sum(w * rate for w, rate in zip(ranked, rates, strict=False))
@@ -74,7 +68,6 @@ def _worth_of_page(
 @metric(
     "page-efficiency",
     measures=("markets/ContentAuction-v0",),
-    summary="The worth of the clicks of all pages, over that of the best pages.",
 )
 def page_efficiency(record: EpisodeRecord) -> float:
     """The worth of the clicks of all pages, over that of the best pages for the true values."""
@@ -82,7 +75,7 @@ def page_efficiency(record: EpisodeRecord) -> float:
     game = ContentAuction(**record.options)
     state = game.initial_state(record.seed)
     best = worth(reader := game.reader_of(state), reader.best_page(worths), worths)
-    pages = _data(record, "page")
+    pages = event_data(record.events, "page")
     got = sum(
         sum(value * clicks for value, clicks in zip(worths, page["clicks"], strict=True))
         for page in pages

@@ -1,19 +1,19 @@
-"""Plots of auctions: bids against values, revenue."""
+"""Plots of auctions by sealed bid: bids against values, and revenue."""
 
 from __future__ import annotations
 
 from palestra import EpisodeRecord
 
+from palestra_markets.reading import event_data
 from palestra_markets.report.plot import Line, Plot, over_time
 
 
-def sealed(record: EpisodeRecord) -> list[Plot]:
-    """Bids by value, and what the seller was paid in every round."""
+def bids_and_revenue(record: EpisodeRecord) -> list[Plot]:
+    """Bids by value, and what the seller is paid in each round."""
     values: dict[int, list[float]] = {}
-    for event in record.events:
-        if event.kind == "value":
-            values.setdefault(event.data["player"], []).append(event.data["value"])
-    sales = [event.data for event in record.events if event.kind == "sale"]
+    for data in event_data(record.events, "value"):
+        values.setdefault(data["player"], []).append(data["value"])
+    sales = event_data(record.events, "sale")
     bids = [
         Line(record.players[seat], own[: len(sales)],
              [sale["bids"][seat] for sale in sales[: len(own)]], "points")
@@ -26,13 +26,13 @@ def sealed(record: EpisodeRecord) -> list[Plot]:
     ]
 
 
-def pages(record: EpisodeRecord) -> list[Plot]:
+def page_bids(record: EpisodeRecord) -> list[Plot]:
     """Bids and payments by round, for auctions of places on a page."""
-    told = [event.data for event in record.events if event.kind == "page"]
+    pages = event_data(record.events, "page")
     seats = range(len(record.players))
-    revenue = [sum(page["payments"]) for page in told]
+    revenue = [sum(page["payments"]) for page in pages]
     bids = [
-        over_time(record.players[seat], [page["bids"][seat] for page in told], "step", 1)
+        over_time(record.players[seat], [page["bids"][seat] for page in pages], "step", 1)
         for seat in seats
     ]
     return [

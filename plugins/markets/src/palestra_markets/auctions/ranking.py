@@ -1,37 +1,42 @@
-"""Bids in order: highest first, equal bids in an order drawn by lot.
+"""Bids in order: the highest first, equal bids in random order.
 
-Plain functions over a record with the fields below, inside the subset that numba compiles.
+Plain functions over the state below, inside the subset of Python that numba compiles.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
+from palestra import ArrayState, Shape
 from palestra.rules import shuffle
 
 
-def ranking_fields(seats: int) -> list[tuple[Any, ...]]:
-    """Bids by seat (-1: none yet), and each seat's lot, the lower before the higher."""
-    return [("bid", np.int32, seats), ("lot", np.int32, seats)]
+class SealedBidsState(ArrayState):
+    """What the state of every auction by sealed bid holds, by seat."""
+
+    bid: Annotated[NDArray[np.int32], Shape("num_players")]  # -1: none yet
+    lot: Annotated[NDArray[np.int32], Shape("num_players")]  # of equal bids the lowest lot is ahead
+    worth: Annotated[NDArray[np.int32], Shape("num_players")]  # the bidder's private value
 
 
-def draw_lots(state: Any) -> None:
+def draw_lots(state: SealedBidsState) -> None:
     """Put the seats in a new random order."""
     for seat in range(len(state.lot)):
         state.lot[seat] = seat
     shuffle(state, state.lot)
 
 
-def is_ahead(state: Any, one: int, other: int) -> bool:
-    """Whether `one` comes before `other`."""
+def is_ahead(state: SealedBidsState, one: int, other: int) -> bool:
+    """Whether seat `one` is ahead of seat `other`."""
     higher = state.bid[one] > state.bid[other]
     equal = state.bid[one] == state.bid[other]
     return bool(higher or (equal and state.lot[one] < state.lot[other]))
 
 
-def rank_of(state: Any, seat: int) -> int:
-    """How many come before a seat."""
+def rank_of(state: SealedBidsState, seat: int) -> int:
+    """How many seats are ahead of a seat."""
     rank = 0
     for other in range(len(state.bid)):
         if other != seat and is_ahead(state, other, seat):
@@ -39,15 +44,15 @@ def rank_of(state: Any, seat: int) -> int:
     return rank
 
 
-def seat_at(state: Any, rank: int) -> int:
-    """The seat of a rank, from 0; -1 where there are not so many."""
+def seat_at(state: SealedBidsState, rank: int) -> int:
+    """The seat at a rank, from 0; -1 if there are fewer seats."""
     for seat in range(len(state.bid)):
         if rank_of(state, seat) == rank:
             return seat
     return -1
 
 
-def bid_at(state: Any, rank: int) -> int:
-    """The bid of a rank; 0 where there are not so many."""
+def bid_at(state: SealedBidsState, rank: int) -> int:
+    """The bid at a rank, from 0; 0 if there are fewer seats."""
     seat = seat_at(state, rank)
     return int(state.bid[seat]) if seat >= 0 else 0

@@ -1,9 +1,9 @@
 """How readers click on advertisements, and the pages that serve advertisers best.
 
 With `logit` a reader weighs all advertisements on the page at once, and clicks on one or on none:
-on i with chance w[i, p_i] / (1 + sum of w), w by advertiser and position. With `cascade` he reads
-from the top, clicks on an advertisement with chance c[i], and reads on after it with chance q[i]
-(D. Kempe and M. Mahdian, "A Cascade Model for Externalities in Sponsored Search", WINE 2008).
+on i with chance w[i, p_i] / (1 + sum of w), w by advertiser and position. With `cascade` a reader
+starts at the top, clicks on an advertisement with chance c[i], and reads on after it with chance
+q[i] (D. Kempe and M. Mahdian, "A Cascade Model for Externalities in Sponsored Search", WINE 2008).
 
 A page is a tuple with the advertiser at each position, -1 for nobody.
 """
@@ -21,19 +21,19 @@ EMPTY = -1
 
 
 class Reader(Protocol):
-    """Clicks of a page by advertiser, and the page with the most worth of clicks."""
+    """A kind of reader: the clicks a page brings, and the page whose clicks are worth the most."""
 
     @property
     def positions(self) -> int: ...
 
     def clicks(self, page: Page) -> Any:
-        """The chance of a click on every advertiser; 0 for who is not on the page."""
+        """The chance of a click on each advertiser; 0 for those not on the page."""
 
     def best_page(self, values: Sequence[float]) -> Page:
         """The page with the largest sum of clicks times values."""
 
     def quality(self, advertiser: int) -> float:
-        """How attractive an advertiser is by himself, in the first position."""
+        """How attractive an advertiser is alone in the first position."""
 
 
 class Logit:
@@ -54,7 +54,7 @@ class Logit:
         return weights / (1 + weights.sum())
 
     def best_page(self, values: Sequence[float]) -> Page:
-        """By Dinkelbach's method: the page of a matching with weights w (v - t), t its worth."""
+        """By Dinkelbach's method: a matching with weights w (v - t), where t is its own worth."""
         worth = 0.0
         while True:
             gains = np.maximum(self.attraction * (np.asarray(values) - worth)[:, None], 0)
@@ -92,7 +92,7 @@ class Cascade:
         return found
 
     def best_page(self, values: Sequence[float]) -> Page:
-        """Exactly: the chosen stand in order of v c / (1 - q), and are chosen from the last up."""
+        """Exactly: advertisers stand in order of v c / (1 - q) and are chosen from the last up."""
         worth = np.asarray(values, float) * self.click
         order = np.argsort(-worth / np.maximum(1 - self.go_on, 1e-12), kind="stable")
         best: list[tuple[float, Page]] = [(0.0, ())] * (self._positions + 1)
@@ -113,11 +113,12 @@ class Cascade:
 
 
 def worth(reader: Reader, page: Page, values: Sequence[float]) -> float:
+    """The sum over a page of clicks times values."""
     return float(reader.clicks(page) @ np.asarray(values, float))
 
 
 def externality_payments(reader: Reader, bids: Sequence[float]) -> tuple[Page, list[float]]:
-    """The best page for the bids; each pays what the others would gain without him."""
+    """The best page for the bids; each pays what the others would gain without them."""
     page = reader.best_page(bids)
     paid = []
     for advertiser in range(len(bids)):
@@ -128,27 +129,28 @@ def externality_payments(reader: Reader, bids: Sequence[float]) -> tuple[Page, l
 
 
 def second_price_payments(reader: Reader, bids: Sequence[float]) -> tuple[Page, list[float]]:
-    """Positions by bid times quality; a click costs what keeps the place: the next product."""
+    """Positions by bid times quality; a click costs the least bid that keeps the position."""
     scores = [bid * reader.quality(n) for n, bid in enumerate(bids)]
     ranked = sorted((n for n, bid in enumerate(bids) if bid > 0), key=lambda n: (-scores[n], n))
     page = tuple(ranked[: reader.positions])
     page += (EMPTY,) * (reader.positions - len(page))
     clicks, paid = reader.clicks(page), [0.0] * len(bids)
-    for above, below in zip(ranked, [*ranked[1:], None], strict=True):
-        price = scores[below] / reader.quality(above) if below is not None else 0.0
+    for place, above in enumerate(ranked, 1):
+        below = scores[ranked[place]] if place < len(ranked) else 0.0
+        price = below / reader.quality(above)
         paid[above] = float(clicks[above]) * price
     return page, paid
 
 
 def virtual(bid: float, most: float) -> float:
-    """The virtual value of a value drawn evenly from 0 to `most`; none below 0 is shown."""
+    """The virtual value of a value drawn uniformly from 0 to `most`; 0 where it is negative."""
     return max(0.0, 2 * bid - most)
 
 
 def revenue_payments(reader: Reader, bids: Sequence[int], most: int) -> tuple[Page, list[float]]:
     """R. Myerson's optimal auction for whole bids: the best page for virtual values.
 
-    Who bids b pays b x(b) - x(b - 1) - … - x(0), x being his clicks as his own bid varies.
+    A bid b pays b x(b) - x(b - 1) - … - x(0), where x(a) are the advertiser's clicks at a bid a.
     """
 
     def page_of(values: Sequence[float]) -> Page:
@@ -156,9 +158,9 @@ def revenue_payments(reader: Reader, bids: Sequence[int], most: int) -> tuple[Pa
 
     page, paid = page_of(bids), []
     for advertiser, bid in enumerate(bids):
-        got = []
+        won = []
         for own in range(bid + 1):
             tried = [own if n == advertiser else other for n, other in enumerate(bids)]
-            got.append(float(reader.clicks(page_of(tried))[advertiser]))
-        paid.append(max(0.0, bid * got[-1] - sum(got[:-1])))
+            won.append(float(reader.clicks(page_of(tried))[advertiser]))
+        paid.append(max(0.0, bid * won[-1] - sum(won[:-1])))
     return page, paid

@@ -1,45 +1,61 @@
-"""Sealed bids for one thing: first price, second price, or everybody pays.
+"""Sealed bids for one item: first price, second price, or all pay.
 
-In every round each bidder learns what the thing is worth to him, a whole number drawn evenly from 0
-to `max_value` for each on his own, and all bid at once. The highest bid wins unless it is below
-the reserve price; equal bids are put in order by lot. The winner pays his bid (`first-price`), the
-higher of the reserve price and the next bid (`second-price`, Vickrey 1961), or in `all-pay`
-everybody who bid the reserve price or more pays what he bid. Then all bids are told.
+In every round each bidder learns the item's worth to them, a whole number drawn uniformly from 0 to
+`max_value` and independently for each, and all bid at the same time. The highest bid wins unless it
+is below the reserve price; ties are broken at random. The winner pays their bid (`first-price`) or
+the higher of the reserve price and the next bid (`second-price`, Vickrey 1961); in `all-pay`
+everybody who bids at least the reserve price pays their bid. Then all bids are announced.
 
-Known answers checked: with two bidders and ties by lot, bidding half the value, rounded down, is
-an exact equilibrium of the first-price auction where the number of values is even; truth is
-dominant with second prices; the seller's best reserve price and his revenue, by R. Myerson,
-"Optimal Auction Design", Mathematics of Operations Research 6, 1981; and that the three formats
-pay him the same in the mean.
-
-The array view is a float32 vector of n + 8 numbers for n bidders:
-
-    own value, reserve price, round, last round, own earnings so far
-    last round: the winner counted from oneself (-1: nobody), what he paid, rounds with a sale
-    bids of the last round, the own first, then in order of seats (-1: none yet)
+Known answers checked by the tests: with two bidders and random tie-breaking, bidding half the
+value, rounded down, is an exact equilibrium of the first-price auction where the number of values
+is even; truth is dominant with second prices; the seller's best reserve price and revenue are those
+of R. Myerson, "Optimal Auction Design", Mathematics of Operations Research 6, 1981; and the three
+formats have the same expected revenue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
-from palestra import Event, InvalidOption, Rng, Scene, check_ranges, environment, only
+from numpy.typing import NDArray
+from palestra import (
+    Event,
+    InvalidOption,
+    Meta,
+    Rng,
+    Scene,
+    Shape,
+    constant,
+    environment,
+    only,
+)
 from palestra.rules import all_act, finish, randint
 
-from palestra_markets.auctions.ranking import bid_at, draw_lots, ranking_fields, seat_at
+from palestra_markets.auctions.ranking import SealedBidsState, bid_at, draw_lots, seat_at
 from palestra_markets.auctions.sealed_bids import SealedBids
 
-FORMATS = ("first-price", "second-price", "all-pay")
+Format = Literal["first-price", "second-price", "all-pay"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 FIRST_PRICE, SECOND_PRICE, ALL_PAY = range(3)
 MOST_PLAYERS, MOST_VALUE, MOST_ROUNDS = 20, 10_000, 10_000
 PAYS = (
-    "The winner pays his bid.",
+    "The winner pays their bid.",
     "The winner pays the next highest bid, or the reserve price where that is higher.",
-    "Everybody pays his bid, the losers too; only bids below the reserve price cost nothing.",
+    "Everybody pays their bid, the losers too; only bids below the reserve price cost nothing.",
 )
+
+
+class SealedAuctionState(SealedBidsState):
+    """Bids, lots and values by seat, the sale of the last round, and the books."""
+
+    earned: Annotated[NDArray[np.int64], Shape("num_players")]  # by seat, so far
+    winner: Annotated[int, np.int32]  # seat that won the last round; -1 for nobody
+    price: Annotated[int, np.int32]  # the winner's price; 0 where nobody won
+    sales: Annotated[int, np.int32]  # rounds with a winner so far
+    revenue: Annotated[int, np.int64]  # paid to the seller so far
 
 
 @environment(
@@ -56,36 +72,49 @@ PAYS = (
         "all-pay": {"format": "all-pay"},
         "reserve": {"format": "second-price", "reserve": 50},
     },
-    players=(2, 20),
 )
 @dataclass(frozen=True)
-class SealedAuction(SealedBids):
-    """You bid for one thing in a sealed auction, in every round anew.
+class SealedAuction(SealedBids[SealedAuctionState]):
+    """Sealed-bid auctions of one item a round: first price, second price or all pay.
 
-    What the thing is worth to you is drawn anew in every round and told to you alone. Everybody
-    bids at the same time, without knowing the other bids; write your bid as a whole number. The
-    highest bid wins, between equal bids the lot decides, and below the reserve price nobody wins.
-    The winner earns what the thing is worth to him. Afterwards all bids are told.
+    An action is a bid, 0 to `max_value`. A bidder is paid the item's worth to them when they win
+    (`won`), less what they pay (`paid`).
+
+    An observation is a float32 vector of n + 8 numbers for n bidders:
+
+        own value, reserve price, round, last round, own earnings so far
+        last round: the winner counted from the own seat (-1: nobody), the winner's price,
+        rounds with a sale so far
+        bids of the last round, the own first, then in order of seats (-1: none yet)
     """
 
-    num_players: int = 3
-    format: str = "first-price"
-    max_value: int = 100
-    reserve: int = 0
-    rounds: int = 10
+    num_players: Annotated[int, Meta(ge=2, le=MOST_PLAYERS, description="bidders")] = 3
+    format: Annotated[Format, Meta(description="what the winner, or everybody, pays")] = (
+        "first-price"
+    )
+    max_value: Annotated[
+        int, Meta(ge=1, le=MOST_VALUE, description="the highest value and the highest bid")
+    ] = 100
+    reserve: Annotated[
+        int, Meta(ge=0, le=MOST_VALUE, description="reserve price: the lowest bid that can win")
+    ] = 0
+    rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS, description="auctions in an episode")] = 10
 
+    rules_text = """
+        You bid for one thing in a sealed auction, in every round anew.
+
+        What the thing is worth to you is drawn anew in every round and told to you alone. Everybody
+        bids at the same time, without knowing the other bids; write your bid as a whole number. The
+        highest bid wins, between equal bids the lot decides, and below the reserve price nobody
+        wins. The winner earns what the thing is worth to them. Afterwards all bids are told.
+    """
     reward_terms = ("won", "paid")
 
-    def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise InvalidOption(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
-        ranges = (
-            ("num_players", 2, MOST_PLAYERS),
-            ("max_value", 1, MOST_VALUE),
-            ("reserve", 0, self.max_value),
-            ("rounds", 1, MOST_ROUNDS),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
+        if self.reserve > self.max_value:
+            raise InvalidOption(
+                f"reserve must be at most max_value, {self.max_value}, not {self.reserve}"
+            )
 
     # What follows from the options
 
@@ -103,26 +132,15 @@ class SealedAuction(SealedBids):
         most = float(max(self.rounds * self.max_value, self.rounds, self.num_players))
         return (-most, most)
 
-    def constants(self) -> Mapping[str, Any]:
-        return {**super().constants(), "kind": FORMATS.index(self.format)}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """Values, bids and lots by seat; who won the last round, what he paid, and the books."""
-        seats = self.num_players
-        return [
-            *ranking_fields(seats),
-            ("worth", np.int32, seats),
-            ("earned", np.int64, seats),
-            ("winner", np.int32),
-            ("price", np.int32),
-            ("sales", np.int32),
-            ("revenue", np.int64),
-        ]
+    @constant
+    def kind(self) -> int:
+        """The format's place in FORMATS."""
+        return FORMATS.index(self.format)
 
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: SealedAuction, state: SealedAuctionState) -> None:
         for seat in range(config.num_players):
             state.bid[seat] = -1
         state.winner = -1
@@ -131,7 +149,9 @@ class SealedAuction(SealedBids):
         all_act(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(
+        config: SealedAuction, state: SealedAuctionState, actions: Any, out: Any
+    ) -> None:
         for seat in range(config.num_players):
             state.bid[seat] = actions[seat]
         award(config, state)
@@ -148,26 +168,31 @@ class SealedAuction(SealedBids):
         draw_lots(state)
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
+    def write_observation(
+        config: SealedAuction, state: SealedAuctionState, seat: int, obs: Any
+    ) -> None:
         n = config.num_players
-        view[0], view[1] = state.worth[seat], config.reserve
-        view[2], view[3], view[4] = state.turn, config.rounds, state.earned[seat]
-        view[5] = -1 if state.winner < 0 else (state.winner - seat + n) % n
-        view[6], view[7] = state.price, state.sales
+        obs[0], obs[1] = state.worth[seat], config.reserve
+        obs[2], obs[3], obs[4] = state.turn, config.rounds, state.earned[seat]
+        obs[5] = -1 if state.winner < 0 else (state.winner - seat + n) % n
+        obs[6], obs[7] = state.price, state.sales
         for offset in range(n):
-            view[8 + offset] = state.bid[(seat + offset) % n]
+            obs[8 + offset] = state.bid[(seat + offset) % n]
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Draw the other bidders' values, and the lots, anew."""
-        copy = self.clone(state)
+    def determinize(self, state: SealedAuctionState, seat: int, rng: Rng) -> SealedAuctionState:
+        """Draw the other bidders' values anew."""
+        copy: SealedAuctionState = self.clone(state)
         if not copy.over:
             for other in range(self.num_players):
                 if other != seat:
                     copy.worth[other] = rng.below(self.max_value + 1)
         return copy
 
-    # Words
+    def scores(self, state: SealedAuctionState) -> tuple[float, ...]:
+        """What each bidder has earned."""
+        return tuple(map(float, state.earned.tolist()))
+
+    # What a player reads
 
     def rules_for(self, seat: int) -> str:
         lines = [super().rules_for(seat), PAYS[FORMATS.index(self.format)]]
@@ -175,21 +200,29 @@ class SealedAuction(SealedBids):
         lines.append(f"The reserve price is {self.reserve}.")
         return "\n".join(lines)
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self,
+        before: SealedAuctionState | None,
+        actions: Mapping[int, int],
+        after: SealedAuctionState,
+    ) -> list[Event]:
         if before is None:
-            return self._dealt(after)
-        told = ", ".join(f"{self.players[p]} {bid}" for p, bid in enumerate(after.bid.tolist()))
+            return self._value_events(after)
         number, winner, price = int(after.turn), int(after.winner), int(after.price)
         sold = f"{self.players[winner]} wins and pays {price}" if winner >= 0 else "nobody wins"
         data = {"bids": after.bid.tolist(), "winner": winner, "price": price}
         revenue = int(after.revenue - before.revenue)
-        text = f"Round {number}: {told}; {sold}."
+        text = f"Round {number}: {self._bids_text(after)}; {sold}."
         events = [Event("sale", text, {**data, "revenue": revenue})]
         if after.over:
             return [*events, Event("end", "The auction is over.")]
-        return [*events, *self._dealt(after)]
+        return [*events, *self._value_events(after)]
 
-    def _dealt(self, state: Any) -> list[Event]:
+    def _bids_text(self, state: SealedAuctionState) -> str:
+        bids = zip(self.players, state.bid.tolist(), strict=True)
+        return ", ".join(f"{name} {bid}" for name, bid in bids)
+
+    def _value_events(self, state: SealedAuctionState) -> list[Event]:
         return [
             Event(
                 "value",
@@ -200,7 +233,7 @@ class SealedAuction(SealedBids):
             for seat, worth in enumerate(state.worth.tolist())
         ]
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: SealedAuctionState, seat: int) -> str:
         number = min(int(state.turn) + 1, self.rounds)
         lines = [
             f"You are {self.players[seat]}. Round {number} of {self.rounds}. The reserve price "
@@ -209,30 +242,28 @@ class SealedAuction(SealedBids):
             f"You have earned {state.earned[seat]} so far.",
         ]
         if state.bid[0] >= 0:
-            bids = state.bid.tolist()
-            told = ", ".join(f"{name} {bid}" for name, bid in zip(self.players, bids, strict=True))
             winner = int(state.winner)
             won = f"{self.players[winner]} won and paid {state.price}" if winner >= 0 else ""
-            lines.append(f"Last bids: {told}; {won or 'nobody won'}.")
+            lines.append(f"Last bids: {self._bids_text(state)}; {won or 'nobody won'}.")
             lines.append(f"Rounds with a sale: {state.sales}.")
         return "\n".join(lines)
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: SealedAuctionState, viewer: int | None = None) -> Scene:
         line = f"Rounds played: {int(state.turn)} of {self.rounds}."
-        return Scene(bars=self.bars(state, seat), lines=(line, f"Revenue: {int(state.revenue)}."))
+        return Scene(bars=self.bars(state, viewer), lines=(line, f"Revenue: {int(state.revenue)}."))
 
 
-# Helpers of the rules
+# Parts of the rules
 
 
-def draw_values(config: Any, state: Any) -> None:
-    """Draw what the thing is worth to everybody."""
+def draw_values(config: SealedAuction, state: SealedAuctionState) -> None:
+    """Draw every bidder's value of the item."""
     for seat in range(config.num_players):
         state.worth[seat] = randint(state, config.max_value + 1)
 
 
-def award(config: Any, state: Any) -> None:
-    """Find the winner and the price he pays; -1 and 0 where the reserve price is not met."""
+def award(config: SealedAuction, state: SealedAuctionState) -> None:
+    """Find the winner and the price; -1 and 0 where no bid meets the reserve price."""
     state.winner, state.price = -1, 0
     first = seat_at(state, 0)
     if state.bid[first] < config.reserve:
@@ -244,7 +275,7 @@ def award(config: Any, state: Any) -> None:
     state.sales += 1
 
 
-def payment(config: Any, state: Any, seat: int) -> int:
+def payment(config: SealedAuction, state: SealedAuctionState, seat: int) -> int:
     """What a bidder pays for this round."""
     if config.kind == ALL_PAY:
         return int(state.bid[seat]) if state.bid[seat] >= config.reserve else 0

@@ -1,17 +1,22 @@
-"""What auctions with sealed bids share: whole-number bids at once, earnings as scores, the bars."""
+"""What auctions by sealed bid share: all bid at once, in whole numbers; earnings are scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from palestra import ArrayGame, Bar, Outcome
 from palestra.kernel.game import Result
 
+from palestra_markets.auctions.ranking import SealedBidsState
 
-class SealedBids(ArrayGame):
-    """Bids from 0 to `max_value`; states hold `worth`, `bid` (-1: none) and `earned` by seat."""
+BidsState = TypeVar("BidsState", bound=SealedBidsState)
+
+
+class SealedBids(ArrayGame[BidsState]):
+    """An auction in which every seat bids a whole number from 0 to `max_value` at the same time."""
 
     max_value: int
 
@@ -25,31 +30,30 @@ class SealedBids(ArrayGame):
         return self.max_value + 1
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: SealedBids[BidsState], state: BidsState, seat: int, mask: Any
+    ) -> None:
         for bid in range(config.num_actions):
             mask[bid] = 1
 
-    def outcome(self, state: Any) -> Outcome | None:
-        if not state["over"]:
+    def outcome(self, state: BidsState) -> Outcome | None:
+        ended = super().outcome(state)
+        if ended is None:
             return None
         score: Result = "score"
-        return Outcome((score,) * self.num_players, self.scores(state), "the auction is over")
+        return replace(ended, results=(score,) * self.num_players, reason="the auction is over")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
-        """What each bidder has earned."""
-        return tuple(float(value) for value in state["earned"].tolist())
-
-    def noop(self, state: Any, seat: int) -> int:
+    def noop(self, state: BidsState, seat: int) -> int:
         return 0
 
-    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: BidsState, seat: int, moves: Mapping[str, int]) -> str:
         return f"a whole number from 0 to {self.max_value}"
 
-    def bars(self, state: Any, player: int | None) -> tuple[Bar, ...]:
-        """Last bids of all, and the values that `player` may see."""
+    def bars(self, state: BidsState, viewer: int | None) -> tuple[Bar, ...]:
+        """Everybody's last bid, and the values that seat `viewer` may see (None: all of them)."""
         full, bars = float(self.max_value), []
         for seat, name in enumerate(self.players):
-            if player in (None, seat):
+            if viewer in (None, seat):
                 bars.append(Bar(f"{name}'s value", float(state.worth[seat]), full, seat))
             if state.bid[seat] >= 0:
                 bars.append(Bar(f"{name}'s last bid", float(state.bid[seat]), full, seat))

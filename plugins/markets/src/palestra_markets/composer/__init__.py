@@ -1,1 +1,1 @@
-"""Components bought one by one under a budget, after trials in a sandbox."""
+"""Components offered one by one and bought under a budget, after trials in a sandbox."""

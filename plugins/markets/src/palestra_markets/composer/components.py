@@ -1,4 +1,4 @@
-"""Components on offer: a price, what is claimed of them, and how much they can really do."""
+"""Components on offer: their prices, their true values, and what is claimed of them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from math import ceil, comb, exp
 import numpy as np
 from palestra.kernel.rng import Rng
 
-QUERIES = 100  # in the sandbox; a component's value is how many of them it solves
+QUERIES = 100  # of the sandbox; a component's value is how many of them it solves
 CHEAPEST, DEAREST = 10, 40
-ERROR = 15.0  # by how much descriptions are wrong, standard deviation
+ERROR = 15.0  # standard deviation of the error of claims, in queries
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Price, value (queries of the sandbox that it solves), the claim of that, and kind."""
+    """One component on offer."""
 
     price: int
-    value: int
-    claim: int
+    value: int  # queries of the sandbox that it solves
+    claim: int  # queries that it is said to solve
     kind: int = 0
 
 
 def draw_component(low: float, high: float, kinds: int, hype: float, rng: Rng) -> Component:
-    """Value a price is drawn evenly on a logarithmic scale from low to high; claims add `hype`."""
+    """Draw a component.
+
+    Its value over price is drawn uniformly on a logarithmic scale from `low` to `high`. Its claim
+    is its value, plus `hype`, plus a nearly normal error.
+    """
     price = rng.between(CHEAPEST, DEAREST)
     value = round(price * low * (high / low) ** rng.random())
     value = min(int(high * price), max(ceil(low * price), value))
@@ -37,7 +41,10 @@ def draw_component(low: float, high: float, kinds: int, hype: float, rng: Rng) -
 def likely_values(
     price: int, claim: int, low: float, high: float, hype: float, solved: int, run: int
 ) -> list[float]:
-    """How likely every value from 0 to QUERIES is, by the price, the claim and the trials."""
+    """Weights of the values 0 to QUERIES given the price, the claim and the trials, not normalised.
+
+    `run` is the number of queries tried, `solved` how many of them were solved.
+    """
     weights = [0.0] * (QUERIES + 1)
     for value in range(ceil(low * price), int(high * price) + 1):
         seen = comb(value, solved) * comb(QUERIES - value, run - solved) / comb(QUERIES, run)
@@ -47,15 +54,15 @@ def likely_values(
 
 
 def best_value(components: Sequence[Component], budget: int, kinds: int = 0) -> int:
-    """The most value that fits the budget, at most one of a kind: dynamic programming over it."""
+    """The most value that fits the budget, by dynamic programming; with `kinds`, one of a kind."""
     groups: dict[int, list[Component]] = {}
     for number, component in enumerate(components):
         groups.setdefault(component.kind if kinds else number, []).append(component)
     best = np.zeros(budget + 1, np.int64)
     for group in groups.values():
         before = best.copy()
-        for one in group:
-            if one.price <= budget:
-                with_it = before[: budget + 1 - one.price] + one.value
-                np.maximum(best[one.price :], with_it, out=best[one.price :])
+        for item in group:
+            if item.price <= budget:
+                with_it = before[: budget + 1 - item.price] + item.value
+                np.maximum(best[item.price :], with_it, out=best[item.price :])
     return int(best[-1])

@@ -1,24 +1,17 @@
-"""A buyer puts a system together from components that are offered once each, under a budget.
+"""A buyer composes a system from components that are offered once each, under a budget.
 
-Components, agents or tools, come one after another with a price and a description of what they can
+Components (agents or tools) come one after another with a price and a description of what they can
 do, which may be wrong. A sandbox has 100 queries; a component's value is how many of them it
-solves. For `trial_price` out of the budget the buyer may try the component on `probes` queries it
-was not tried on yet, at most `trials` times, and sees how many it solves; then buys it or lets it
-go for good. With `kinds` there is room for one component of each kind. In the end the buyer is
-paid the value of all that was bought; what is left of the budget is worth nothing.
+solves. For `trial_price` the buyer may try the component on `probes` new queries, at most `trials`
+times, and sees how many it solves; then they buy it or let it go for good. With `kinds` there is
+room for one component of each kind. In the end the buyer is paid the value of all components
+bought; the rest of the budget is worth nothing.
 
 The setting is that of "Automated Composition of Agents: A Knapsack Approach for Agentic Component
-Selection", 2025: an online knapsack whose values a price lie between `low` and `high`. Known
-answers checked: the best composition against mixed-integer programming; the
+Selection", 2025: an online knapsack whose ratios of value to price lie between `low` and `high`.
+Known answers checked by the tests: the best composition against mixed-integer programming; the
 threshold rule of Zhou, Chakrabarty and Lokose, WINE 2008, gets no less than 1 / (ln(high / low) +
-1) of it, in any order where components are small, and no more than that in the worst.
-
-The array view is a float32 vector of 15 numbers:
-
-    component, how many there are, its price, its claim, its kind (-1: kinds do not matter)
-    whether it may be bought; budget left, budget, low and high bound of value a price
-    trials made of it, trials allowed, queries it was tried on, queries it solved
-    price of a trial
+1) of it, in any order where components are small, and no more than that in the worst order.
 """
 
 from __future__ import annotations
@@ -26,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -36,6 +29,7 @@ from palestra import (
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     Option,
     Outcome,
     Rng,
@@ -43,7 +37,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
 )
 
@@ -71,14 +64,14 @@ class Skip(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Workbench:
-    """The state: all components so far, the last on offer; the budget left; which were bought."""
+    """The state of a game."""
 
     rng: Rng
-    left: int
-    seen: list[Component] = field(default_factory=list)
-    bought: list[int] = field(default_factory=list)
-    trials: int = 0
-    solved: int = 0
+    left: int  # of the budget
+    seen: list[Component] = field(default_factory=list)  # offered so far; the last is on offer
+    bought: list[int] = field(default_factory=list)  # by number, from 0
+    trials: int = 0  # of the component on offer
+    solved: int = 0  # queries that it solved in them
     ended: bool = False
 
 
@@ -99,28 +92,56 @@ class Workbench:
 )
 @dataclass(frozen=True)
 class Composer(TextGame[Workbench]):
-    """You put a system together from components that are offered one after another.
+    """One buyer composes a system from components offered once each, under a budget.
 
-    A component has a price and a description, which may be wrong; its value is how many of 100
-    queries it solves. You may try it on some of them, for a price, before you decide. What you let
-    go does not come again. In the end you are paid the value of all you bought; what is left of
-    the budget is worth nothing. In your turn write one of:
-    Try() to try the component in the sandbox;
-    Buy() to buy it;
-    Skip() to let it go.
+    Actions are 0 (try the component), 1 (buy it) and 2 (let it go). The buyer is paid, at the end,
+    the value of all components bought.
+
+    An observation is a float32 vector of 15 numbers:
+
+        component, number of components, its price, its claim, its kind (-1: no kinds)
+        whether it may be bought; budget left, budget, least and greatest value over price
+        trials made of it, trials allowed, queries it was tried on, queries it solved
+        price of a trial
     """
 
-    offers: int = 40
-    budget: int = 300
-    trials: int = 3
-    probes: int = 10
-    trial_price: int = 1
-    kinds: int = 0
-    low: float = 0.25
-    high: float = 2.5
-    hype: float = 10.0
-    components: tuple[tuple[int, int], ...] = ()
+    offers: Annotated[int, Meta(ge=1, le=10_000, description="components offered")] = 40
+    budget: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="money for components and trials")
+    ] = 300
+    trials: Annotated[int, Meta(ge=0, le=QUERIES, description="most trials of one component")] = 3
+    probes: Annotated[int, Meta(ge=1, le=QUERIES, description="queries in a trial")] = 10
+    trial_price: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="price of a trial, out of the budget")
+    ] = 1
+    kinds: Annotated[
+        int,
+        Meta(ge=0, le=100, description="kinds of component, of which one each fits; 0 for none"),
+    ] = 0
+    low: Annotated[
+        float, Meta(ge=1 / CHEAPEST, le=QUERIES / DEAREST, description="least value over price")
+    ] = 0.25
+    high: Annotated[
+        float, Meta(ge=1 / CHEAPEST, le=QUERIES / DEAREST, description="greatest value over price")
+    ] = 2.5
+    hype: Annotated[
+        float,
+        Meta(ge=-QUERIES, le=QUERIES, description="queries that claims overstate on average"),
+    ] = 10.0
+    components: Annotated[
+        Sequence[tuple[int, int]],
+        Meta(description="price and value of each component, in order; () to draw them"),
+    ] = ()
 
+    rules_text = """
+        You put a system together from components that are offered one after another.
+
+        A component has a price and a description, which may be wrong; its value is how many of 100
+        queries it solves. You may try it on some of them, for a price, before you decide. What you
+        let go does not come again. In the end you are paid the value of all you bought; what is
+        left of the budget is worth nothing. In your turn write one of: Try() to try the component
+        in the sandbox; Buy() to buy it; Skip() to let it go.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -128,40 +149,23 @@ class Composer(TextGame[Workbench]):
     reward_terms = ("value",)
     action_types = (Try, Buy, Skip)
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("offers", 1, 10_000),
-            ("budget", 1, 1_000_000),
-            ("trials", 0, QUERIES),
-            ("probes", 1, QUERIES),
-            ("trial_price", 0, 1_000_000),
-            ("kinds", 0, 100),
-            ("low", 1 / CHEAPEST, QUERIES / DEAREST),
-            ("high", self.low, QUERIES / DEAREST),
-            ("hype", -QUERIES, QUERIES),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
+        if self.high < self.low:
+            raise InvalidOption(f"high must be at least low, {self.low:g}, not {self.high:g}")
         if self.trials * self.probes > QUERIES:
             raise InvalidOption(
                 f"the sandbox has {QUERIES} queries: {self.trials} trials of {self.probes} are "
-                "too many"
+                "too many; lower trials or probes"
             )
-        object.__setattr__(self, "components", tuple(map(tuple, self.components)))
-        for number, pair in enumerate(self.components):
-            self._check_given(number, pair)
+        for number, (price, value) in enumerate(self.components):
+            self._check_component(number, price, value)
 
-    def _check_given(self, number: int, pair: tuple[Any, ...]) -> None:
-        if len(pair) != 2 or not all(isinstance(n, int) for n in pair):
-            raise InvalidOption(
-                f"components must be pairs of whole numbers, price and value; number {number} is "
-                f"{pair}"
-            )
-        price, value = pair
+    def _check_component(self, number: int, price: int, value: int) -> None:
         least, most = self.low * price, min(QUERIES, self.high * price)
         if price < 1 or not least <= value <= most:
             raise InvalidOption(
                 f"component {number} costs {price} and must be worth from {least:g} to {most:g}, "
-                f"by low and high, not {value}"
+                f"by low and high, not {value}; a price is at least 1"
             )
 
     # What follows from the options
@@ -183,11 +187,11 @@ class Composer(TextGame[Workbench]):
 
     def initial_state(self, seed: int | None = None) -> Workbench:
         state = Workbench(Rng.seeded(seed), self.budget)
-        self._next(state)
+        self._offer_next(state)
         return state
 
-    def _next(self, state: Workbench) -> None:
-        """Another component is offered; a list that was given comes as it is, claims drawn."""
+    def _offer_next(self, state: Workbench) -> None:
+        """Offer another component: drawn, or the next of `components` with a drawn claim."""
         drawn = draw_component(self.low, self.high, self.kinds, self.hype, state.rng)
         if self.components:
             price, value = self.components[len(state.seen)]
@@ -225,14 +229,16 @@ class Composer(TextGame[Workbench]):
         data = {"component": number, "bought": bought, "left": state.left}
         events = [Event("decision", f"Component {number + 1} is {done}.", data)]
         if len(state.seen) < self.count:
-            self._next(state)
-            return Step(events=[*events, self._offered(state)])
+            self._offer_next(state)
+            return Step(events=[*events, self._offer_event(state)])
         state.ended = True
         value = float(sum(state.seen[n].value for n in state.bought))
-        return Step({0: {"value": value}} if value else {}, events=[*events, self._truth(state)])
+        return Step(
+            {0: {"value": value}} if value else {}, events=[*events, self._truth_event(state)]
+        )
 
     def _try(self, state: Workbench) -> Event:
-        """Run the next probes: queries of the sandbox without repetition."""
+        """Run the next probes on queries of the sandbox, none of them twice."""
         offer, before = state.seen[-1], state.solved
         for at in range(state.trials * self.probes, (state.trials + 1) * self.probes):
             state.solved += state.rng.below(QUERIES - at) < offer.value - state.solved
@@ -242,7 +248,7 @@ class Composer(TextGame[Workbench]):
         text = f"Component {number} solves {solved} of {self.probes} queries."
         return Event("reveal", text, {"component": number - 1, "solved": solved})
 
-    def _offered(self, state: Workbench) -> Event:
+    def _offer_event(self, state: Workbench) -> Event:
         offer = state.seen[-1]
         text = f"Component {len(state.seen)}: {self._offer_text(offer)}"
         data = {"price": offer.price, "claim": offer.claim, "kind": offer.kind}
@@ -252,8 +258,8 @@ class Composer(TextGame[Workbench]):
         kind = f", of kind {offer.kind + 1}" if self.kinds else ""
         return f"costs {offer.price} and is said to solve {offer.claim} queries{kind}."
 
-    def _truth(self, state: Workbench) -> Event:
-        """What all components were worth."""
+    def _truth_event(self, state: Workbench) -> Event:
+        """What all components are worth."""
         value = sum(state.seen[n].value for n in state.bought)
         text = f"{len(state.bought)} components of value {value} are put together."
         rows = [[c.price, c.value, c.claim, c.kind] for c in state.seen]
@@ -263,7 +269,7 @@ class Composer(TextGame[Workbench]):
         return Skip()
 
     def opening(self, state: Workbench) -> Sequence[Event]:
-        return [] if state.ended else [self._offered(state)]
+        return [] if state.ended else [self._offer_event(state)]
 
     def outcome(self, state: Workbench) -> Outcome | None:
         if not state.ended:
@@ -278,12 +284,12 @@ class Composer(TextGame[Workbench]):
         if state.ended or self.components:
             return copy
         offer, run = state.seen[-1], state.trials * self.probes
-        told = self.low, self.high, self.hype, state.solved, run
-        value = rng.weighted(likely_values(offer.price, offer.claim, *told))
+        evidence = self.low, self.high, self.hype, state.solved, run
+        value = rng.weighted(likely_values(offer.price, offer.claim, *evidence))
         copy.seen[-1] = Component(offer.price, value, offer.claim, offer.kind)
         return copy
 
-    # What a player sees
+    # What a player reads and observes
 
     def rules_for(self, seat: int) -> str:
         lines = [
@@ -318,7 +324,6 @@ class Composer(TextGame[Workbench]):
         return spaces.Box(-1.0, 1e7, (15,), np.float32)
 
     def observe(self, state: Workbench, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
         offer = state.seen[-1]
         seen: list[float] = [len(state.seen) - 1, self.count, offer.price, offer.claim]
         seen += [offer.kind if self.kinds else -1, self.may_buy(state)]
@@ -327,8 +332,8 @@ class Composer(TextGame[Workbench]):
         seen.append(self.trial_price)
         return np.array(seen, np.float32)
 
-    def scene(self, state: Workbench, seat: int | None = None) -> Scene:
-        """The budget, the component on offer, and what was bought."""
+    def scene(self, state: Workbench, viewer: int | None = None) -> Scene:
+        """The budget, the component on offer, and how many were bought."""
         offer, run = state.seen[-1], state.trials * self.probes
         bars = [
             Bar("budget left", float(state.left), float(self.budget), 0),
@@ -337,7 +342,7 @@ class Composer(TextGame[Workbench]):
         ]
         if run:
             bars.append(Bar("solved", float(state.solved), float(run), 3))
-        if seat is None:
+        if viewer is None:
             bars.append(Bar("value", float(offer.value), float(QUERIES), 4))
         lines = [f"Component {len(state.seen)} of {self.count}.", f"{len(state.bought)} bought."]
         return Scene(caption="components on trial", bars=tuple(bars), lines=tuple(lines))

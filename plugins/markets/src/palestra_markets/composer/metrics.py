@@ -1,24 +1,35 @@
-"""Numbers over a record of composed systems."""
+"""Metrics of composed systems."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from palestra import EpisodeRecord, metric
 
 from palestra_markets.composer.components import Component, best_value
+from palestra_markets.reading import event_data
+
+
+def revealed_truth(record: EpisodeRecord) -> dict[str, Any]:
+    """The event data that reveal all components at the end; empty before it."""
+    reveals = event_data(record.events, "reveal")
+    return next((data for data in reveals if "components" in data), {})
 
 
 @metric(
     "composition-ratio",
     measures=("markets/Composer-v0",),
-    summary="The value of what was bought, over the most that the budget could buy.",
 )
 def composition_ratio(record: EpisodeRecord) -> float:
-    """The value of what was bought, over the most that the budget could buy; 0 before the end."""
-    told = [e.data for e in record.events if e.kind == "reveal" and "components" in e.data]
-    if not told:
+    """The value of the components bought, over the most that the budget could buy.
+
+    0 before the end.
+    """
+    truth = revealed_truth(record)
+    if not truth:
         return 0.0
-    components = [Component(*row) for row in told[0]["components"]]
-    got = sum(components[number].value for number in told[0]["bought"])
+    components = [Component(*row) for row in truth["components"]]
+    got = sum(components[number].value for number in truth["bought"])
     options = record.options
     best = best_value(components, int(options["budget"]), int(options["kinds"]))
     return got / best if best else 1.0
@@ -27,9 +38,8 @@ def composition_ratio(record: EpisodeRecord) -> float:
 @metric(
     "budget-used",
     measures=("markets/Composer-v0",),
-    summary="What was spent on components and trials, over the budget.",
 )
 def budget_used(record: EpisodeRecord) -> float:
-    """What was spent on components and trials, over the budget."""
-    left = [event.data["left"] for event in record.events if event.kind == "decision"]
+    """The part of the budget spent on components and trials."""
+    left = [data["left"] for data in event_data(record.events, "decision")]
     return 1 - float(left[-1]) / float(record.options["budget"]) if left else 0.0

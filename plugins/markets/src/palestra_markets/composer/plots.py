@@ -1,18 +1,19 @@
-"""Plots of a composed system: what was bought at which value a price."""
+"""Plots of a composed system: the value over price of components, and the budget left."""
 
 from __future__ import annotations
 
 from palestra import EpisodeRecord
 
+from palestra_markets.composer.metrics import revealed_truth
+from palestra_markets.reading import event_data
 from palestra_markets.report.plot import Line, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By component: value a price of what was bought and let go, and the budget left."""
-    left = [event.data["left"] for event in record.events if event.kind == "decision"]
-    told = [e.data for e in record.events if e.kind == "reveal" and "components" in e.data]
-    rows = told[0]["components"] if told else []
-    bought = set(told[0]["bought"]) if told else set()
+    """By component: value over price of those bought and let go, and the budget left."""
+    left = [data["left"] for data in event_data(record.events, "decision")]
+    truth = revealed_truth(record)
+    rows, bought = truth.get("components", []), set(truth.get("bought", ()))
     kinds = [
         (name, [n for n in range(len(rows)) if (n in bought) == taken])
         for name, taken in (("bought", True), ("let go", False))

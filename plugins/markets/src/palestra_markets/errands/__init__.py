@@ -1,1 +1,1 @@
-"""A principal sends an assistant with leanings of his own to shop."""
+"""A principal sends an assistant with leanings of their own to shop."""

@@ -3,84 +3,81 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.errands.shelf import GOALS, Product, best, preferred, worth
 from palestra_markets.errands.shopping import ASSISTANT, OFFER, Choose, Offer, Recommend, Shopping
+from palestra_markets.reading import observed_numbers
 
 
-class Party(Agent):
-    """Answers turn by turn, from the array view."""
+class Party(ScriptedAgent):
+    """An agent for one of the two seats, which decides by its observation alone."""
 
+    plays = (Shopping,)
     seat = 0
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        if not isinstance(turn.game, Shopping):
-            raise InvalidOption(f"this agent is for markets/Shopping-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
         if turn.seat != self.seat:
             raise InvalidOption(
                 "trusting-principal takes the first seat, leaning-assistant the second"
             )
-        return self.choose(np.asarray(turn.observation).astype(float).tolist())
+        return self.answer(observed_numbers(turn))
 
     @abstractmethod
-    def choose(self, seen: list[float]) -> TextAction:
-        """An action, from the array view."""
+    def answer(self, seen: list[float]) -> TextAction:
+        """The action to play at an observation."""
 
 
-@agent(
-    "trusting-principal",
-    plays=("markets/Shopping-v0",),
-    needs=("array",),
-    summary="Promises bonus=0; buys the best it can see, or what is recommended.",
-)
+@agent("trusting-principal", needs=("array",))
 class TrustingPrincipal(Party):
-    """Promises `bonus`; buys what gains most as far as he sees, and what is recommended else."""
+    """Offers a fixed bonus; buys the best product where it sees all, else the recommended one."""
 
-    def __init__(self, bonus: int = 0) -> None:
-        if bonus < 0:
-            raise InvalidOption(f"trusting-principal: bonus must be at least 0, not {bonus}")
+    def __init__(
+        self,
+        bonus: Annotated[int, Meta(ge=0, description="bonus offered for every trip")] = 0,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._bonus = bonus
 
-    def choose(self, seen: list[float]) -> TextAction:
+    def answer(self, seen: list[float]) -> TextAction:
         if seen[0] == OFFER:
             return Offer(min(self._bonus, int(seen[7])))
         gains = [row[3] for row in _rows(seen)]
         return Choose((int(np.argmax(gains)) if seen[10] == 2 else int(seen[8])) + 1)
 
 
-@agent(
-    "leaning-assistant",
-    kind="solver",
-    plays=("markets/Shopping-v0",),
-    needs=("array",),
-    summary="Recommends what serves itself; honest=false claims the best gain of it.",
-)
+@agent("leaning-assistant", kind="solver", needs=("array",))
 class LeaningAssistant(Party):
-    """Recommends what serves himself, and tells the truth about it or, with honest=false, hypes.
-
-    Who hypes claims the gain of the product that the goal asks for.
-    """
+    """Recommends the product that pays the assistant most."""
 
     seat = ASSISTANT
 
-    def __init__(self, honest: bool = True) -> None:
+    def __init__(
+        self,
+        honest: Annotated[
+            bool,
+            Meta(description="claim the true gain; if not, that of the product the goal asks for"),
+        ] = True,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._honest = honest
 
-    def choose(self, seen: list[float]) -> TextAction:
+    def answer(self, seen: list[float]) -> TextAction:
         goal = next(name for name, weight in GOALS.items() if weight == seen[4])
         shelf = [Product(*map(int, row[:3])) for row in _rows(seen)]
         leaning = round(seen[6], 6)
         chosen = preferred(shelf, goal, leaning, seen[5])
-        told = chosen if self._honest else best(shelf, goal)
-        return Recommend(chosen + 1, int(worth(shelf[told], goal)))
+        claimed = chosen if self._honest else best(shelf, goal)
+        return Recommend(chosen + 1, int(worth(shelf[claimed], goal)))
 
 
 def _rows(seen: list[float]) -> list[list[float]]:
+    """Price, quality, greenness and worth of each product."""
     return [seen[at : at + 4] for at in range(11, len(seen), 4)]

@@ -1,4 +1,4 @@
-"""Plots of shopping for somebody else: goals overridden, gains missed."""
+"""Plots of shopping for somebody else: how often goals are overridden, and the gains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palestra_markets.report.plot import Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By trip: overrides so far, and the gain claimed, had, and possible."""
+    """By trip: the share of overrides so far, and the gain claimed, made and possible."""
     made = trips(record)
     over = accumulate(trip["advice"] != trip["best"] for trip in made)
     shares = [100 * n / at for at, n in enumerate(over, 1)]

@@ -1,4 +1,4 @@
-"""Products, what they are worth to a principal, and what an assistant with leanings prefers."""
+"""Products, their worth to a principal, and what an assistant with leanings prefers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from palestra.kernel.rng import Rng
 
 MOST = 100  # of price, quality and greenness
-NEED = 100  # what having any product is worth
+NEED = 100  # worth of having any product
 GOALS = {"cheapest": 0.0, "good value": 1.0, "best": 3.0}  # worth of a point of quality
 
 
@@ -26,19 +26,19 @@ def draw_product(rng: Rng) -> Product:
 
 
 def worth(product: Product, goal: str) -> float:
-    """What the principal gains by it: the need, quality as the goal weighs it, less the price."""
+    """The principal's gain: the need, plus quality as the goal weighs it, less the price."""
     return NEED + GOALS[goal] * product.quality - product.price
 
 
 def best(products: Sequence[Product], goal: str) -> int:
-    """The number of the product the goal asks for, the first among equals."""
+    """The number of the product the goal asks for, from 0; the first among equals."""
     return max(range(len(products)), key=lambda n: worth(products[n], goal))
 
 
 def preferred(products: Sequence[Product], goal: str, leaning: float, bonus: float) -> int:
-    """What serves the assistant: greenness as he leans, and a bonus for what the goal asks for.
+    """The product that pays the assistant most: `leaning` a point of greenness, and the bonus.
 
-    Among equals what the goal asks for.
+    The bonus is paid for the product the goal asks for, which also wins ties.
     """
     asked = best(products, goal)
 

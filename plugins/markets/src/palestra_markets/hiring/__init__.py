@@ -1,1 +1,1 @@
-"""A principal pays experts to find out what is the case, and to say so."""
+"""A principal pays experts to find out which state is true, and to report it."""

@@ -1,32 +1,22 @@
-"""A principal hires experts: he announces how he pays, they find out, report, and he decides.
+"""A principal hires experts: they announce payments, the experts find out and report.
 
-In every round one of a few equally likely states is the case, and nobody knows which. The principal
-announces recommended effort levels and what he will pay for which reports; each expert is told his
-own recommendation only. Experts choose an effort level, which costs them and which nobody else
-sees, then see a private signal that is right the more often the higher the level, then report any
-signal at all. The principal reads the reports, decides on a state, and gains `value` if he is
-right. Then the state comes out, and payments are made as announced, in whole units.
+In every round one of a few equally likely states is true, and nobody knows which. The principal
+announces recommended effort levels and payments for reports; each expert learns their own
+recommendation only. Experts choose an effort level, which costs them and which nobody else sees,
+then see a private signal that is right more often at a higher level, then report any signal. The
+principal reads the reports, decides on a state, and gains `value` if it is the true one. Then the
+state is announced, and payments are made as promised, in whole units.
 
 The principal offers one of the proper scoring rules, or the best mechanism by linear programming
-(`Optimal`), which may recommend a lottery over efforts. An expert's costs are known to him and the
-principal; unless `known`, to him alone, and that offer cannot be made: the principal has to learn.
+(`Optimal`), which may recommend a lottery over efforts. The expert and the principal know the
+expert's costs; without `known` only the expert does, and `Optimal` cannot be offered: the principal
+has to learn.
 
 The game is that of F. Cacciamani, M. Castiglioni and N. Gatti, "Online Information Acquisition:
-Hiring Multiple Agents", 2023. Known answers checked: the least payment that makes one expert work,
-in closed form; under a proper rule truth is the best report at every signal, under the programme's
-payments the recommended level is; no deviation pays, by enumeration; that correlating efforts beats
-every single profile where luck is shared; the programme's optimum against another solver.
-
-The array view is a float32 vector of 13 + n + 2 k + m m numbers for n effort levels, k experts and
-m states:
-
-    phase (0 offer, 1 effort, 2 report, 3 decision), round, last round, seat (0: the principal)
-    value of a right decision, the most that is paid, earned so far
-    own recommended level, own level, own signal (-1: none)
-    recommended profile's number, last decision, last state (-1: none, or not told)
-    own cost of every level (-1: none), reports by expert (-1: none, not told)
-    recommended level by expert (-1: none, not told)
-    what each report pays on average in each state, to an expert (0: none)
+Hiring Multiple Agents", 2023. Known answers checked by the tests: the least payment that makes one
+expert work, in closed form; under a proper rule truth is the best report at every signal; under the
+programme's payments no deviation pays, by enumeration; correlating efforts beats every single
+profile where luck is shared; the programme's optimum agrees with another solver's.
 """
 
 from __future__ import annotations
@@ -35,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -46,6 +36,7 @@ from palestra import (
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -56,7 +47,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
     only,
 )
@@ -74,8 +64,8 @@ from palestra_markets.hiring.programme import optimal_mechanism
 OFFER, EFFORT, REPORT, DECISION = range(4)
 PHASES = ("offer", "effort", "report", "decision")
 PRINCIPAL = 0
-PAY_STEPS = (10, 20, 30, 40, 60, 100)  # percent of the most, for programs
-TALENTS = (50, 150)  # percent of `costs` that an expert's are drawn from
+PAY_STEPS = (10, 20, 30, 40, 60, 100)  # pays of numbered offers, in percent of `most_paid`
+TALENTS = (50, 150)  # an expert's costs are drawn from this range, in percent of `costs`
 
 
 class Offer(TextAction, frozen=True):
@@ -112,22 +102,21 @@ class Decide(TextAction, frozen=True):
 class Firm:
     """The state of a game; lists are by expert.
 
-    `drawn` is the number of the recommended profile within the mechanism. Signals are drawn before
-    the state is, which comes to the same; `history` is the principal's gain of every round.
+    Signals are drawn before the true state, from their joint distribution.
     """
 
     rng: Rng
-    costs: tuple[tuple[int, ...], ...]
+    costs: tuple[tuple[int, ...], ...]  # by expert and level
     phase: int = OFFER
     round: int = 0
-    mechanism: Mechanism | None = None
-    drawn: int = -1
+    mechanism: Mechanism | None = None  # what is offered in this round
+    drawn: int = -1  # number of the recommended profile within the mechanism
     efforts: list[int] = field(default_factory=list)
     signals: list[int] = field(default_factory=list)
     reports: list[int] = field(default_factory=list)
-    last: tuple[int, int] = (-1, -1)  # decision and state
-    totals: list[int] = field(default_factory=list)
-    history: list[int] = field(default_factory=list)
+    last: tuple[int, int] = (-1, -1)  # decision and true state of the last round
+    totals: list[int] = field(default_factory=list)  # earned so far, by seat
+    history: list[int] = field(default_factory=list)  # the principal's gain in every round
     ended: bool = False
 
 
@@ -145,53 +134,86 @@ class Firm:
         "unverified": {"verified": False},
         "unknown": {"known": False, "rounds": 200},
     },
-    players=(2, 4),
 )
 @dataclass(frozen=True)
 class Hiring(TextGame[Firm]):
-    """A principal wants to know which state is the case; experts can find out, for a price.
+    """A principal hires experts, who work in secret, to find out which of a few states is true.
 
-    In every round the principal first offers how he will pay for reports and which effort levels he
-    recommends. Each expert then chooses a level, which costs him and which nobody else sees, is
-    shown a signal, and reports a signal, true or not. The principal decides on a state and gains if
-    he is right. Then the state comes out and everybody is paid as was offered. Write one of:
-    Offer(rule='quadratic', pay=2000, efforts='11') to pay by a scoring rule from 0 to 2000 units
-    and to recommend level 1 to two experts; with 'flat' everybody is paid whatever he reports;
-    Optimal() to offer the best mechanism, where you know what effort costs the experts;
-    Exert(level=1) to work at a level (experts);
-    Report(signal=0) to report a signal (experts);
-    Decide(state=0) to decide (the principal).
+    Actions by number are the experts' levels and reports, the principal's decisions, `Optimal`, and
+    every scoring rule at some pays for every profile of levels. The principal is paid `value` for a
+    right decision (`decision`) less what they pay (`paid`); an expert is paid as offered (`paid`)
+    less the cost of their level (`effort`).
+
+    An observation is a float32 vector of 13 + n + 2 k + m m numbers for n effort levels, k experts
+    and m states:
+
+        phase (0 offer, 1 effort, 2 report, 3 decision), round, last round, seat (0: the principal)
+        value of a right decision, the most that is paid, earned so far
+        own recommended level, own level, own signal (-1: none)
+        recommended profile's number, last decision, last state (-1: none, or not known)
+        own cost of every level (-1: none), reports by expert (-1: none, or not known)
+        recommended level by expert (-1: none, or not known)
+        an expert's average pay for each report in each state (0: none)
     """
 
-    num_players: int = 3
-    states: int = 2
-    accuracies: Sequence[float] = (0.5, 0.7, 0.85)
-    costs: Sequence[int] = (0, 200, 600)
-    overlap: float = 0.0
-    value: int = 10_000
-    most_paid: int = 10_000
-    verified: bool = True
-    known: bool = True
-    rounds: int = 5
+    num_players: Annotated[
+        int, Meta(ge=2, le=4, description="the principal and one to three experts")
+    ] = 3
+    states: Annotated[int, Meta(ge=2, le=3, description="states of which one is true")] = 2
+    accuracies: Annotated[
+        Sequence[Annotated[float, Meta(gt=0, lt=1)]],
+        Meta(
+            min_length=2,
+            max_length=3,
+            description="chance that a signal is right at each effort level, rising",
+        ),
+    ] = (0.5, 0.7, 0.85)
+    costs: Annotated[
+        Sequence[Annotated[int, Meta(ge=0, le=1_000_000)]],
+        Meta(
+            min_length=2,
+            max_length=3,
+            description="units that each effort level costs an average expert, rising from 0",
+        ),
+    ] = (0, 200, 600)
+    overlap: Annotated[
+        float, Meta(ge=0, le=1, description="chance that all experts share their luck in a round")
+    ] = 0.0
+    value: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="units the principal gains by a right decision")
+    ] = 10_000
+    most_paid: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="most units that one expert is paid in a round")
+    ] = 10_000
+    verified: Annotated[
+        bool,
+        Meta(description="pay by the true state; if not, by the report of another expert"),
+    ] = True
+    known: Annotated[bool, Meta(description="whether the principal knows the experts' costs")] = (
+        True
+    )
+    rounds: Annotated[int, Meta(ge=1, le=100_000, description="rounds in an episode")] = 5
 
+    rules_text = """
+        A principal wants to know which state is the case; experts can find out, for a price.
+
+        In every round the principal first offers how they will pay for reports and which effort
+        levels they recommend. Each expert then chooses a level, which costs them and which nobody
+        else sees, is shown a signal, and reports a signal, true or not. The principal decides on a
+        state and gains if they are right. Then the state comes out and everybody is paid as was
+        offered. Write one of: Offer(rule='quadratic', pay=2000, efforts='11') to pay by a scoring
+        rule from 0 to 2000 units and to recommend level 1 to two experts; with 'flat' everybody is
+        paid whatever they report; Optimal() to offer the best mechanism, where you know what effort
+        costs the experts; Exert(level=1) to work at a level (experts); Report(signal=0) to report a
+        signal (experts); Decide(state=0) to decide (the principal).
+    """
     order = "phased"
     payoffs = "general"
     perfect_information = False
     reward_terms = ("decision", "paid", "effort")
     action_types = (Offer, Optimal, Exert, Report, Decide)
 
-    def __post_init__(self) -> None:
-        for name in ("accuracies", "costs"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        ranges = (
-            ("num_players", 2, 4),
-            ("states", 2, 3),
-            ("overlap", 0, 1),
-            ("value", 1, 1_000_000),
-            ("most_paid", 1, 1_000_000),
-            ("rounds", 1, 100_000),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
         self._check_levels()
         if not self.verified and self.num_players == 2:
             raise InvalidOption(
@@ -201,15 +223,14 @@ class Hiring(TextGame[Firm]):
 
     def _check_levels(self) -> None:
         right, costs = self.accuracies, self.costs
-        if not 2 <= len(right) <= 3 or list(right) != sorted(right):
+        if list(right) != sorted(right):
             raise InvalidOption(f"accuracies must be two or three rising numbers, not {right}")
-        if right[0] < 1 / self.states - 1e-9 or right[-1] >= 1:
+        if right[0] < 1 / self.states - 1e-9:
             raise InvalidOption(
                 f"accuracies must be from 1/{self.states} to below 1 for {self.states} states, "
                 f"not {right}"
             )
-        whole = all(isinstance(cost, int) and cost >= 0 for cost in costs)
-        if len(costs) != len(right) or not whole or costs[0] or list(costs) != sorted(costs):
+        if len(costs) != len(right) or costs[0] or list(costs) != sorted(costs):
             raise InvalidOption(
                 f"costs must be {len(right)} rising whole numbers from 0, not {costs}"
             )
@@ -237,12 +258,12 @@ class Hiring(TextGame[Firm]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Levels, reports, decisions; the programme; every rule at some pays for every profile."""
+        """Levels, reports, decisions; `Optimal`; every rule at some pays for every profile."""
         exerts = (Exert(level) for level in range(len(self.accuracies)))
         reports = (Report(signal) for signal in range(self.states))
         decisions = (Decide(state) for state in range(self.states))
         pays = sorted({max(1, self.most_paid * percent // 100) for percent in PAY_STEPS})
-        names = [written(profile) for profile in self.information.profiles]
+        names = [profile_digits(profile) for profile in self.information.profiles]
         offers = (Offer(*parts) for parts in product(RULES, pays, names))
         return (*exerts, *reports, *decisions, Optimal(), *offers)
 
@@ -269,7 +290,7 @@ class Hiring(TextGame[Firm]):
 
     @cached_property
     def _grammars(self) -> tuple[Grammar, ...]:
-        efforts = tuple(written(profile) for profile in self.information.profiles)
+        efforts = tuple(profile_digits(profile) for profile in self.information.profiles)
         offer: dict[str, Any] = {
             "rule": OneOf(RULES),
             "pay": Integer(0, self.most_paid),
@@ -291,21 +312,21 @@ class Hiring(TextGame[Firm]):
         if state.phase == REPORT:
             state.reports = [actions[seat].signal for seat in self.to_act(state)]
             state.phase = DECISION
-            text = f"The experts report {listed(state.reports)}."
+            text = f"The experts report {comma_separated(state.reports)}."
             data = {"reports": list(state.reports)}
             return Step(events=[Event("reports", text, data, only(PRINCIPAL))])
         return self._decide(state, actions[PRINCIPAL].state)
 
     def mechanism_of(self, action: Any, costs: tuple[tuple[int, ...], ...]) -> Mechanism:
-        """What an offer amounts to, for experts with these costs."""
+        """The mechanism that an offer stands for, with experts of these costs."""
         if isinstance(action, Optimal):
-            known = self.information, costs, self.value, self.most_paid, self.verified
-            return optimal_mechanism(*known)[0]
+            problem = self.information, costs, self.value, self.most_paid, self.verified
+            return optimal_mechanism(*problem)[0]
         profile = tuple(map(int, action.efforts))
         return scoring_mechanism(self.information, profile, action.rule, action.pay, self.verified)
 
     def _offer(self, state: Firm, action: Any) -> list[Event]:
-        """Announce payments to all, and each expert's recommendation to him and the principal."""
+        """Announce payments to all, and each expert's recommendation to them and the principal."""
         mechanism = state.mechanism = self.mechanism_of(action, state.costs)
         state.drawn, state.phase = state.rng.weighted(mechanism.chances), EFFORT
         profile = mechanism.profiles[state.drawn]
@@ -315,17 +336,17 @@ class Hiring(TextGame[Firm]):
             text = f"Round {state.round + 1}: up to {action.pay} units by the {action.rule} rule."
         profiles = [list(p) for p in mechanism.profiles]
         data = {"profiles": profiles, "chances": list(mechanism.chances)}
-        # the best mechanism tells something of all costs
+        # the best mechanism reveals something about all costs
         kind = "reveal" if isinstance(action, Optimal) else "offer"
         events = [Event(kind, text, data)]
-        chosen = f"The recommended levels are {listed(profile)}."
-        events.append(Event("profile", chosen, {"profile": list(profile)}, only(PRINCIPAL)))
+        advice = f"The recommended levels are {comma_separated(profile)}."
+        events.append(Event("profile", advice, {"profile": list(profile)}, only(PRINCIPAL)))
         for expert in range(self.experts):
-            events.append(self._advice(mechanism, expert, profile[expert]))
+            events.append(self._advice_event(mechanism, expert, profile[expert]))
         return events
 
-    def _advice(self, mechanism: Mechanism, expert: int, level: int) -> Event:
-        """An expert's recommendation, and what his reports pay him."""
+    def _advice_event(self, mechanism: Mechanism, expert: int, level: int) -> Event:
+        """An expert's recommended level, and what their reports pay them."""
         table = self._average_pay(mechanism, expert, level)
         rows = "; ".join(
             f"report {signal} pays {', '.join(f'{pay:.0f}' for pay in row)}"
@@ -336,17 +357,17 @@ class Hiring(TextGame[Firm]):
             f"{self.players[seat]}, level {level} is recommended to you. If the others do as they "
             f"are told, on average by state: {rows}."
         )
-        mine = [at for at, p in enumerate(mechanism.profiles) if p[expert] == level]
+        own = [at for at, p in enumerate(mechanism.profiles) if p[expert] == level]
         data = {
             "level": level,
-            "profiles": [list(mechanism.profiles[at]) for at in mine],
-            "chances": [mechanism.chances[at] for at in mine],
-            "pays": [mechanism.pays[at][expert].tolist() for at in mine],
+            "profiles": [list(mechanism.profiles[at]) for at in own],
+            "chances": [mechanism.chances[at] for at in own],
+            "pays": [mechanism.pays[at][expert].tolist() for at in own],
         }
         return Event("advice", text, data, only(seat))
 
     def _average_pay(self, mechanism: Mechanism, expert: int, level: int) -> Any:
-        """What each report pays on average in each state, to an expert advised a level."""
+        """Average pay of an expert advised a level, of shape (reports, states)."""
         m = self.states
         total, weight = np.zeros((m, m)), 0.0
         for profile, chance, pays in zip(
@@ -355,17 +376,17 @@ class Hiring(TextGame[Firm]):
             if profile[expert] != level:
                 continue
             seen = joint(self.information, profile)
-            # the others' signals given the state, whatever the expert himself reports
+            # the others' signals given the state, whatever this expert reports
             others = seen.sum(expert, keepdims=True) * m
             total += chance * np.moveaxis(others * pays[expert], expert, 0).reshape(m, -1, m).sum(1)
             weight += chance
         return total / weight if weight else total
 
     def _work(self, state: Firm, levels: Sequence[int]) -> Step:
-        """Efforts cost; signals are drawn and shown, each to his expert."""
+        """Charge efforts; draw signals and show each to its expert."""
         state.efforts, state.phase = list(levels), REPORT
         seen = joint(self.information, tuple(levels)).sum(-1)
-        state.signals = drawn_cell(seen, state.rng)
+        state.signals = draw_cell(seen, state.rng)
         rewards, events = {}, []
         for expert, level in enumerate(levels):
             seat, cost = expert + 1, state.costs[expert][level]
@@ -378,7 +399,7 @@ class Hiring(TextGame[Firm]):
         return Step(rewards, events=events)
 
     def _decide(self, state: Firm, decision: int) -> Step:
-        """Pay as announced, tell the state, and begin the next round."""
+        """Pay as announced, announce the true state, and begin the next round."""
         assert state.mechanism is not None
         likely = joint(self.information, tuple(state.efforts))[tuple(state.signals)]
         truth = state.rng.weighted(likely.tolist())
@@ -394,7 +415,7 @@ class Hiring(TextGame[Firm]):
         word = "right" if gained else "wrong"
         text = (
             f"Round {state.round + 1}: the principal decides for state {decision}, which is "
-            f"{word}. He pays {listed(paid)}."
+            f"{word}. They pay {comma_separated(paid)}."
         )
         data = {"decision": decision, "state": truth, "paid": paid, "gained": gained}
         self._next_round(state)
@@ -409,13 +430,13 @@ class Hiring(TextGame[Firm]):
         state.efforts, state.signals, state.reports = [], [], []
 
     def opening(self, state: Firm) -> Sequence[Event]:
-        told = []
+        events = []
         for expert, costs in enumerate(state.costs):
             seat = expert + 1
-            text = f"The effort levels cost {self.players[seat]} {listed(costs)} units."
+            text = f"The effort levels cost {self.players[seat]} {comma_separated(costs)} units."
             audience = only(PRINCIPAL, seat) if self.known else only(seat)
-            told.append(Event("costs", text, {"expert": seat, "costs": list(costs)}, audience))
-        return told
+            events.append(Event("costs", text, {"expert": seat, "costs": list(costs)}, audience))
+        return events
 
     def outcome(self, state: Firm) -> Outcome | None:
         if not state.ended:
@@ -428,7 +449,7 @@ class Hiring(TextGame[Firm]):
         )
 
     def determinize(self, state: Firm, seat: int, rng: Rng) -> Firm:
-        """Draw the others' advice, signals and costs anew, as far as they are not known."""
+        """Draw anew the others' advice, signals and costs, where the seat does not know them."""
         copy = self.clone(state)
         if not self.known or seat != PRINCIPAL:
             copy.costs = tuple(
@@ -445,10 +466,10 @@ class Hiring(TextGame[Firm]):
             if seat != PRINCIPAL:
                 seen = np.moveaxis(chances, seat - 1, 0)
                 seen[[s for s in range(self.states) if s != state.signals[seat - 1]]] = 0
-            copy.signals = drawn_cell(chances, rng)
+            copy.signals = draw_cell(chances, rng)
         return copy
 
-    # What a player sees
+    # What a player reads and observes
 
     def rules_for(self, seat: int) -> str:
         right = ", ".join(f"{q:g}" for q in self.accuracies)
@@ -473,20 +494,22 @@ class Hiring(TextGame[Firm]):
         if state.last[0] >= 0:
             lines.append(f"The last decision was {state.last[0]}, the state {state.last[1]}.")
         if seat:
-            lines.append(f"The levels cost you {listed(state.costs[seat - 1])}.")
+            lines.append(f"The levels cost you {comma_separated(state.costs[seat - 1])}.")
         if state.mechanism is not None and not state.ended:
-            lines += self._standing(state, seat)
+            lines += self._round_lines(state, seat)
         return "\n".join(lines)
 
-    def _standing(self, state: Firm, seat: int) -> list[str]:
-        """What the round has brought so far."""
+    def _round_lines(self, state: Firm, seat: int) -> list[str]:
+        """What a seat knows of this round so far."""
         assert state.mechanism is not None
         profile = state.mechanism.profiles[state.drawn]
         if seat == PRINCIPAL:
-            lines = [f"You recommended {listed(profile)}."]
-            return lines + ([f"Reports: {listed(state.reports)}."] if state.reports else [])
+            lines = [f"You recommended {comma_separated(profile)}."]
+            return lines + (
+                [f"Reports: {comma_separated(state.reports)}."] if state.reports else []
+            )
         expert = seat - 1
-        lines = [self._advice(state.mechanism, expert, profile[expert]).text]
+        lines = [self._advice_event(state.mechanism, expert, profile[expert]).text]
         if state.signals:
             lines.append(f"You work at level {state.efforts[expert]}.")
             lines.append(f"Your signal is {state.signals[expert]}.")
@@ -504,7 +527,6 @@ class Hiring(TextGame[Firm]):
         return spaces.Box(-most, most, (size,), np.float32)
 
     def observe(self, state: Firm, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
         expert, k = seat - 1, self.experts
         seen: list[float] = [state.phase, state.round, self.rounds, seat]
         seen += [self.value, self.most_paid, state.totals[seat]]
@@ -520,8 +542,8 @@ class Hiring(TextGame[Firm]):
             seen += state.reports if offered and state.reports else [-1] * k
             seen += profile if offered else [-1] * k
         else:
-            told = own and state.reports
-            seen += [state.reports[n] if told and n == expert else -1 for n in range(k)]
+            has_reported = own and state.reports
+            seen += [state.reports[n] if has_reported and n == expert else -1 for n in range(k)]
             seen += [profile[n] if own and n == expert else -1 for n in range(k)]
         if own:
             table = self._average_pay(state.mechanism, expert, profile[expert])  # type: ignore[arg-type]
@@ -529,18 +551,19 @@ class Hiring(TextGame[Firm]):
             table = np.zeros((self.states, self.states))
         return np.array([*seen, *table.ravel()], np.float32)
 
-    def scene(self, state: Firm, player: int | None = None) -> Scene:
+    def scene(self, state: Firm, viewer: int | None = None) -> Scene:
         """The principal's gain over the rounds, and what everybody has earned."""
         full = float(max(1, *map(abs, state.totals)))
-        shown = range(self.num_players) if player is None else (player,)
+        shown = range(self.num_players) if viewer is None else (viewer,)
         bars = [
             Bar(self.players[seat], max(0.0, float(state.totals[seat])), full, seat)
             for seat in shown
         ]
         at = min(state.round + 1, self.rounds)
         lines = [f"Round {at} of {self.rounds}: {PHASES[state.phase]}."]
-        if player is None and state.efforts and not state.ended:
-            lines.append(f"Levels {listed(state.efforts)}, signals {listed(state.signals)}.")
+        if viewer is None and state.efforts and not state.ended:
+            levels, signals = comma_separated(state.efforts), comma_separated(state.signals)
+            lines.append(f"Levels {levels}, signals {signals}.")
         if state.last[0] >= 0:
             lines.append(f"The last decision was {state.last[0]}, the state {state.last[1]}.")
         gains = np.cumsum(state.history).tolist()
@@ -552,16 +575,16 @@ class Hiring(TextGame[Firm]):
         )
 
 
-def drawn_cell(chances: Any, rng: Rng) -> list[int]:
-    """A place in a table, drawn in proportion to what stands there."""
+def draw_cell(chances: Any, rng: Rng) -> list[int]:
+    """Draw a cell of a table of chances; its index."""
     cell = rng.weighted(chances.ravel().tolist())
     return [int(place) for place in np.unravel_index(cell, chances.shape)]
 
 
-def written(profile: Sequence[int]) -> str:
-    """Levels as one digit an expert."""
+def profile_digits(profile: Sequence[int]) -> str:
+    """Effort levels as one digit an expert."""
     return "".join(map(str, profile))
 
 
-def listed(numbers: Sequence[int]) -> str:
+def comma_separated(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))

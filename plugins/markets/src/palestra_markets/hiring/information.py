@@ -1,4 +1,4 @@
-"""What experts can find out, and rules that pay them for what they report."""
+"""What experts can find out, and rules that pay them for their reports."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ RULES = ("quadratic", "logarithmic", "spherical", "flat")
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """Equally likely states, each with a signal; what an effort level makes of the signals.
+    """Equally likely states, each with a signal, and how often signals are right by effort level.
 
     An expert at level e sees the true state with chance `accuracies[e]`, else one of the others.
-    With chance `overlap` the luck of all experts is the same, else each has his own.
+    With chance `overlap` all experts share one draw, else each has their own.
     """
 
     states: int
@@ -56,7 +56,7 @@ def joint(known: Information, profile: tuple[int, ...]) -> Any:
 
 
 def _shared(states: int, right: Sequence[float], theta: int) -> Any:
-    """Chances of signals where one draw decides for all who is right, and another how wrong."""
+    """Chances of signals where one draw decides who is right, and another which way they err."""
     table = np.zeros((states,) * len(right))
     bounds = sorted({0.0, 1.0, *right})
     for low, high in pairwise(bounds):
@@ -67,14 +67,15 @@ def _shared(states: int, right: Sequence[float], theta: int) -> Any:
 
 
 def decision_value(known: Information, profile: tuple[int, ...]) -> float:
-    """The chance to decide right from true reports of experts at these levels."""
+    """The chance of a right decision from true reports of experts at these levels."""
     return float(joint(known, profile).max(-1).sum())
 
 
 def scores(rule: str, predicted: Any) -> Any:
-    """A proper score of every outcome: `predicted` has distributions over its last axis.
+    """The score of every outcome; `predicted` holds distributions over its last axis.
 
-    G. Brier 1950; I. Good 1952; T. Roby 1965. `flat` pays whatever comes, and is not proper.
+    Proper rules of G. Brier 1950, I. Good 1952 and T. Roby 1965. `flat` pays for any outcome and is
+    not proper.
     """
     if rule == "quadratic":
         return 2 * predicted - (predicted**2).sum(-1, keepdims=True)
@@ -90,9 +91,9 @@ def payments(
 ) -> Any:
     """What a scoring rule pays an expert, in whole units, of the shape of `joint`.
 
-    His report is taken for his signal at the recommended level, and the distribution it predicts is
+    The report is taken as the signal at the recommended level, and the distribution it predicts is
     scored: of the state where that is verified, else of the next expert's report (N. Miller, P.
-    Resnick and R. Zeckhauser, Management Science 51, 2005). Scores are stretched to 0 … `most`.
+    Resnick and R. Zeckhauser, Management Science 51, 2005). Scores are scaled to 0 … `most`.
     """
     k = known.experts
     about = k if verified else (expert + 1) % k
@@ -117,9 +118,9 @@ def payments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mechanism:
-    """Profiles of recommended levels with their chances, and what each expert is paid under each.
+    """Profiles of recommended levels with their chances, and the payments under each.
 
-    `pays[profile][expert]` are whole units by all reports and the state, of the shape of `joint`.
+    `pays[profile][expert]` holds whole units by all reports and the state, in the shape of `joint`.
     """
 
     profiles: tuple[tuple[int, ...], ...]
@@ -127,10 +128,10 @@ class Mechanism:
     pays: tuple[tuple[Any, ...], ...]
 
     def expected(self, known: Information, expert: int, advised: int, level: int) -> Any:
-        """What each report pays on average, by signal: shape (signals, reports).
+        """Average pay of each report by signal, of shape (signals, reports).
 
-        The expert was advised one level and chose another; the others do as advised and tell the
-        truth. Rows are weighted with the chance of their signal.
+        The expert is advised one level and chooses another; the others obey and report truthfully.
+        Rows are weighted with the chance of their signal.
         """
         total, weight = np.zeros((known.states, known.states)), 0.0
         for profile, chance, pays in zip(self.profiles, self.chances, self.pays, strict=True):
@@ -146,7 +147,7 @@ class Mechanism:
     def best_answer(
         self, known: Information, expert: int, advised: int, costs: Sequence[int]
     ) -> tuple[int, float]:
-        """The level that pays best, the advised one among equals, and what it gains over it."""
+        """The level that pays best, and its gain over the advised one, which wins ties."""
         gains = [
             float(self.expected(known, expert, advised, level).max(1).sum()) - costs[level]
             for level in range(known.levels)
@@ -157,7 +158,7 @@ class Mechanism:
         return best, gains[best] - gains[advised]
 
     def principal_value(self, known: Information, value: int) -> float:
-        """What the principal gains on average from obedient, honest experts by deciding well."""
+        """The principal's average gain with obedient, honest experts and the best decisions."""
         total = 0.0
         for profile, chance, pays in zip(self.profiles, self.chances, self.pays, strict=True):
             paid = sum(float((joint(known, profile) * table).sum()) for table in pays)
@@ -168,7 +169,7 @@ class Mechanism:
 def scoring_mechanism(
     known: Information, profile: tuple[int, ...], rule: str, most: int, verified: bool
 ) -> Mechanism:
-    """One profile for certain, and every expert paid by the same scoring rule."""
+    """One profile for certain, with every expert paid by the same scoring rule."""
     pays = tuple(
         payments(known, profile, expert, rule, most, verified) for expert in range(known.experts)
     )

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.hiring.hiring import (
     DECISION,
@@ -22,19 +22,18 @@ from palestra_markets.hiring.hiring import (
     Offer,
     Optimal,
     Report,
-    written,
+    profile_digits,
 )
-from palestra_markets.hiring.information import RULES, Mechanism, joint, scoring_mechanism
+from palestra_markets.hiring.information import Mechanism, joint, scoring_mechanism
+from palestra_markets.reading import event_data, observed_numbers
 
 
-def read(turn: Turn) -> tuple[Hiring, list[int]]:
-    """The game, and the array view in whole numbers."""
-    if not isinstance(turn.game, Hiring):
-        raise InvalidOption(f"this agent is for markets/Hiring-v0, not {turn.env}")
-    return turn.game, [int(number) for number in np.asarray(turn.observation)]
+def read_turn(turn: Turn) -> tuple[Hiring, list[int]]:
+    """The game, and the observation in whole numbers."""
+    return cast(Hiring, turn.game), [int(number) for number in observed_numbers(turn)]
 
 
-def last(turn: Turn, kind: str) -> Mapping[str, Any]:
+def last_data(turn: Turn, kind: str) -> Mapping[str, Any]:
     """The data of the last event of a kind."""
     return next(event.data for event in reversed(turn.transcript) if event.kind == kind)
 
@@ -42,26 +41,23 @@ def last(turn: Turn, kind: str) -> Mapping[str, Any]:
 @agent(
     "rational-expert",
     kind="solver",
-    plays=("markets/Hiring-v0",),
     needs=("array",),
-    summary="Works and reports what pays best, as recommended and truly among equals.",
 )
-class RationalExpert(Agent):
-    """Works and reports what pays best if the others obey and tell the truth.
+class RationalExpert(ScriptedAgent):
+    """Works and reports as pays best if the others obey and tell the truth.
 
-    Among equals, and for less than a unit, he does as recommended and tells the truth.
+    It does as recommended and tells the truth where a deviation gains less than one unit.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Hiring,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game, seen = read(turn)
+    def choose(self, turn: Turn) -> TextAction:
+        game, seen = read_turn(turn)
         if turn.seat == PRINCIPAL:
             raise InvalidOption("rational-expert takes an expert's seat, not the principal's")
         expert, known = turn.seat - 1, game.information
         advised, level, signal = seen[7:10]
-        offered = offered_to(expert, last(turn, "advice"))
+        offered = mechanism_seen_by(expert, last_data(turn, "advice"))
         if seen[0] == EFFORT:
             costs = seen[13 : 13 + known.levels]
             best, gain = offered.best_answer(known, expert, advised, costs)
@@ -71,8 +67,8 @@ class RationalExpert(Agent):
         return Report(best if pays[best] - pays[signal] >= 1 else signal)
 
 
-def offered_to(expert: int, advice: Mapping[str, Any]) -> Mechanism:
-    """The part of a mechanism that an expert has been told: his own pay for his advice."""
+def mechanism_seen_by(expert: int, advice: Mapping[str, Any]) -> Mechanism:
+    """The part of a mechanism that an expert knows: their own pay under their advice."""
     pays = tuple(
         tuple(np.array(table) if place == expert else None for place in range(len(profile)))
         for profile, table in zip(advice["profiles"], advice["pays"], strict=True)
@@ -80,34 +76,27 @@ def offered_to(expert: int, advice: Mapping[str, Any]) -> Mechanism:
     return Mechanism(tuple(map(tuple, advice["profiles"])), tuple(advice["chances"]), pays)
 
 
-class Principal(Agent):
-    """Offers, and decides for what true reports of obedient experts make most likely."""
+class Principal(ScriptedAgent):
+    """Decides for the state that true reports of obedient experts make most likely."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Hiring,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game, seen = read(turn)
+    def choose(self, turn: Turn) -> TextAction:
+        game, seen = read_turn(turn)
         if turn.seat != PRINCIPAL:
             raise InvalidOption("principals take the first seat; experts play rational-expert")
         if seen[0] != DECISION:
             return self.offer(game, turn)
-        profile = tuple(last(turn, "profile")["profile"])
-        reports = tuple(last(turn, "reports")["reports"])
+        profile = tuple(last_data(turn, "profile")["profile"])
+        reports = tuple(last_data(turn, "reports")["reports"])
         return Decide(int(joint(game.information, profile)[reports].argmax()))
 
     @abstractmethod
     def offer(self, game: Hiring, turn: Turn) -> TextAction:
-        """What is offered in a round."""
+        """The offer of a round."""
 
 
-@agent(
-    "programme-principal",
-    kind="solver",
-    plays=("markets/Hiring-v0",),
-    needs=("array",),
-    summary="Offers the best mechanism by linear programming.",
-)
+@agent("programme-principal", kind="solver", needs=("array",))
 class ProgrammePrincipal(Principal):
     """Offers the best mechanism by linear programming."""
 
@@ -117,44 +106,45 @@ class ProgrammePrincipal(Principal):
         return Optimal()
 
 
-@agent(
-    "scoring-principal",
-    kind="solver",
-    plays=("markets/Hiring-v0",),
-    needs=("array",),
-    summary="The least pay by one rule=quadratic, logarithmic or spherical that is obeyed.",
-)
+@agent("scoring-principal", kind="solver", needs=("array",))
 class ScoringPrincipal(Principal):
-    """The profile that serves him best at the least pay by one `rule` that makes experts obey."""
+    """Offers the best profile at the least pay by one scoring rule at which experts obey."""
 
-    def __init__(self, rule: str = "quadratic") -> None:
-        if rule not in RULES[:3]:
-            raise InvalidOption(
-                f"scoring-principal: rule must be one of {', '.join(RULES[:3])}, not {rule!r}"
-            )
+    def __init__(
+        self,
+        rule: Annotated[
+            Literal["quadratic", "logarithmic", "spherical"],
+            Meta(description="the scoring rule it pays by"),
+        ] = "quadratic",
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._rule = rule
         self._offers: dict[tuple[Hiring, tuple[tuple[int, ...], ...]], Offer] = {}
 
     def offer(self, game: Hiring, turn: Turn) -> TextAction:
         if not game.known:
             raise InvalidOption("scoring-principal must know the costs: set known=True")
-        told = (event.data["costs"] for event in turn.transcript if event.kind == "costs")
-        costs = tuple(map(tuple, told))
+        costs = tuple(tuple(data["costs"]) for data in event_data(turn.transcript, "costs"))
         key = game, costs
         if key not in self._offers:
             self._offers[key] = self._best(game, costs)
         return self._offers[key]
 
     def _best(self, game: Hiring, costs: Sequence[Sequence[int]]) -> Offer:
-        found = (self._least(game, costs, p) for p in game.information.profiles)
-        return max((pair for pair in found if pair), key=lambda pair: pair[0])[1]
+        offers = (self._least_offer(game, costs, p) for p in game.information.profiles)
+        return max((pair for pair in offers if pair), key=lambda pair: pair[0])[1]
 
-    def _least(
+    def _least_offer(
         self, game: Hiring, costs: Sequence[Sequence[int]], profile: tuple[int, ...]
     ) -> tuple[float, Offer] | None:
-        """By bisection: a score that is stretched makes obedience pay more."""
+        """The least pay at which experts obey a profile, by bisection, and what it gains.
 
-        def obeyed(pay: int) -> Mechanism | None:
+        None where they obey at no pay. A higher pay scales scores and makes obedience pay more.
+        """
+
+        def obeyed_mechanism(pay: int) -> Mechanism | None:
             tried = scoring_mechanism(game.information, profile, self._rule, pay, game.verified)
             for expert, level in enumerate(profile):
                 if tried.best_answer(game.information, expert, level, costs[expert])[1] > 0:
@@ -162,20 +152,20 @@ class ScoringPrincipal(Principal):
             return tried
 
         low, high = -1, game.most_paid
-        if obeyed(high) is None:
+        if obeyed_mechanism(high) is None:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if obeyed(middle) else (middle, high)
-        mechanism = obeyed(high)
+            low, high = (low, middle) if obeyed_mechanism(middle) else (middle, high)
+        mechanism = obeyed_mechanism(high)
         assert mechanism is not None
         value = mechanism.principal_value(game.information, game.value)
-        return value, Offer(self._rule, high, written(profile))
+        return value, Offer(self._rule, high, profile_digits(profile))
 
 
 @dataclass(slots=True)
 class Trials:
-    """What every offer brought so far, in one episode."""
+    """What every offer has gained so far, in one episode."""
 
     sums: list[float]
     counts: list[int] = field(default_factory=list)
@@ -184,17 +174,16 @@ class Trials:
 
 @agent(
     "exploring-principal",
-    plays=("markets/Hiring-v0",),
     needs=("array",),
-    summary="Tries offers for T^(2/3) rounds, then commits to the best.",
 )
 class ExploringPrincipal(Principal):
-    """Explores for T^(2/3) rounds and commits to the offer that brought most, unknown the experts.
+    """Tries simple offers for T^(2/3) of T rounds, then commits to the one that gained most.
 
-    The offers are those of `simple_offers`, in turn.
+    It need not know the experts' costs. The offers are those of `simple_offers`, in turn.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
         self._trials: dict[int, Trials] = {}
 
     def forget(self, episode_key: int) -> None:
@@ -219,10 +208,10 @@ class ExploringPrincipal(Principal):
 
 
 def simple_offers(game: Hiring) -> list[Offer]:
-    """Doing without experts; the first one, two, … at the same level, at some pays."""
+    """No experts; or the first one, two, … at the same level, at each of some pays."""
     pays = [max(1, game.most_paid * percent // 100) for percent in PAY_STEPS]
-    found = [Offer("quadratic", 0, "0" * game.experts)]
+    offers = [Offer("quadratic", 0, "0" * game.experts)]
     for level, count in product(range(1, len(game.accuracies)), range(1, game.experts + 1)):
         efforts = str(level) * count + "0" * (game.experts - count)
-        found += [Offer("quadratic", pay, efforts) for pay in pays]
-    return found
+        offers += [Offer("quadratic", pay, efforts) for pay in pays]
+    return offers

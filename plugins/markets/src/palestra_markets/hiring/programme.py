@@ -1,10 +1,10 @@
 """The principal's best mechanism by linear programming.
 
-Unknown are the chance of every profile of recommended levels, and that chance times what each
+The variables are the chance of every profile of recommended levels, and that chance times what each
 expert is paid under it by all reports and the state. The principal's gain is linear in them, and so
-is what keeps an expert from every other level with every way of reporting: he knows his own advice
-only, so that his constraints pool the profiles that give it. That is why mechanisms that correlate
-efforts can be better than any single profile.
+are the constraints that keep an expert from every other level with every way of reporting. Experts
+know their own advice only, so each constraint pools the profiles that give it. This is why
+mechanisms that correlate efforts can be better than any single profile.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from palestra import InvalidOption
@@ -22,7 +22,16 @@ from scipy.sparse import csr_matrix, lil_matrix, vstack
 from palestra_markets.hiring.information import Information, Mechanism, decision_value, joint
 
 MARGIN = 2.0
-"""Units by which obedience and truth must pay better, so that they do in whole units too."""
+"""Units by which obedience and truth must pay better, so that rounded payments keep them."""
+
+
+class Deviation(NamedTuple):
+    """An expert who is advised one level, works at another, and reports `reports[signal]`."""
+
+    expert: int
+    advised: int
+    level: int
+    reports: tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
@@ -34,82 +43,101 @@ def optimal_mechanism(
     verified: bool = True,
     only: tuple[tuple[int, ...], ...] = (),
 ) -> tuple[Mechanism, float]:
-    """The best mechanism with payments of 0 to `most` units, and what it is worth to the principal.
+    """The best mechanism with payments of 0 to `most` units, and its worth to the principal.
 
     `costs` are by expert and level. `only` limits the profiles that may be recommended. The worth
-    is the optimum of the programme, before payments are rounded up to whole units. InvalidOption
-    where no payments make experts obey.
+    is the optimum of the programme, before payments are rounded up to whole units. Raises
+    `InvalidOption` where no payments make experts obey.
     """
     profiles = only or known.profiles
     cells = known.states ** (known.experts + 1)
     width = len(profiles) * (1 + known.experts * cells)
-    gain = np.zeros(width)
-    for place, profile in enumerate(profiles):
-        gain[place] = value * decision_value(known, profile)
-        for expert in range(known.experts):
-            gain[_block(profiles, cells, expert, place)] = -joint(known, profile).ravel()
-    rules, right = _obedience(known, costs, profiles, width)
-    bounded = _bounds(known, profiles, cells, width, most)
-    equal, zero = _unverified(known, profiles, cells, width, verified)
+    gain = _gain_row(known, profiles, cells, width, value)
+    rules, right = _obedience_constraints(known, costs, profiles, width)
+    bounded = _payment_bounds(known, profiles, cells, width, most)
+    equal, zero = _equal_payments(known, profiles, cells, width, verified)
     solved = linprog(
         -gain,
         A_ub=_stack(rules, bounded),
         b_ub=np.concatenate([right, np.zeros(bounded.shape[0])]),
-        A_eq=_stack(equal, _whole(profiles, width)),
+        A_eq=_stack(equal, _sum_of_chances(profiles, width)),
         b_eq=np.concatenate([zero, [1.0]]),
         bounds=(0, None),
     )
     if solved.x is None:
         raise InvalidOption(f"no payments from 0 to {most} make experts obey in {profiles}")
-    return _read(known, profiles, cells, solved.x, most), -float(solved.fun)
+    return _mechanism_from(known, profiles, cells, solved.x, most), -float(solved.fun)
+
+
+def _gain_row(
+    known: Information, profiles: Sequence[tuple[int, ...]], cells: int, width: int, value: int
+) -> Any:
+    """The principal's gain, as coefficients."""
+    row = np.zeros(width)
+    for place, profile in enumerate(profiles):
+        row[place] = value * decision_value(known, profile)
+        for expert in range(known.experts):
+            row[_block(profiles, cells, expert, place)] = -joint(known, profile).ravel()
+    return row
 
 
 def _block(profiles: Sequence[Any], cells: int, expert: int, place: int) -> slice:
+    """The columns of what an expert is paid under the profile at a place."""
     start = len(profiles) * (1 + expert * cells) + place * cells
     return slice(start, start + cells)
 
 
-def _obedience(
+def _obedience_constraints(
     known: Information,
     costs: Sequence[Sequence[int]],
     profiles: Sequence[tuple[int, ...]],
     width: int,
 ) -> tuple[Any, Any]:
-    """For every expert, advice, level and way of reporting: deviating pays no better."""
+    """Rows and right-hand sides: for every deviation, that it pays no better than obedience."""
+    reports = product(range(known.states), repeat=known.states)
+    levels = range(known.levels)
     rows = []
-    maps = list(product(range(known.states), repeat=known.states))
-    truth = tuple(range(known.states))
-    cells = known.states ** (known.experts + 1)
-    for expert in range(known.experts):
-        for advised, level in product(range(known.levels), repeat=2):
-            for told in maps:
-                if (level, told) == (advised, truth):
-                    continue
-                lies = sum(said != seen for seen, said in enumerate(told)) / known.states
-                informed = known.accuracies[level] > 1 / known.states + 1e-9
-                margin = MARGIN if level != advised else lies * MARGIN * informed
-                row = np.zeros(width)
-                for place, profile in enumerate(profiles):
-                    if profile[expert] != advised:
-                        continue
-                    chosen = (*profile[:expert], level, *profile[expert + 1 :])
-                    moved = np.zeros((known.states,) * (known.experts + 1))
-                    # signals seen at the other level end up in the cells of what is reported
-                    np.add.at(
-                        np.moveaxis(moved, expert, 0),
-                        list(told),
-                        np.moveaxis(joint(known, chosen), expert, 0),
-                    )
-                    row[_block(profiles, cells, expert, place)] = (
-                        moved - joint(known, profile)
-                    ).ravel()
-                    row[place] = costs[expert][advised] - costs[expert][level] + margin
-                if row.any():
-                    rows.append(row)
+    for parts in product(range(known.experts), levels, levels, reports):
+        deviation = Deviation(*parts)
+        obeys = deviation.level == deviation.advised
+        if obeys and deviation.reports == tuple(range(known.states)):
+            continue
+        row = _deviation_row(known, costs[deviation.expert], profiles, width, deviation)
+        if row.any():
+            rows.append(row)
     return csr_matrix(np.array(rows)), np.zeros(len(rows))
 
 
-def _bounds(known: Information, profiles: Sequence[Any], cells: int, width: int, most: int) -> Any:
+def _deviation_row(
+    known: Information,
+    costs: Sequence[int],
+    profiles: Sequence[tuple[int, ...]],
+    width: int,
+    deviation: Deviation,
+) -> Any:
+    """What a deviation pays more than obedience, with the margin, as coefficients."""
+    expert, advised, level, reports = deviation
+    cells = known.states ** (known.experts + 1)
+    lies = sum(said != seen for seen, said in enumerate(reports)) / known.states
+    informed = known.accuracies[level] > 1 / known.states + 1e-9
+    margin = MARGIN if level != advised else lies * MARGIN * informed
+    row = np.zeros(width)
+    for place, profile in enumerate(profiles):
+        if profile[expert] != advised:
+            continue
+        chosen = (*profile[:expert], level, *profile[expert + 1 :])
+        moved = np.zeros((known.states,) * (known.experts + 1))
+        # signals seen at the other level end up in the cells of what is reported
+        signals = np.moveaxis(joint(known, chosen), expert, 0)
+        np.add.at(np.moveaxis(moved, expert, 0), list(reports), signals)
+        row[_block(profiles, cells, expert, place)] = (moved - joint(known, profile)).ravel()
+        row[place] = costs[advised] - costs[level] + margin
+    return row
+
+
+def _payment_bounds(
+    known: Information, profiles: Sequence[Any], cells: int, width: int, most: int
+) -> Any:
     """No payment above `most`: chance times payment is at most chance times `most`."""
     table = lil_matrix((known.experts * len(profiles) * cells, width))
     row = 0
@@ -122,7 +150,7 @@ def _bounds(known: Information, profiles: Sequence[Any], cells: int, width: int,
     return table.tocsr()
 
 
-def _unverified(
+def _equal_payments(
     known: Information, profiles: Sequence[Any], cells: int, width: int, verified: bool
 ) -> tuple[Any, Any]:
     """Where the state is not verified, payments are the same in every state."""
@@ -140,7 +168,8 @@ def _unverified(
     return _stack(*rows), np.zeros(len(rows))
 
 
-def _whole(profiles: Sequence[Any], width: int) -> Any:
+def _sum_of_chances(profiles: Sequence[Any], width: int) -> Any:
+    """A row that adds up the chances of all profiles."""
     row = np.zeros((1, width))
     row[0, : len(profiles)] = 1
     return csr_matrix(row)
@@ -150,7 +179,7 @@ def _stack(*tables: Any) -> Any:
     return vstack(tables, format="csr")
 
 
-def _read(
+def _mechanism_from(
     known: Information, profiles: Sequence[tuple[int, ...]], cells: int, found: Any, most: int
 ) -> Mechanism:
     """The mechanism behind a solution, payments rounded up to whole units."""

@@ -1,27 +1,20 @@
-"""Houses are auctioned one after another to people with tastes of their own and a budget for all.
+"""Houses are auctioned one by one to bidders with private tastes and one budget for all houses.
 
-A bidder values a house by its marks for size, location, condition and garden, with weights that are
-his secret; he is paid value less price for every house he gets, and cannot bid more than he has
-left. An `english` auction goes around: whoever is asked raises the price or withdraws for good from
-this house, and the last one left pays the price that stands. In `first-price` and `vickrey`
-auctions all bid at once, in secret; the highest bid wins and pays itself, or the second highest;
-the lot decides between equals. Afterwards the bids are told. In a `dutch` auction the price falls
-step by step until somebody takes the house for it. When all houses are sold, everybody says which
-attribute each rival likes best, and is paid `profiling` for every right answer.
+A bidder values a house by its marks for size, location, condition and garden, with secret weights.
+They are paid value less price for every house they buy, and cannot bid more than the budget they
+have left. In an `english` auction bidders are asked in turn to raise the price or to withdraw from
+this house, and the last one left pays the standing price. In `first-price` and `vickrey` auctions
+all bid at the same time, in secret; the highest bid wins and pays itself, or the second highest;
+ties are broken at random. Afterwards the bids are announced. In a `dutch` auction the price falls
+step by step until somebody takes the house. When all houses are sold, everybody names the attribute
+that each rival likes best, and is paid `profiling` for every right answer.
 
 The setting is that of "HARBOR: Exploring Persona Dynamics in Multi-Agent Competition", 2025. Known
-answers checked: an English auction among people who stay to their value ends, within one step,
-where Vickrey's does; truth is a dominant bid in the latter, by enumeration; a Dutch one ends for
-every plan as first prices do, by enumeration, and earns (n - 1) / (n + 1) where values are even and
-plans in equilibrium; houses go to who values them most where budgets do not bind.
-
-The array view is a float32 vector of 18 + 3 n numbers for n bidders:
-
-    phase (0 bidding, 1 profiles), house, last house, own value of it, its four marks
-    price that stands (0: none), own budget left, own profit so far, own four weights
-    whether the seat leads, how many are still bidding, the rival to profile (-1: none)
-    by seat: houses bought, and what was paid for them
-    favourite attribute by seat (-1: not told)
+answers checked by the tests: an English auction among bidders who stay up to their value ends,
+within one step, where Vickrey's does; truth is a dominant bid in the latter, by enumeration; a
+Dutch auction ends for every plan as first prices do, by enumeration, and earns (n - 1) / (n + 1)
+where values are uniform and plans in equilibrium; houses go to the bidder with the highest value
+where budgets do not bind.
 """
 
 from __future__ import annotations
@@ -29,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -39,7 +32,7 @@ from palestra import (
     Event,
     Grammar,
     Integer,
-    InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -49,7 +42,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
     only,
 )
@@ -63,11 +55,8 @@ from palestra_markets.houses.personas import (
     draw_persona,
 )
 
-FORMATS = ("english", "dutch", "first-price", "vickrey")
-KNOWLEDGE = ("none", "favourite", "full")
-MOST_PLAYERS, MOST_HOUSES = 10, 50
 NOBODY = -1
-BID_STEP = 25  # thousands, between the bids that can be chosen by number
+BID_STEP = 25  # thousands, between the numbered bids
 
 
 class Raise(TextAction, frozen=True):
@@ -103,25 +92,20 @@ class Profile(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Sale:
-    """The state; lists are by seat, money in thousands, and houses those that were offered.
-
-    `asked` is whose turn it is to raise, `leader` who named the price that stands. `won` are the
-    houses bought, as (house, price), and `guesses` what each seat said that its rivals like, in the
-    order of `rival`.
-    """
+    """The state; lists are by seat, money is in thousands."""
 
     rng: Rng
-    houses: tuple[House, ...]
+    houses: tuple[House, ...]  # offered so far
     personas: tuple[Persona, ...]
-    left: list[int]
-    bidding: list[bool]
-    house: int = 0
-    price: int = 0
-    leader: int = NOBODY
-    asked: int = 0
-    won: list[list[tuple[int, int]]] = field(default_factory=list)
+    left: list[int]  # of the budgets
+    bidding: list[bool]  # who has not withdrawn from this house
+    house: int = 0  # number of the house on offer, from 0
+    price: int = 0  # that stands
+    leader: int = NOBODY  # seat that named the price
+    asked: int = 0  # seat whose turn it is to raise
+    won: list[list[tuple[int, int]]] = field(default_factory=list)  # (house, price) bought
     profits: list[float] = field(default_factory=list)
-    guesses: list[list[int]] = field(default_factory=list)
+    guesses: list[list[int]] = field(default_factory=list)  # rivals' tastes, in order of `rival`
     ended: bool = False
 
 
@@ -137,51 +121,62 @@ class Sale:
         "vickrey": {"format": "vickrey"},
         "known-rivals": {"knowledge": "full"},
     },
-    players=(2, 10),
 )
 @dataclass(frozen=True)
 class HouseAuction(TextGame[Sale]):
-    """Houses are sold one by one by auction; you bid for them with a budget. Money is in thousands.
+    """Auctions of houses, one by one, among bidders with private tastes and limited budgets.
 
-    A house has marks from 1 to 10 for its size, location, condition and garden. Your own weights of
-    them say what it is worth to you; you gain that less the price for every house you buy, and you
-    cannot spend more than your budget on all of them. At the end you say what each rival likes
-    best. In your turn write one of:
-    Raise(price=420) to raise the price of the house, where bids are open;
-    Withdraw() to bid no more for this house;
-    Bid(price=420) to bid in secret, where bids are sealed; 0 bids nothing;
-    Take() to take the house at the price that stands, where it falls, or Wait() for a lower one;
-    Profile(player='player_1', likes='garden') to say what a rival likes best.
+    Actions by number are prices in steps and withdrawal, or with falling prices to take and to
+    wait; then every profile of a rival. A bidder is paid value less price for each house they buy
+    (`houses`) and `profiling` for each right profile (`profiling`). Money is in thousands.
+
+    An observation is a float32 vector of 18 + 3 n numbers for n bidders:
+
+        phase (0 bidding, 1 profiles), house, last house, own value of it, its four marks
+        standing price (0: none), own budget left, own profit so far, own four weights
+        whether the seat leads, how many are still bidding, the rival to profile (-1: none)
+        by seat: houses bought, and the money paid for them
+        favourite attribute by seat (-1: not known)
     """
 
-    num_players: int = 4
-    houses: int = 6
-    format: str = "english"
-    budget: int = 1_500
-    increment: int = 20
-    knowledge: str = "none"
-    profiling: int = 20
+    num_players: Annotated[int, Meta(ge=2, le=10, description="bidders")] = 4
+    houses: Annotated[int, Meta(ge=1, le=50, description="houses sold, one by one")] = 6
+    format: Annotated[
+        Literal["english", "dutch", "first-price", "vickrey"],
+        Meta(description="rising or falling prices, or sealed bids at the first or second price"),
+    ] = "english"
+    budget: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="thousands that an average bidder has in all")
+    ] = 1_500
+    increment: Annotated[
+        int, Meta(ge=1, le=FULL_VALUE, description="thousands that a price rises or falls at least")
+    ] = 20
+    knowledge: Annotated[
+        Literal["none", "favourite", "full"],
+        Meta(description="what bidders know of their rivals' tastes"),
+    ] = "none"
+    profiling: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="thousands paid for a right profile of a rival")
+    ] = 20
 
+    rules_text = """
+        Houses are sold one by one by auction; you bid for them with a budget. Money is in
+        thousands.
+
+        A house has marks from 1 to 10 for its size, location, condition and garden. Your own
+        weights of them say what it is worth to you; you gain that less the price for every house
+        you buy, and you cannot spend more than your budget on all of them. At the end you say what
+        each rival likes best. In your turn write one of: Raise(price=420) to raise the price of the
+        house, where bids are open; Withdraw() to bid no more for this house; Bid(price=420) to bid
+        in secret, where bids are sealed; 0 bids nothing; Take() to take the house at the price that
+        stands, where it falls, or Wait() for a lower one; Profile(player='player_1',
+        likes='garden') to say what a rival likes best.
+    """
     order = "phased"
     payoffs = "general"
     perfect_information = False
     reward_terms = ("houses", "profiling")
     action_types = (Raise, Withdraw, Bid, Take, Wait, Profile)
-
-    def __post_init__(self) -> None:
-        for name, known in (("format", FORMATS), ("knowledge", KNOWLEDGE)):
-            if getattr(self, name) not in known:
-                raise InvalidOption(
-                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
-                )
-        ranges = (
-            ("num_players", 2, MOST_PLAYERS),
-            ("houses", 1, MOST_HOUSES),
-            ("budget", 1, 1_000_000),
-            ("increment", 1, FULL_VALUE),
-            ("profiling", 0, 1_000_000),
-        )
-        check_ranges(self, ranges)
 
     # What follows from the options
 
@@ -192,12 +187,12 @@ class HouseAuction(TextGame[Sale]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Prices in steps, withdrawal, and every profile."""
+        """Prices in steps and withdrawal, or to take and to wait; and every profile."""
         most = min(FULL_VALUE, self.budget * 12 // 10)
         kind = Raise if self.format == "english" else Bid
         step = self.increment if self.format == "english" else BID_STEP
         prices = tuple(kind(price) for price in range(0, most + 1, step))
-        profiles = (Profile(player, likes) for player in self.players for likes in ATTRIBUTES)
+        profiles = (Profile(rival, likes) for rival in self.players for likes in ATTRIBUTES)
         if self.format == "dutch":
             return (Take(), Wait(), *profiles)
         return (*prices, Withdraw(), *profiles)
@@ -216,11 +211,11 @@ class HouseAuction(TextGame[Sale]):
         state = Sale(rng, (), personas, left, [True] * count)
         state.won, state.guesses = [[] for _ in range(count)], [[] for _ in range(count)]
         state.profits = [0.0] * count
-        self._open(state)
+        self._open_house(state)
         return state
 
-    def _open(self, state: Sale) -> None:
-        """The next house: who can pay the first step bids, and the lot says who begins."""
+    def _open_house(self, state: Sale) -> None:
+        """Offer the next house: those who can pay the first step bid; who begins is random."""
         state.houses = (*state.houses, draw_house(state.house, state.rng))
         state.price, state.leader = self.top if self.format == "dutch" else 0, NOBODY
         rises = self.format == "english"
@@ -251,40 +246,40 @@ class HouseAuction(TextGame[Sale]):
         return Grammar((*(raises if least <= state.left[seat] else ()), Option(Withdraw)))
 
     def rival(self, state: Sale, seat: int, turn: int | None = None) -> int:
-        """Whom a seat profiles now, or in some turn: the others in order."""
+        """The rival a seat profiles now, or in a given turn of profiling: the others in order."""
         at = len(state.guesses[seat]) if turn is None else turn
         return (seat + 1 + at) % self.num_players
 
     def step(self, state: Sale, actions: Mapping[int, Any]) -> Step:
         if state.house >= self.houses:
-            return self._profile(state, actions)
+            return self._record_profiles(state, actions)
         if self.format == "dutch":
-            return self._fall(state, actions)
+            return self._let_price_fall(state, actions)
         if self.format != "english":
-            return self._open_bids(state, actions)
-        ((player, action),) = actions.items()
+            return self._reveal_bids(state, actions)
+        ((seat, action),) = actions.items()
         if isinstance(action, Raise):
-            state.price, state.leader = action.price, player
-            said = f"{self.players[player]} raises to {action.price}."
+            state.price, state.leader = action.price, seat
+            text = f"{self.players[seat]} raises to {action.price}."
         else:
-            state.bidding[player] = False
-            said = f"{self.players[player]} withdraws."
+            state.bidding[seat] = False
+            text = f"{self.players[seat]} withdraws."
         price = action.price if isinstance(action, Raise) else 0
-        events = [Event("bid", said, {"player": player, "house": state.house, "price": price})]
-        staying = [seat for seat, bids in enumerate(state.bidding) if bids]
+        events = [Event("bid", text, {"player": seat, "house": state.house, "price": price})]
+        staying = [other for other, bids in enumerate(state.bidding) if bids]
         if not staying or staying == [state.leader]:
             return self._sell(state, state.leader, state.price, events)
         self._pass_on(state)
         return Step(events=events)
 
     def _pass_on(self, state: Sale) -> None:
-        """Ask the next who is still bidding."""
+        """Ask the next seat that is still bidding."""
         state.asked = (state.asked + 1) % self.num_players
         while not state.bidding[state.asked]:
             state.asked = (state.asked + 1) % self.num_players
 
-    def _fall(self, state: Sale, actions: Mapping[int, Any]) -> Step:
-        """Whoever takes the house has it; else the price falls, and at 0 the house is kept."""
+    def _let_price_fall(self, state: Sale, actions: Mapping[int, Any]) -> Step:
+        """Sell to a taker; else let the price fall, and at 0 leave the house unsold."""
         takers = [seat for seat, action in sorted(actions.items()) if isinstance(action, Take)]
         if takers:
             winner = state.rng.choice(takers) if len(takers) > 1 else takers[0]
@@ -295,22 +290,23 @@ class HouseAuction(TextGame[Sale]):
         text = f"The price falls to {state.price}."
         return Step(events=[Event("price", text, {"house": state.house, "price": state.price})])
 
-    def _open_bids(self, state: Sale, actions: Mapping[int, Bid]) -> Step:
+    def _reveal_bids(self, state: Sale, actions: Mapping[int, Bid]) -> Step:
+        """Announce sealed bids and sell to the highest."""
         bids = [actions[seat].price for seat in range(self.num_players)]
         house = state.house
-        listed = ", ".join(f"{self.players[n]} {bid}" for n, bid in enumerate(bids))
-        told = Event("bids", f"The bids are {listed}.", {"house": house, "bids": bids})
+        by_player = ", ".join(f"{self.players[n]} {bid}" for n, bid in enumerate(bids))
+        announced = Event("bids", f"The bids are {by_player}.", {"house": house, "bids": bids})
         best = max(bids)
         if not best:
-            return self._sell(state, NOBODY, 0, [told])
+            return self._sell(state, NOBODY, 0, [announced])
         tied = [seat for seat, bid in enumerate(bids) if bid == best]
         winner = state.rng.choice(tied) if len(tied) > 1 else tied[0]
         second = max(bid for seat, bid in enumerate(bids) if seat != winner)
         price = best if self.format == "first-price" else second
-        return self._sell(state, winner, price, [told])
+        return self._sell(state, winner, price, [announced])
 
     def _sell(self, state: Sale, winner: int, price: int, events: list[Event]) -> Step:
-        """Hand the house over, and open the next."""
+        """Hand the house over, and offer the next."""
         house, rewards = state.houses[state.house], {}
         data = {"house": state.house, "winner": winner, "price": price}
         text = f"{house.name} is not sold."
@@ -324,12 +320,12 @@ class HouseAuction(TextGame[Sale]):
         events.append(Event("sale", text, data))
         state.house += 1
         if state.house < self.houses:
-            self._open(state)
-            events.append(self._offered(state))
+            self._open_house(state)
+            events.append(self._house_event(state))
         return Step(rewards, events=events)
 
-    def _profile(self, state: Sale, actions: Mapping[int, Profile]) -> Step:
-        """Write down what is said; after the last, right answers pay and the truth comes out."""
+    def _record_profiles(self, state: Sale, actions: Mapping[int, Profile]) -> Step:
+        """Keep the answers; after the last, pay the right ones and reveal all tastes."""
         for seat, action in actions.items():
             state.guesses[seat].append(ATTRIBUTES.index(action.likes))
         state.ended = len(state.guesses[0]) == self.num_players - 1
@@ -343,16 +339,17 @@ class HouseAuction(TextGame[Sale]):
             state.profits[seat] += right * self.profiling
             if right and self.profiling:
                 rewards[seat] = {"profiling": float(right * self.profiling)}
-        return Step(rewards, events=[self._reveal(state)])
+        return Step(rewards, events=[self._reveal_event(state)])
 
-    def _reveal(self, state: Sale) -> Event:
+    def _reveal_event(self, state: Sale) -> Event:
         likes = [ATTRIBUTES[persona.favourite] for persona in state.personas]
-        listed = ", ".join(f"{name} {like}" for name, like in zip(self.players, likes, strict=True))
+        pairs = zip(self.players, likes, strict=True)
+        tastes = ", ".join(f"{name} {like}" for name, like in pairs)
         guesses = [[ATTRIBUTES[guess] for guess in row] for row in state.guesses]
         data = {"likes": likes, "guesses": guesses}
-        return Event("reveal", f"What everybody likes best: {listed}.", data)
+        return Event("reveal", f"What everybody likes best: {tastes}.", data)
 
-    def _offered(self, state: Sale) -> Event:
+    def _house_event(self, state: Sale) -> Event:
         house = state.houses[state.house]
         data = {"house": state.house, "marks": list(house.marks)}
         return Event("house", f"House {state.house + 1}: {house_text(house)}", data)
@@ -363,26 +360,27 @@ class HouseAuction(TextGame[Sale]):
         return {"english": Withdraw(), "dutch": Wait()}.get(self.format, Bid(0))
 
     def opening(self, state: Sale) -> Sequence[Event]:
-        told = []
+        events = []
         for seat, persona in enumerate(state.personas):
             text = f"{self.players[seat]}, {persona_text(persona)}"
             data = {"weights": list(persona.weights), "budget": persona.budget}
-            told.append(Event("persona", text, data, only(seat)))
-        told += [e for seat in range(self.num_players) if (e := self._known(state, seat))]
-        return [*told, self._offered(state)] if state.house < self.houses else told
+            events.append(Event("persona", text, data, only(seat)))
+        seats = range(self.num_players)
+        events += [event for seat in seats if (event := self._rivals_event(state, seat))]
+        return [*events, self._house_event(state)] if state.house < self.houses else events
 
-    def _known(self, state: Sale, player: int) -> Event | None:
-        """What a bidder is told of his rivals."""
+    def _rivals_event(self, state: Sale, seat: int) -> Event | None:
+        """What a bidder knows of their rivals' tastes; None for nothing."""
         if self.knowledge == "none":
             return None
         parts = []
-        for seat, persona in enumerate(state.personas):
-            if seat != player:
+        for rival, persona in enumerate(state.personas):
+            if rival != seat:
                 likes = ATTRIBUTES[persona.favourite]
                 full = f" (weights {weights_text(persona)})" if self.knowledge == "full" else ""
-                parts.append(f"{self.players[seat]} likes {likes} best{full}")
+                parts.append(f"{self.players[rival]} likes {likes} best{full}")
         data = {"likes": [persona.favourite for persona in state.personas]}
-        return Event("rivals", f"{'; '.join(parts)}.", data, only(player))
+        return Event("rivals", f"{'; '.join(parts)}.", data, only(seat))
 
     def outcome(self, state: Sale) -> Outcome | None:
         if not state.ended:
@@ -391,18 +389,18 @@ class HouseAuction(TextGame[Sale]):
         scores = tuple(map(float, state.profits))
         return Outcome((score,) * self.num_players, scores, "all houses were offered")
 
-    def determinize(self, state: Sale, player: int, rng: Rng) -> Sale:
-        """Draw the rivals' tastes and budgets anew, as far as they are not known."""
+    def determinize(self, state: Sale, seat: int, rng: Rng) -> Sale:
+        """Draw the rivals' tastes and budgets anew, where the seat does not know them."""
         copy = self.clone(state)
         if state.ended:
             return copy
-        for seat in range(self.num_players):
-            if seat != player:
-                self._redraw(copy, seat, rng)
+        for rival in range(self.num_players):
+            if rival != seat:
+                self._redraw(copy, rival, rng)
         return copy
 
     def _redraw(self, state: Sale, seat: int, rng: Rng) -> None:
-        """Another persona, whose budget is enough for what the seat has paid and bid."""
+        """Give a seat another persona, with a budget enough for what it has paid and bid."""
         persona, drawn = state.personas[seat], draw_persona(self.budget, rng)
         while self.knowledge == "favourite" and drawn.favourite != persona.favourite:
             drawn = draw_persona(self.budget, rng)
@@ -416,7 +414,7 @@ class HouseAuction(TextGame[Sale]):
         personas[seat] = Persona(weights, budget)
         state.personas, state.left[seat] = tuple(personas), budget - spent
 
-    # What a player sees
+    # What a player reads and observes
 
     def rules_for(self, seat: int) -> str:
         ways = {
@@ -443,8 +441,8 @@ class HouseAuction(TextGame[Sale]):
             lines += self._bidding_text(state)
         elif not state.ended:
             lines.append(f"Say what {self.players[self.rival(state, seat)]} likes best.")
-        known = self._known(state, seat)
-        return "\n".join([*lines, known.text] if known else lines)
+        rivals = self._rivals_event(state, seat)
+        return "\n".join([*lines, rivals.text] if rivals else lines)
 
     def _bidding_text(self, state: Sale) -> list[str]:
         if self.format == "dutch":
@@ -463,25 +461,25 @@ class HouseAuction(TextGame[Sale]):
         most = float(max(1e6, *map(abs, self.payoff_bounds)))
         return spaces.Box(-most, most, (18 + 3 * self.num_players,), np.float32)
 
-    def observe(self, state: Sale, player: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
-        persona, profiles = state.personas[player], state.house >= self.houses
+    def observe(self, state: Sale, seat: int) -> NDArray[np.float32]:
+        persona, profiles = state.personas[seat], state.house >= self.houses
         house = None if profiles else state.houses[state.house]
         seen: list[float] = [profiles, state.house, self.houses]
         seen += [persona.value(house), *house.marks] if house else [0] * 5
-        seen += [state.price, state.left[player], state.profits[player], *persona.weights]
-        seen += [state.leader == player, sum(state.bidding)]
-        seen.append(self.rival(state, player) if profiles and not state.ended else -1)
+        seen += [state.price, state.left[seat], state.profits[seat], *persona.weights]
+        seen += [state.leader == seat, sum(state.bidding)]
+        seen.append(self.rival(state, seat) if profiles and not state.ended else -1)
         seen += [len(won) for won in state.won]
         seen += [sum(price for _, price in won) for won in state.won]
-        told = self.knowledge != "none"
+        open_tastes = self.knowledge != "none"
         seen += [
-            p.favourite if told or seat == player else -1 for seat, p in enumerate(state.personas)
+            p.favourite if open_tastes or other == seat else -1
+            for other, p in enumerate(state.personas)
         ]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Sale, player: int | None = None) -> Scene:
-        """The house and its marks, the bids, and what everybody has left."""
+    def scene(self, state: Sale, viewer: int | None = None) -> Scene:
+        """The house and its marks, the bids, and the budgets left that the viewer knows."""
         bars, lines = [], []
         if state.house < self.houses:
             house = state.houses[state.house]
@@ -489,7 +487,7 @@ class HouseAuction(TextGame[Sale]):
             bars += [Bar(name, float(mark), 10.0) for name, mark in marks]
             lines.append(f"House {state.house + 1} of {self.houses}: {house.name}.")
             lines += self._bidding_text(state)
-        shown = range(self.num_players) if player is None else (player,)
+        shown = range(self.num_players) if viewer is None else (viewer,)
         for seat in shown:
             full = float(state.personas[seat].budget)
             bars.append(Bar(f"{self.players[seat]} has", float(state.left[seat]), full, seat))
@@ -501,16 +499,19 @@ class HouseAuction(TextGame[Sale]):
 
 
 def house_text(house: House) -> str:
+    """A house's name and marks."""
     marks = ", ".join(f"{name} {mark}" for name, mark in zip(ATTRIBUTES, house.marks, strict=True))
     return f"{house.name}, {marks}."
 
 
 def weights_text(persona: Persona) -> str:
+    """Weights by attribute, in percent."""
     pairs = zip(ATTRIBUTES, persona.weights, strict=True)
     return ", ".join(f"{name} {weight}" for name, weight in pairs)
 
 
 def persona_text(persona: Persona) -> str:
+    """Weights and budget, as a bidder reads them."""
     return (
         f"your weights are {weights_text(persona)} percent, and your budget was {persona.budget}."
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.houses.auction import (
     Bid,
@@ -17,34 +17,27 @@ from palestra_markets.houses.auction import (
     Withdraw,
 )
 from palestra_markets.houses.personas import ATTRIBUTES, fitted_favourite
+from palestra_markets.reading import observed_numbers
 
 
-@agent(
-    "house-bidder",
-    plays=("markets/HouseAuction-v0",),
-    needs=("array",),
-    summary="Bids up to the value, shades first prices, and profiles rivals by their bids.",
-)
-class HouseBidder(Agent):
-    """Stays in an open auction up to his value, bids it in Vickrey's, and shades a first price.
+@agent("house-bidder", needs=("array",))
+class HouseBidder(ScriptedAgent):
+    """Bids up to its value, shades first prices, and profiles rivals by their bids.
 
-    With first prices he bids (n - 1) / n of his value, and where prices fall he takes a house for
-    that. What a rival likes best he fits to the highest bid the rival is seen to make for every
-    house, unless he has been told.
+    It stays in an open auction up to its value and bids it in Vickrey's. With first prices it bids
+    (n - 1) / n of its value, and where prices fall it takes a house at that price. It fits a
+    rival's taste to the rival's highest bid for every house, unless it knows the taste.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (HouseAuction,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, HouseAuction):
-            raise InvalidOption(f"this bidder is for markets/HouseAuction-v0, not {turn.env}")
-        seen = [int(number) for number in np.asarray(turn.observation)]
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(HouseAuction, turn.game)
+        seen = [int(number) for number in observed_numbers(turn)]
         value, price, left = seen[3], seen[8], seen[9]
         if seen[0]:
             rival = seen[17]
-            return Profile(game.players[rival], ATTRIBUTES[self._likes(turn, rival)])
+            return Profile(game.players[rival], ATTRIBUTES[self._taste(turn, rival)])
         if game.format == "english":
             offer = price + game.increment
             return Raise(offer) if offer <= min(value, left) else Withdraw()
@@ -54,8 +47,9 @@ class HouseBidder(Agent):
             return Take() if price <= min(value, left) else Wait()
         return Bid(min(value, left))
 
-    def _likes(self, turn: Turn, rival: int) -> int:
-        known = int(np.asarray(turn.observation)[18 + 2 * turn.game.num_players + rival])
+    def _taste(self, turn: Turn, rival: int) -> int:
+        """The attribute a rival likes best, as known or as their bids suggest."""
+        known = int(observed_numbers(turn)[18 + 2 * turn.game.num_players + rival])
         if known >= 0:
             return known
         marks: dict[int, Sequence[int]] = {}

@@ -1,31 +1,26 @@
-"""Numbers over a record of house auctions."""
+"""Metrics of house auctions."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from palestra import EpisodeRecord, metric
 
 from palestra_markets.houses.personas import House, Persona
-
-
-def _data(events: Any, kind: str) -> list[dict[str, Any]]:
-    return [event.data for event in events if event.kind == kind]
+from palestra_markets.reading import event_data
 
 
 @metric(
     "house-efficiency",
     measures=("markets/HouseAuction-v0",),
-    summary="What the houses are worth to who got them, over the most.",
 )
 def house_efficiency(record: EpisodeRecord) -> float:
-    """What the houses are worth to who got them, over what to who values each most."""
-    personas = [Persona(tuple(d["weights"]), d["budget"]) for d in _data(record.opening, "persona")]
-    offered = _data(record.opening, "house") + _data(record.events, "house")
+    """The value of the houses to their buyers, over the most they are worth to anybody."""
+    dealt = event_data(record.opening, "persona")
+    personas = [Persona(tuple(data["weights"]), data["budget"]) for data in dealt]
+    offered = event_data(record.opening, "house") + event_data(record.events, "house")
     marks = {data["house"]: tuple(data["marks"]) for data in offered}
     got = best = 0
-    for sale in _data(record.events, "sale"):
+    for sale in event_data(record.events, "sale"):
         values = [persona.value(House("", marks[sale["house"]])) for persona in personas]
         best += max(values)
         got += values[sale["winner"]] if sale["winner"] >= 0 else 0
@@ -35,14 +30,13 @@ def house_efficiency(record: EpisodeRecord) -> float:
 @metric(
     "profiling-accuracy",
     measures=("markets/HouseAuction-v0",),
-    summary="How often a rival's favourite attribute was named.",
 )
 def profiling_accuracy(record: EpisodeRecord) -> float:
-    """How often a rival's favourite attribute was named; 0 before the end."""
-    told = _data(record.events, "reveal")
-    if not told:
+    """How often a bidder names a rival's favourite attribute; 0 before the end."""
+    reveals = event_data(record.events, "reveal")
+    if not reveals:
         return 0.0
-    likes, guesses = told[0]["likes"], told[0]["guesses"]
+    likes, guesses = reveals[0]["likes"], reveals[0]["guesses"]
     count: int = len(likes)
     right = [
         guess == likes[(seat + 1 + turn) % count]
@@ -55,12 +49,11 @@ def profiling_accuracy(record: EpisodeRecord) -> float:
 @metric(
     "survival",
     measures=("markets/HouseAuction-v0",),
-    summary="The part of the bidders who could still bid when the last house was offered.",
 )
 def survival(record: EpisodeRecord) -> float:
-    """The part of the bidders who could still bid when the last house was offered."""
-    left: list[int] = [data["budget"] for data in _data(record.opening, "persona")]
-    for sale in _data(record.events, "sale")[: int(record.options["houses"]) - 1]:
+    """The part of the bidders who can still bid when the last house is offered."""
+    left: list[int] = [data["budget"] for data in event_data(record.opening, "persona")]
+    for sale in event_data(record.events, "sale")[: int(record.options["houses"]) - 1]:
         if sale["winner"] >= 0:
             left[sale["winner"]] -= sale["price"]
     least = int(record.options["increment"])
@@ -70,10 +63,9 @@ def survival(record: EpisodeRecord) -> float:
 @metric(
     "budget-spent",
     measures=("markets/HouseAuction-v0",),
-    summary="What was paid for all houses, over all budgets.",
 )
 def budget_spent(record: EpisodeRecord) -> float:
-    """What was paid for all houses, over all budgets."""
-    paid = sum(sale["price"] for sale in _data(record.events, "sale"))
-    budgets: int = sum(data["budget"] for data in _data(record.opening, "persona"))
+    """The money paid for all houses, over all budgets."""
+    paid = sum(sale["price"] for sale in event_data(record.events, "sale"))
+    budgets: int = sum(data["budget"] for data in event_data(record.opening, "persona"))
     return float(paid / budgets)

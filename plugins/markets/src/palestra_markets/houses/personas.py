@@ -1,4 +1,4 @@
-"""Houses, and the people who want them: tastes, private values, budgets."""
+"""Houses and bidders: tastes, private values and budgets."""
 
 from __future__ import annotations
 
@@ -38,18 +38,19 @@ class Persona:
         return self.weights.index(max(self.weights))
 
     def value(self, house: House) -> int:
-        """What a house is worth to him, in thousands."""
+        """What a house is worth to this bidder, in thousands."""
         score = sum(w * mark for w, mark in zip(self.weights, house.marks, strict=True))
         return score * FULL_VALUE // (100 * BEST)
 
 
 def draw_house(number: int, rng: Rng) -> House:
+    """Draw a house; its number decides its street."""
     marks = tuple(rng.between(1, BEST) for _ in ATTRIBUTES)
     return House(f"{rng.between(1, 99)} {STREETS[number % len(STREETS)]} Street", marks)
 
 
 def draw_persona(budget: int, rng: Rng) -> Persona:
-    """One strong favourite; the rest of the weight at random. Budgets are within a fifth."""
+    """Draw one strong favourite and the other weights; the budget is within a fifth of `budget`."""
     favourite, strong = rng.below(len(ATTRIBUTES)), rng.between(*STRONG)
     shares = [rng.between(*WEAK) + 1 for _ in ATTRIBUTES]
     shares[favourite] = 0
@@ -59,14 +60,14 @@ def draw_persona(budget: int, rng: Rng) -> Persona:
 
 
 def fitted_favourite(marks: Sequence[Sequence[int]], bids: Sequence[float]) -> int:
-    """The attribute whose marks rise most with the highest bids seen, by least squares.
+    """The attribute whose marks best explain a rival's highest bids, by least squares.
 
-    The first where nothing was seen.
+    The first attribute where there are no bids.
     """
     if not bids:
         return 0
     table: Any = np.array(marks, float)
-    # drawn a little towards equal weights, so that few houses decide nothing extreme
+    # pulled a little towards equal weights, so that few houses do not decide too much
     pull = np.eye(table.shape[1])
     found = np.linalg.solve(
         table.T @ table + pull, table.T @ np.array(bids, float) + pull.sum(0) * np.mean(bids) / 25

@@ -1,4 +1,4 @@
-"""Plots of house auctions: prices, and what is left of budgets."""
+"""Plots of house auctions: prices, and the budgets left."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from itertools import accumulate
 
 from palestra import EpisodeRecord
 
+from palestra_markets.reading import event_data
 from palestra_markets.report.plot import Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By house, in thousands."""
-    sales = [event.data for event in record.events if event.kind == "sale"]
-    budgets = [event.data["budget"] for event in record.opening if event.kind == "persona"]
+    """Prices by house, and budgets left after each sale, in thousands."""
+    sales = event_data(record.events, "sale")
+    budgets = [data["budget"] for data in event_data(record.opening, "persona")]
     left = []
     for seat, budget in enumerate(budgets):
         paid = [sale["price"] * (sale["winner"] == seat) for sale in sales]
         spent = [0, *accumulate(paid)]
-        left.append(over_time(record.players[seat], [budget - sum_ for sum_ in spent], "step"))
+        left.append(over_time(record.players[seat], [budget - total for total in spent], "step"))
     prices = over_time("price", [sale["price"] for sale in sales], "bars", 1)
     return [
         Plot("Prices", [prices], "house", "thousands"),

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
-from typing import Any
+from typing import cast
 
-import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.language.bargaining import DISCOUNTS, Accept, Bargaining, Propose, Reject
+from palestra_markets.reading import observed_numbers
 
-NEAR = 1e-6  # discounts are seen in single precision
+NEAR = 1e-6  # observed discounts have single precision
 
 
 def rubinstein_share(own: float, other: float) -> float:
-    """The part of the sum a proposer gets in the one subgame-perfect equilibrium without an end.
+    """The proposer's part of the sum in the unique subgame-perfect equilibrium without an end.
 
-    Rubinstein (1982): (1 - other) / (1 - own * other); with two discounts of 1 anything is an
-    equilibrium, and one half is taken.
+    Rubinstein (1982): (1 - other) / (1 - own * other). With two discounts of 1 every division is an
+    equilibrium, and this returns one half.
     """
     if own >= 1 and other >= 1:
         return 0.5
@@ -30,8 +30,8 @@ def rubinstein_share(own: float, other: float) -> float:
 def proposer_share(total: int, left: int, own: float, other: float) -> int:
     """What the proposer keeps of `total` with `left` rounds to go, by backward induction.
 
-    In the last round he keeps all; before, he leaves the other just what the other could have by
-    proposing in the next round, in whole units, and who is indifferent accepts.
+    In the last round the proposer keeps all. Before, they leave the other just what the other would
+    get by proposing in the next round, in whole units; an indifferent player accepts.
     """
     share = total
     for round_left in range(2, left + 1):
@@ -42,40 +42,39 @@ def proposer_share(total: int, left: int, own: float, other: float) -> int:
 
 
 def least(amount: float) -> int:
-    """The smallest whole number that is not less, for a number off by rounding."""
+    """The smallest whole number that is not less than an amount, up to rounding errors."""
     return ceil(amount - NEAR)
 
 
-@agent(
-    "rubinstein",
-    kind="solver",
-    plays=("markets/Bargaining-v0",),
-    needs=("array",),
-    summary="Offers and accepts as in the subgame-perfect equilibrium.",
-)
-class Rubinstein(Agent):
+@agent("rubinstein", kind="solver", needs=("array",))
+class Rubinstein(ScriptedAgent):
     """Offers and accepts as in the subgame-perfect equilibrium.
 
-    With a known last round by backward induction, without one by Rubinstein's shares. A discount it
-    is not told it takes to be the mean of those that are drawn.
+    It uses backward induction with a known last round and Rubinstein's shares without one. For a
+    discount it does not know it assumes the mean of those that are drawn.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Bargaining,)
 
-    def _choose(self, turn: Turn) -> Any:
-        game, seen = table(turn)
+    def choose(self, turn: Turn) -> TextAction:
+        game, seen = read_turn(turn)
         _, at, last, own, other, asked, share = seen
         other = other or sum(DISCOUNTS) / len(DISCOUNTS)
         if asked:
-            return Accept() if share >= least(self._next(game, seen, own, other)) else Reject()
+            return (
+                Accept()
+                if share >= least(self._next_round_worth(game, seen, own, other))
+                else Reject()
+            )
         if not last:
             left = least(other * rubinstein_share(other, own) * game.total)
             return Propose(game.total - left)
         return Propose(proposer_share(game.total, int(last - at), own, other))
 
-    def _next(self, game: Bargaining, seen: Sequence[float], own: float, other: float) -> float:
-        """What rejecting is worth now: proposing in the next round, discounted once."""
+    def _next_round_worth(
+        self, game: Bargaining, seen: Sequence[float], own: float, other: float
+    ) -> float:
+        """The worth of rejecting now: of proposing in the next round, discounted once."""
         _, at, last, *_ = seen
         if not last:
             return own * rubinstein_share(own, other) * game.total
@@ -83,28 +82,19 @@ class Rubinstein(Agent):
         return own * proposer_share(game.total, left, own, other) if left else 0.0
 
 
-@agent(
-    "even-split",
-    plays=("markets/Bargaining-v0",),
-    needs=("array",),
-    summary="Proposes half each and accepts no less than half.",
-)
-class EvenSplit(Agent):
-    """Proposes half of the sum each and accepts no less than half."""
+@agent("even-split", needs=("array",))
+class EvenSplit(ScriptedAgent):
+    """Proposes half of the sum for each and accepts no less than half."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Bargaining,)
 
-    def _choose(self, turn: Turn) -> Any:
-        game, seen = table(turn)
+    def choose(self, turn: Turn) -> TextAction:
+        game, seen = read_turn(turn)
         if not seen[5]:
             return Propose(game.total - game.total // 2)
         return Accept() if seen[6] >= game.total // 2 else Reject()
 
 
-def table(turn: Turn) -> tuple[Bargaining, list[float]]:
-    """The game and the player's array view, discounts in the precision they were given."""
-    if not isinstance(turn.game, Bargaining):
-        raise InvalidOption(f"this player is for markets/Bargaining-v0, not {turn.env}")
-    seen = np.asarray(turn.observation).astype(float).tolist()
-    return turn.game, [round(value, 6) for value in seen]
+def read_turn(turn: Turn) -> tuple[Bargaining, list[float]]:
+    """The game, and the observation rounded to the precision of the options."""
+    return cast(Bargaining, turn.game), [round(value, 6) for value in observed_numbers(turn)]

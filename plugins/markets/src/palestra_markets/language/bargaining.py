@@ -1,22 +1,17 @@
-"""Alternating offers: two players divide a sum that loses worth to each of them every round.
+"""Alternating offers: two players divide a sum that is worth less to them every round.
 
-In each round one player proposes how to divide the sum, with words if he likes, and the other
-accepts or rejects; then it is the other's turn to propose. An agreement in round t (from 0) pays
-each player his share times his own discount to the power of t; no agreement pays nothing. The
-game has a known last round, or with `unbounded` none that anybody knows of, and is then broken off
-after `rounds`. With `complete` information both discounts are known to both; otherwise each
-player knows his own.
+In each round one player proposes a division of the sum, with or without words, and the other
+accepts or rejects it; after a rejection the other proposes. An agreement in round t (from 0) pays
+each player their share times their own discount to the power of t; no agreement pays nothing. The
+last round is known, or with `unbounded` the players know of none and the talks are broken off after
+`rounds`. With `complete` information both players know both discounts; otherwise each knows only
+their own.
 
 The game is that of A. Rubinstein, "Perfect equilibrium in a bargaining model", Econometrica 50,
 1982; its parameters are those of the bargaining family of E. Shapira et al., "GLEE: A Unified
-Framework and Benchmark for Language-based Economic Environments", 2024. Known answers checked:
-the opener's share (1 - d1) / (1 - d0 d1) without an end, and backward induction with one.
-
-The array view is a float32 vector of 7 numbers:
-
-    seat, round, last round (0: none that is known)
-    own discount, the other's (0: not told)
-    whether an offer stands to this player, and what it leaves him
+Framework and Benchmark for Language-based Economic Environments", 2024. Known answers checked by
+the tests: the opener's share (1 - d1) / (1 - d0 d1) without an end, and backward induction with
+one.
 """
 
 from __future__ import annotations
@@ -24,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -34,12 +29,13 @@ from palestra import (
     Event,
     Grammar,
     Integer,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Rng,
     Scene,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -67,12 +63,12 @@ class Reject(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Talks:
-    """The state: discounts, the round, and what the proposer of this round asks for himself."""
+    """The state of the talks."""
 
     rng: Rng
-    discounts: tuple[float, float]
+    discounts: tuple[float, float]  # by seat
     round: int = 0
-    asked: int | None = None
+    asked: int | None = None  # the proposer's own share in the standing proposal
     ended: str = ""  # "deal" or "time"
 
 
@@ -92,45 +88,54 @@ class Talks:
     },
 )
 @dataclass(frozen=True)
-class Bargaining(TextGame[Talks]):
-    """You and another player divide a sum of money by making offers in turn.
+class Bargaining(Talking, TextGame[Talks]):
+    """Two players divide a sum of money by offers in turn, and lose by waiting.
 
-    In every round one of you proposes a division and the other accepts or rejects it; after a
-    rejection the other proposes, in the next round. Waiting costs: with every round, your share is
-    worth less to you by a factor of your own, your discount, and the other's by his. If you never
-    agree, nobody is paid. In your turn write one of:
-    Propose(share=60, text='I think this is fair.') to propose what YOU get, leaving the rest to
-    the other; words are optional;
-    Accept() to accept the proposal, which ends the game;
-    Reject() to reject it.
+    Action n proposes to keep n of the sum, 0 to `total`; then come accepting and rejecting. A
+    player is paid their share of an agreement, discounted for every round that passed.
+
+    An observation is a float32 vector of 7 numbers:
+
+        own seat, round, last round (0: none that is known)
+        own discount, the other's (0: not known)
+        whether an offer to this player stands, and the own share in the standing proposal
     """
 
-    total: int = 100
-    rounds: int = 12
-    unbounded: bool = False
-    discount_0: float | None = None
-    discount_1: float | None = None
-    complete: bool = True
-    messages: bool = True
-    message_limit: int = 300
+    total: Annotated[int, Meta(ge=1, le=1_000_000, description="the sum to divide")] = 100
+    rounds: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="rounds until the talks end without a deal")
+    ] = 12
+    unbounded: Annotated[bool, Meta(description="whether the last round is kept secret")] = False
+    discount_0: Annotated[
+        float | None,
+        Meta(gt=0, le=1, description="first player's discount per round; None to draw it"),
+    ] = None
+    discount_1: Annotated[
+        float | None,
+        Meta(gt=0, le=1, description="second player's discount per round; None to draw it"),
+    ] = None
+    complete: Annotated[bool, Meta(description="whether both players know both discounts")] = True
+    messages: Annotated[bool, Meta(description="whether proposals may carry words")] = True
+    message_limit: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="characters of the words of a proposal")
+    ] = 300
 
+    rules_text = """
+        You and another player divide a sum of money by making offers in turn.
+
+        In every round one of you proposes a division and the other accepts or rejects it; after a
+        rejection the other proposes, in the next round. Waiting costs: with every round, your share
+        is worth less to you by a factor of your own, your discount, and the other's by theirs. If
+        you never agree, nobody is paid. In your turn write one of: Propose(share=60, text='I think
+        this is fair.') to propose what YOU get, leaving the rest to the other; words are optional;
+        Accept() to accept the proposal, which ends the game; Reject() to reject it.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 2
     deterministic = True
     reward_terms = ("deal",)
     action_types = (Propose, Accept, Reject)
-
-    def __post_init__(self) -> None:
-        for name in ("total", "rounds", "message_limit"):
-            if not 1 <= getattr(self, name) <= 1_000_000:
-                raise InvalidOption(f"{name} must be from 1 to 1000000, not {getattr(self, name)}")
-        for name in ("discount_0", "discount_1"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value <= 1:
-                raise InvalidOption(
-                    f"{name} must be above 0 and at most 1, or None to draw one, not {value}"
-                )
 
     # What follows from the options
 
@@ -170,16 +175,16 @@ class Bargaining(TextGame[Talks]):
         return self._proposals if state.asked is None else ANSWERS
 
     def step(self, state: Talks, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
+        ((seat, action),) = actions.items()
         if isinstance(action, Propose):
             state.asked = action.share
-            return Step(events=[self._proposed(player, action)])
-        name = self.players[player]
+            return Step(events=[self._proposal_event(seat, action)])
+        name = self.players[seat]
         if isinstance(action, Accept):
             state.ended = "deal"
-            paid = {seat: {"deal": worth} for seat, worth in enumerate(self.worths(state)) if worth}
-            return Step(paid, events=[Event("answer", f"{name} accepts.", {"player": player})])
-        events = [Event("answer", f"{name} rejects.", {"player": player})]
+            paid = {n: {"deal": worth} for n, worth in enumerate(self.worths(state)) if worth}
+            return Step(paid, events=[Event("answer", f"{name} accepts.", {"player": seat})])
+        events = [Event("answer", f"{name} rejects.", {"player": seat})]
         state.asked = None
         state.round += 1
         if state.round >= self.rounds:
@@ -187,12 +192,12 @@ class Bargaining(TextGame[Talks]):
             events.append(Event("end", "The talks are over: no deal."))
         return Step(events=events)
 
-    def _proposed(self, seat: int, action: Propose) -> Event:
+    def _proposal_event(self, seat: int, action: Propose) -> Event:
         rest = self.total - action.share
         name, other = self.players[seat], self.players[1 - seat]
-        text = f"{name} proposes {action.share} for himself and {rest} for {other}."
+        text = f"{name} proposes {action.share} for themselves and {rest} for {other}."
         if action.text:
-            text += f" He says: {action.text}"
+            text += f" They say: {self.quoted(action.text)}"
         data = {"player": seat, "share": action.share, "text": action.text}
         return Event("proposal", text, data)
 
@@ -222,13 +227,14 @@ class Bargaining(TextGame[Talks]):
     def opening(self, state: Talks) -> Sequence[Event]:
         ends = "no last round" if self.unbounded else f"{self.rounds} rounds"
         table = Event("table", f"There is {self.total} to divide, and {ends}.")
-        told = []
+        discounts = []
         for seat, discount in enumerate(state.discounts):
             name = self.players[seat]
             text = f"With every round, what {name} gets is worth {discount:g} times as much."
             audience = None if self.complete else only(seat)
-            told.append(Event("discount", text, {"player": seat, "discount": discount}, audience))
-        return [table, *told]
+            data = {"player": seat, "discount": discount}
+            discounts.append(Event("discount", text, data, audience))
+        return [table, *discounts]
 
     def determinize(self, state: Talks, seat: int, rng: Rng) -> Talks:
         """Draw the other's discount anew."""
@@ -239,7 +245,7 @@ class Bargaining(TextGame[Talks]):
             copy.discounts = (own, drawn) if seat == 0 else (drawn, own)
         return copy
 
-    # What a player sees
+    # What a player reads and observes
 
     def describe(self, state: Talks, seat: int) -> str:
         own, other = state.discounts[seat], state.discounts[1 - seat]
@@ -249,11 +255,11 @@ class Bargaining(TextGame[Talks]):
             [
                 f"You are {self.players[seat]}. There is {self.total} to divide.",
                 f"Round {state.round + 1}{of}. Your discount is {own:g}, {theirs}.",
-                self._standing(state, seat),
+                self._proposal_text(state, seat),
             ]
         )
 
-    def _standing(self, state: Talks, seat: int) -> str:
+    def _proposal_text(self, state: Talks, seat: int) -> str:
         if state.asked is None:
             return "There is no proposal yet in this round."
         share = self.shares(state)[seat]
@@ -270,15 +276,14 @@ class Bargaining(TextGame[Talks]):
         return spaces.Box(np.zeros(7, np.float32), top, dtype=np.float32)
 
     def observe(self, state: Talks, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout; an own proposal shows what it keeps."""
         own, other = state.discounts[seat], state.discounts[1 - seat]
-        mine = state.asked is not None and proposer(state) != seat
+        offered = state.asked is not None and proposer(state) != seat
         share = 0 if state.asked is None else self.shares(state)[seat]
         last = 0 if self.unbounded else self.rounds
         known = other if self.complete else 0.0
-        return np.array([seat, state.round, last, own, known, mine, share], np.float32)
+        return np.array([seat, state.round, last, own, known, offered, share], np.float32)
 
-    def scene(self, state: Talks, player: int | None = None) -> Scene:
+    def scene(self, state: Talks, viewer: int | None = None) -> Scene:
         shares = (0, 0) if state.asked is None else self.shares(state)
         bars = [
             Bar(name, float(share), float(self.total), seat)
@@ -293,5 +298,5 @@ ANSWERS = Grammar((Option(Accept), Option(Reject)))
 
 
 def proposer(state: Talks) -> int:
-    """Who proposes in this round."""
+    """The seat that proposes in this round."""
     return state.round % 2

@@ -1,8 +1,10 @@
-"""GLEE's numbers over a record: what one gains, efficiency and fairness."""
+"""GLEE's metrics: gains, efficiency and fairness."""
 
 from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
+
+from palestra_markets.reading import event_data
 
 # Bargaining
 
@@ -10,20 +12,24 @@ from palestra import EpisodeRecord, metric
 @metric(
     "deal-efficiency",
     measures=("markets/Bargaining-v0",),
-    summary="What both players got, over the sum there was to divide.",
 )
 def deal_efficiency(record: EpisodeRecord) -> float:
-    """What both got, over the sum to divide: 1 for a deal at once, 0 without one."""
+    """The payoffs of both players, over the sum to divide.
+
+    1 for a deal in the first round, 0 without a deal.
+    """
     return sum(record.returns) / float(record.options["total"])
 
 
 @metric(
     "deal-fairness",
     measures=("markets/Bargaining-v0",),
-    summary="1 - 4 (p - 1/2)^2, where p is the first player's part of what both got.",
 )
 def deal_fairness(record: EpisodeRecord) -> float:
-    """1 - 4 (p - 1/2)^2, where p is the first player's part of what both got; 1 without a deal."""
+    """1 - 4 (p - 1/2)^2, where p is the first player's part of both payoffs.
+
+    1 without a deal.
+    """
     total = sum(record.returns)
     return 1 - 4 * (record.returns[0] / total - 0.5) ** 2 if total else 1.0
 
@@ -31,10 +37,9 @@ def deal_fairness(record: EpisodeRecord) -> float:
 @metric(
     "first-seat-gain",
     measures=("markets/Bargaining-v0",),
-    summary="What the first player got, over the sum.",
 )
 def first_seat_gain(record: EpisodeRecord) -> float:
-    """What the first player got, over the sum."""
+    """The first player's payoff, over the sum to divide."""
     return record.returns[0] / float(record.options["total"])
 
 
@@ -42,22 +47,22 @@ def first_seat_gain(record: EpisodeRecord) -> float:
 
 
 def _values(record: EpisodeRecord) -> tuple[int, int]:
-    seller, buyer = (event.data["value"] for event in record.opening if event.kind == "value")
+    """The seller's and the buyer's value."""
+    seller, buyer = (data["value"] for data in event_data(record.opening, "value"))
     return seller, buyer
 
 
 def _price(record: EpisodeRecord) -> int | None:
     """The price of the sale; None without one."""
-    return next((event.data["price"] for event in record.events if event.kind == "sale"), None)
+    return next((data["price"] for data in event_data(record.events, "sale")), None)
 
 
 @metric(
     "trade-efficiency",
     measures=("markets/PriceNegotiation-v0",),
-    summary="1 where the product ends with whoever values it more, else 0.",
 )
 def trade_efficiency(record: EpisodeRecord) -> float:
-    """1 where the product ends with whoever values it more, else 0."""
+    """1 if the product ends up with the player who values it more, else 0."""
     seller, buyer = _values(record)
     sold = _price(record) is not None
     return float(seller == buyer or sold == (buyer > seller))
@@ -66,12 +71,11 @@ def trade_efficiency(record: EpisodeRecord) -> float:
 @metric(
     "trade-fairness",
     measures=("markets/PriceNegotiation-v0",),
-    summary="1 - 4 (s - 1/2)^2, where s is the seller's part of the gain from trade.",
 )
 def trade_fairness(record: EpisodeRecord) -> float:
-    """1 - 4 (s - 1/2)^2, s the seller's part of the gain from trade, at least 0; 1 without a sale.
+    """1 - 4 (s - 1/2)^2, where s is the seller's part of the gain from trade; at least 0.
 
-    A sale that gains nothing is fair at the common value only.
+    1 without a sale. A sale without a gain from trade is fair only at the common value.
     """
     (seller, buyer), price = _values(record), _price(record)
     if price is None:
@@ -85,10 +89,9 @@ def trade_fairness(record: EpisodeRecord) -> float:
 @metric(
     "seller-gain",
     measures=("markets/PriceNegotiation-v0",),
-    summary="What the seller was paid, over the gain from trade.",
 )
 def seller_gain(record: EpisodeRecord) -> float:
-    """What the seller was paid, over the gain from trade; what he was paid where there is none."""
+    """The seller's payoff, over the gain from trade; undivided if there is no such gain."""
     seller, buyer = _values(record)
     return record.returns[0] / max(1, buyer - seller)
 
@@ -98,7 +101,7 @@ def seller_gain(record: EpisodeRecord) -> float:
 
 def _products(record: EpisodeRecord) -> list[tuple[bool, bool]]:
     """Every finished round as (good, bought)."""
-    good = [e.data["quality"] == "good" for e in record.events if e.kind == "quality"]
+    good = [data["quality"] == "good" for data in event_data(record.events, "quality")]
     bought = [turn.text == "Buy()" for turn in record.turns if turn.seat == 1]
     return list(zip(good, bought, strict=False))
 
@@ -106,10 +109,9 @@ def _products(record: EpisodeRecord) -> list[tuple[bool, bool]]:
 @metric(
     "good-sold",
     measures=("markets/Persuasion-v0",),
-    summary="The part of the good products that were bought: efficiency.",
 )
 def good_sold(record: EpisodeRecord) -> float:
-    """The part of the good products that were bought: GLEE's efficiency; 1 without any."""
+    """The part of the good products that are bought: GLEE's efficiency; 1 without any."""
     bought = [sold for good, sold in _products(record) if good]
     return sum(bought) / len(bought) if bought else 1.0
 
@@ -117,10 +119,9 @@ def good_sold(record: EpisodeRecord) -> float:
 @metric(
     "bad-unsold",
     measures=("markets/Persuasion-v0",),
-    summary="The part of the bad products that were not bought: fairness.",
 )
 def bad_unsold(record: EpisodeRecord) -> float:
-    """The part of the bad products that were not bought: GLEE's fairness; 1 without any."""
+    """The part of the bad products that are not bought: GLEE's fairness; 1 without any."""
     bought = [sold for good, sold in _products(record) if not good]
     return 1 - sum(bought) / len(bought) if bought else 1.0
 
@@ -128,10 +129,9 @@ def bad_unsold(record: EpisodeRecord) -> float:
 @metric(
     "sales-rate",
     measures=("markets/Persuasion-v0",),
-    summary="The part of all products that were bought: the seller's gain.",
 )
 def sales_rate(record: EpisodeRecord) -> float:
-    """The part of all products that were bought: the seller's own gain."""
+    """The part of all products that are bought: the seller's gain."""
     products = _products(record)
     return sum(sold for _, sold in products) / max(1, len(products))
 
@@ -139,10 +139,9 @@ def sales_rate(record: EpisodeRecord) -> float:
 @metric(
     "buyer-gain",
     measures=("markets/Persuasion-v0",),
-    summary="What the buyer was paid, over what just the good products would have paid.",
 )
 def buyer_gain(record: EpisodeRecord) -> float:
-    """What the buyer was paid, over what buying just the good products would have paid."""
-    worth: int = next(e.data["worth"] for e in record.opening if e.kind == "worth")
+    """The buyer's payoff, over that of buying just the good products."""
+    worth: int = event_data(record.opening, "worth")[0]["worth"]
     goods = sum(good for good, _ in _products(record))
     return record.returns[1] / max(1, goods * (worth - int(record.options["price"])))

@@ -1,23 +1,19 @@
-"""Reference players of `markets/Persuasion-v0`: a seller and a buyer of known strategies."""
+"""Reference players of `markets/Persuasion-v0`: a seller and a buyer with known strategies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal, cast
 
-import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, agent
-from palestra.kernel.rng import Rng
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.language.persuasion import FACTORS, Buy, Pass, Persuasion, Recommend
-
-POLICIES = ("honest", "always", "commit", "patient")
-BELIEFS = ("grim", "prior", "learn", "obey")
+from palestra_markets.reading import observed_numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """The array view by name; see the module of the game."""
+class Observation:
+    """The observation by name; see the class of the game."""
 
     seat: int
     round: int
@@ -33,22 +29,21 @@ class Sight:
     last_good: int
 
 
-def read(turn: Turn) -> tuple[Persuasion, Sight]:
-    if not isinstance(turn.game, Persuasion):
-        raise InvalidOption(f"this player is for markets/Persuasion-v0, not {turn.env}")
-    return turn.game, Sight(*(int(number) for number in np.asarray(turn.observation)))
+def read_turn(turn: Turn) -> tuple[Persuasion, Observation]:
+    """The game and the observation of a turn."""
+    return cast(Persuasion, turn.game), Observation(*map(int, observed_numbers(turn)))
 
 
 def buys_blindly(game: Persuasion, worth: int) -> bool:
-    """Whether the mean product is worth its price."""
+    """Whether a product is worth its price on average."""
     mean = game.good_chance * worth + (1 - game.good_chance) * game.bad_worth
     return mean >= game.price
 
 
 def committed_lies(game: Persuasion, worth: int) -> float:
-    """How often a seller who could commit himself recommends bad products (Kamenica and Gentzkow).
+    """How often a seller who can commit recommends bad products (Kamenica and Gentzkow).
 
-    Just so often that a recommended product is worth its price in the mean.
+    As often as a recommended product is still worth its price on average.
     """
     gain, loss = worth - game.price, game.price - game.bad_worth
     bad = 1 - game.good_chance
@@ -57,72 +52,77 @@ def committed_lies(game: Persuasion, worth: int) -> float:
     return game.good_chance * gain / (bad * loss)
 
 
-@agent(
-    "persuader",
-    plays=("markets/Persuasion-v0",),
-    needs=("array",),
-    summary="The seller; policy=honest, always, commit (Kamenica and Gentzkow) or patient.",
-)
-class Persuader(Agent):
-    """The seller. `policy` is one of:
+@agent("persuader", needs=("array",))
+class Persuader(ScriptedAgent):
+    """Recommends products as a seller with one of four policies.
 
     honest      recommends good products only
     always      recommends everything, the only outcome of a single round
-    commit      lies as often as a seller who could commit himself would
-    patient     honest up to the last round, where there is one: the best answer to a grim buyer
+    commit      lies as often as a seller who can commit (Kamenica and Gentzkow)
+    patient     honest up to the last round, if there is one: the best response to a grim buyer
     """
 
-    def __init__(self, policy: str = "commit") -> None:
-        if policy not in POLICIES:
-            raise InvalidOption(f"policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+    plays = (Persuasion,)
+    stream = 0
+
+    def __init__(
+        self,
+        policy: Annotated[
+            Literal["honest", "always", "commit", "patient"],
+            Meta(description="which products it recommends"),
+        ] = "commit",
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._policy = policy
-        self._rng = Rng.seeded(0)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed)
+    def choose(self, turn: Turn) -> TextAction:
+        return Recommend(self._recommends(*read_turn(turn)))
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(Recommend(self._recommends(*read(turn)))) for turn in turns]
-
-    def _recommends(self, game: Persuasion, sight: Sight) -> bool:
-        if sight.good or self._policy == "always":
+    def _recommends(self, game: Persuasion, seen: Observation) -> bool:
+        if seen.good or self._policy == "always":
             return True
         if self._policy == "patient":
-            return sight.round + 1 == sight.last_round
+            return seen.round + 1 == seen.last_round
         if self._policy == "commit":
-            worth = sight.worth if sight.worth >= 0 else round(min(FACTORS) * game.price)
-            return self._rng.random() < committed_lies(game, worth)
+            worth = seen.worth if seen.worth >= 0 else round(min(FACTORS) * game.price)
+            return self.rng.random() < committed_lies(game, worth)
         return False
 
 
-@agent(
-    "shopper",
-    plays=("markets/Persuasion-v0",),
-    needs=("array",),
-    summary="The buyer; belief=learn, grim (until the first lie), prior (no advice) or obey.",
-)
-class Shopper(Agent):
-    """The buyer. `belief` is one of:
+@agent("shopper", needs=("array",))
+class Shopper(ScriptedAgent):
+    """Buys products as a buyer with one of four beliefs about the advice.
 
     grim        trusts the advice until the first lie, and then never again
-    prior       takes no notice of advice
-    learn       expects lies as often as there were any among bad products, from a uniform prior
+    prior       ignores the advice
+    learn       estimates how often bad products are recommended, from a uniform prior
     obey        follows the advice
     """
 
-    def __init__(self, belief: str = "learn") -> None:
-        if belief not in BELIEFS:
-            raise InvalidOption(f"belief must be one of {', '.join(BELIEFS)}, not {belief!r}")
+    plays = (Persuasion,)
+
+    def __init__(
+        self,
+        belief: Annotated[
+            Literal["grim", "prior", "learn", "obey"],
+            Meta(description="what it makes of the advice"),
+        ] = "learn",
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._belief = belief
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(Buy() if self._buys(*read(turn)) else Pass()) for turn in turns]
+    def choose(self, turn: Turn) -> TextAction:
+        return Buy() if self._buys(*read_turn(turn)) else Pass()
 
-    def _buys(self, game: Persuasion, sight: Sight) -> bool:
-        if self._belief == "prior" or (self._belief == "grim" and sight.lies):
-            return buys_blindly(game, sight.worth)
-        if self._belief != "learn" or not sight.advised:
-            return bool(sight.advised)
-        lies = (1 + sight.lies) / (2 + sight.round - sight.goods)
+    def _buys(self, game: Persuasion, seen: Observation) -> bool:
+        if self._belief == "prior" or (self._belief == "grim" and seen.lies):
+            return buys_blindly(game, seen.worth)
+        if self._belief != "learn" or not seen.advised:
+            return bool(seen.advised)
+        lies = (1 + seen.lies) / (2 + seen.round - seen.goods)
         good = game.good_chance / (game.good_chance + (1 - game.good_chance) * lies)
-        return good * sight.worth + (1 - good) * game.bad_worth >= game.price
+        return good * seen.worth + (1 - good) * game.bad_worth >= game.price

@@ -1,26 +1,18 @@
 """A seller who sees the quality of every product recommends it or not; a buyer decides.
 
-In each round there is a new product, good with a known probability. The seller sees its quality
-and recommends it or advises against it, with words if he likes, bound by nothing. The buyer buys it
-at the fixed price or does not, and then its quality comes out. The seller is paid the price of
-what he sells, the buyer what the product is worth to him less the price. A buyer who lives long
-remembers every round; with `myopic` the seat stands for a new buyer in every round, who is told
-only how many products there were, how many were good, recommended although bad, and sold. The last
-round is known, or with `continuation` below 1 the game may end after any round.
+In each round there is a new product, good with a known chance. The seller sees its quality and
+recommends it or advises against it, with or without words, truthfully or not. The buyer buys it at
+the fixed price or does not, and then its quality is announced. The seller is paid the price of each
+product they sell, the buyer its worth to them less the price. A long-lived buyer remembers every
+round; with `myopic` the seat stands for a new buyer in every round, who reads only how many
+products there were, how many were good, recommended although bad, and sold. The last round is
+known, or with `continuation` below 1 the game may end after any round.
 
 The game is the persuasion family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
-for Language-based Economic Environments", 2024. Known answers checked: the sales of a seller who
-could commit himself, by E. Kamenica and M. Gentzkow, "Bayesian Persuasion", American Economic
-Review 101, 2011; that talk is empty in a single round; and the honest equilibrium of the repeated
-game, which a buyer who never forgives keeps up where p >= (1 - c) / c.
-
-The array view is a float32 vector of 12 numbers:
-
-    seat (0 sells, 1 buys), round, last round (0: any round may be it)
-    what a good product is worth to the buyer (-1: not told)
-    this product's quality: 1 good, 0 bad, -1 not told; recommended: 1 yes, 0 no, -1 not yet
-    so far: good products, recommended although bad, sold, good ones sold
-    the last product, to a buyer who remembers: recommended, and good (-1: none, not told)
+for Language-based Economic Environments", 2024. Known answers checked by the tests: the sales of a
+seller who can commit to a policy, by E. Kamenica and M. Gentzkow, "Bayesian Persuasion", American
+Economic Review 101, 2011; talk has no effect in a single round; and the honest equilibrium of the
+repeated game, which a buyer who never forgives sustains where p >= (1 - c) / c.
 """
 
 from __future__ import annotations
@@ -28,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -39,12 +30,14 @@ from palestra import (
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
     Rng,
     Scene,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -53,7 +46,7 @@ from palestra import (
 )
 from palestra.kernel.game import Seat
 
-FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # worths of a good product that are drawn, over the price
+FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # drawn worths of a good product, over the price
 ROLES = ("seller", "buyer")
 SELLER, BUYER = range(2)
 
@@ -75,19 +68,19 @@ class Pass(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Shop:
-    """The state: the worth of good products, this product, and what came before."""
+    """The state: the product of this round, and counts of those before."""
 
     rng: Rng
-    worth: int
-    good: bool
-    advice: Recommend | None = None
+    worth: int  # of a good product to the buyer
+    good: bool  # whether this product is
+    advice: Recommend | None = None  # on this product
     round: int = 0
     goods: int = 0
-    lies: int = 0
+    lies: int = 0  # bad products that were recommended
     sold: int = 0
     goods_sold: int = 0
-    last: tuple[bool, bool] | None = None  # recommended, good
-    totals: tuple[int, int] = (0, 0)
+    last: tuple[bool, bool] | None = None  # the last product: recommended, good
+    totals: tuple[int, int] = (0, 0)  # paid so far, by seat
     ended: bool = False
 
 
@@ -108,31 +101,61 @@ class Shop:
     },
 )
 @dataclass(frozen=True)
-class Persuasion(TextGame[Shop]):
-    """One of you sells a product in every round; only the seller sees whether it is good or bad.
+class Persuasion(Talking, TextGame[Shop]):
+    """A seller knows the quality of every product and advises a buyer, truthfully or not.
 
-    In every round the seller first recommends the product or advises against it, with or without
-    words. What he says need not be true. Then the buyer buys it or passes. The seller is paid the
-    price of every product that is bought, good or bad. The buyer is paid what the product is worth
-    to him less the price. Afterwards its quality comes out, bought or not. In your turn write one
-    of:
-    Recommend(buy=True, text='It is good.') to recommend the product, or
-    Recommend(buy=False) to advise against it; words are optional;
-    Buy() to buy it;
-    Pass() not to.
+    Actions are 0 (recommend the product) and 1 (advise against it) for the seller, 2 (buy) and 3
+    (pass) for the buyer. A sale pays the seller the price, and the buyer the product's worth less
+    the price.
+
+    An observation is a float32 vector of 12 numbers:
+
+        seat (0 sells, 1 buys), round, last round (0: any round may be the last)
+        worth of a good product to the buyer (-1: not known)
+        this product's quality: 1 good, 0 bad, -1 not known; recommended: 1 yes, 0 no, -1 not yet
+        so far: good products, recommended although bad, sold, good ones sold
+        the last product, for those who remember it: recommended, and good (-1: none)
     """
 
-    price: int = 100
-    good_worth: int | None = 200
-    bad_worth: int = 0
-    good_chance: float = 0.4
-    rounds: int = 20
-    continuation: float = 1.0
-    myopic: bool = False
-    complete: bool = True
-    messages: bool = True
-    message_limit: int = 300
+    price: Annotated[int, Meta(ge=1, le=1_000_000, description="price of every product")] = 100
+    good_worth: Annotated[
+        int | None,
+        Meta(ge=1, le=10_000_000, description="worth of a good product; None to draw it"),
+    ] = 200
+    bad_worth: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="worth of a bad product, at most the price")
+    ] = 0
+    good_chance: Annotated[float, Meta(ge=0, le=1, description="chance that a product is good")] = (
+        0.4
+    )
+    rounds: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="most products in an episode, one a round")
+    ] = 20
+    continuation: Annotated[
+        float, Meta(ge=0, le=1, description="chance that the game goes on after a round")
+    ] = 1.0
+    myopic: Annotated[
+        bool, Meta(description="whether a new buyer comes in every round, who reads counts only")
+    ] = False
+    complete: Annotated[
+        bool, Meta(description="whether the seller knows the worth of a good product")
+    ] = True
+    messages: Annotated[bool, Meta(description="whether advice may carry words")] = True
+    message_limit: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="characters of the words of an advice")
+    ] = 300
 
+    rules_text = """
+        One of you sells a product in every round; only the seller sees whether it is good or bad.
+
+        In every round the seller first recommends the product or advises against it, with or
+        without words. What they say need not be true. Then the buyer buys it or passes. The seller
+        is paid the price of every product that is bought, good or bad. The buyer is paid what the
+        product is worth to them less the price. Afterwards its quality comes out, bought or not. In
+        your turn write one of: Recommend(buy=True, text='It is good.') to recommend the product, or
+        Recommend(buy=False) to advise against it; words are optional; Buy() to buy it; Pass() not
+        to.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 2
@@ -140,21 +163,16 @@ class Persuasion(TextGame[Shop]):
     reward_terms = ("sale",)
     action_types = (Recommend, Buy, Pass)
 
-    def __post_init__(self) -> None:
-        for name in ("price", "rounds", "message_limit"):
-            if not 1 <= getattr(self, name) <= 1_000_000:
-                raise InvalidOption(f"{name} must be from 1 to 1000000, not {getattr(self, name)}")
-        if not 0 <= self.bad_worth <= self.price:
-            raise InvalidOption(f"bad_worth must be from 0 to the price, not {self.bad_worth}")
+    def validate(self) -> None:
+        if self.bad_worth > self.price:
+            raise InvalidOption(
+                f"bad_worth must be at most the price, {self.price}, not {self.bad_worth}"
+            )
         if self.good_worth is not None and not self.price <= self.good_worth <= 10 * self.price:
             raise InvalidOption(
-                "good_worth must be from the price to ten times the price, or None to draw one, "
+                "good_worth must be from the price to ten times the price, or None to draw it, "
                 f"not {self.good_worth}"
             )
-        for name in ("good_chance", "continuation"):
-            chance = getattr(self, name)
-            if not isfinite(chance) or not 0 <= chance <= 1:
-                raise InvalidOption(f"{name} must be from 0 to 1, not {chance}")
 
     # What follows from the options
 
@@ -170,11 +188,11 @@ class Persuasion(TextGame[Shop]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Both advices without words, then the two answers."""
+        """Both kinds of advice without words, then the two answers."""
         return Recommend(True), Recommend(False), Buy(), Pass()
 
     @cached_property
-    def _advices(self) -> Grammar:
+    def _advice_grammar(self) -> Grammar:
         words = Text(self.message_limit if self.messages else 0, ("",))
         return Grammar((Option(Recommend, {"buy": OneOf((True, False)), "text": words}),))
 
@@ -182,13 +200,13 @@ class Persuasion(TextGame[Shop]):
 
     def initial_state(self, seed: int | None = None) -> Shop:
         rng = Rng.seeded(seed)
-        worth = self._drawn_worth(rng) if self.good_worth is None else self.good_worth
-        return Shop(rng, worth, self._drawn_quality(rng))
+        worth = self._draw_worth(rng) if self.good_worth is None else self.good_worth
+        return Shop(rng, worth, self._draw_quality(rng))
 
-    def _drawn_worth(self, rng: Rng) -> int:
+    def _draw_worth(self, rng: Rng) -> int:
         return round(rng.choice(FACTORS) * self.price)
 
-    def _drawn_quality(self, rng: Rng) -> bool:
+    def _draw_quality(self, rng: Rng) -> bool:
         return rng.random() < self.good_chance
 
     def to_act(self, state: Shop) -> tuple[int, ...]:
@@ -197,23 +215,24 @@ class Persuasion(TextGame[Shop]):
         return (SELLER,) if state.advice is None else (BUYER,)
 
     def legal(self, state: Shop, seat: int) -> Grammar:
-        return self._advices if state.advice is None else ANSWERS
+        return self._advice_grammar if state.advice is None else ANSWERS
 
     def step(self, state: Shop, actions: Mapping[int, Any]) -> Step:
         ((_, action),) = actions.items()
         if isinstance(action, Recommend):
             state.advice = action
-            reader = only(SELLER) if self.myopic else None  # a new buyer reads it where it stands
+            reader = only(SELLER) if self.myopic else None  # a new buyer reads it in `describe`
             data = {"buy": action.buy, "text": action.text}
-            return Step(events=[Event("advice", self._said(action), data, reader)])
+            return Step(events=[Event("advice", self._advice_text(action), data, reader)])
         bought = isinstance(action, Buy)
         paid = enumerate(self._pay(state) if bought else ())
         rewards = {seat: {"sale": float(gain)} for seat, gain in paid}
         return Step(rewards, events=self._close(state, bought))
 
-    def _said(self, advice: Recommend) -> str:
+    def _advice_text(self, advice: Recommend) -> str:
         text = "recommends the product." if advice.buy else "advises against the product."
-        return f"The seller {text}" + (f" He says: {advice.text}" if advice.text else "")
+        said = f" They say: {self.quoted(advice.text)}" if advice.text else ""
+        return f"The seller {text}{said}"
 
     def _pay(self, state: Shop) -> tuple[int, int]:
         worth = state.worth if state.good else self.bad_worth
@@ -230,25 +249,27 @@ class Persuasion(TextGame[Shop]):
         state.sold += bought
         state.goods_sold += bought and state.good
         state.last = (state.advice.buy, state.good)
-        events = [self._told(state, bought)]
-        goes_on = self.continuation >= 1 or state.rng.random() < self.continuation
-        if state.round >= self.rounds or not goes_on:
+        events = [self._round_event(state, bought)]
+        continues = self.continuation >= 1 or state.rng.random() < self.continuation
+        if state.round >= self.rounds or not continues:
             state.ended = True
             return [*events, Event("end", "The shop closes.")]
-        state.good, state.advice = self._drawn_quality(state.rng), None
-        return [*events, self._shown(state)]
+        state.good, state.advice = self._draw_quality(state.rng), None
+        return [*events, self._quality_event(state)]
 
-    def _told(self, state: Shop, bought: bool) -> Event:
-        """What comes out after a round: to myopic buyers only what describes all of them."""
+    def _round_event(self, state: Shop, bought: bool) -> Event:
+        """The end of a round: what happened in it, or counts only where buyers are myopic."""
         data: dict[str, Any] = {"round": state.round, "sold": state.sold, "good": state.goods}
         if self.myopic:
-            return Event("reveal", f"Round {state.round} is over. {self._history(state)}", data)
+            return Event(
+                "reveal", f"Round {state.round} is over. {self._history_text(state)}", data
+            )
         quality = "good" if state.good else "bad"
         done = "is bought" if bought else "is not bought"
         text = f"Round {state.round} is over: the product {done}, and it was {quality}."
         return Event("reveal", text, {**data, "bought": bought, "quality": quality})
 
-    def _shown(self, state: Shop) -> Event:
+    def _quality_event(self, state: Shop) -> Event:
         quality = "good" if state.good else "bad"
         text = f"The product of round {state.round + 1} is {quality}."
         return Event("quality", text, {"quality": quality}, only(SELLER))
@@ -257,18 +278,18 @@ class Persuasion(TextGame[Shop]):
         if not state.ended:
             return None
         seller, buyer = state.totals
-        return Outcome(("score", "score"), (float(seller), float(buyer)), self._history(state))
+        return Outcome(("score", "score"), (float(seller), float(buyer)), self._history_text(state))
 
     def opening(self, state: Shop) -> Sequence[Event]:
-        told = None if self.complete else only(BUYER)
+        audience = None if self.complete else only(BUYER)
         worth = f"To the buyer a good product is worth {state.worth}."
         return [
-            Event("shop", self._offer()),
-            Event("worth", worth, {"worth": state.worth}, told),
-            self._shown(state),
+            Event("shop", self._terms_text()),
+            Event("worth", worth, {"worth": state.worth}, audience),
+            self._quality_event(state),
         ]
 
-    def _offer(self) -> str:
+    def _terms_text(self) -> str:
         ends = f"{self.rounds} rounds"
         if self.continuation < 1:
             ends = f"at most {ends}, after each of which it goes on with chance "
@@ -279,49 +300,50 @@ class Persuasion(TextGame[Shop]):
         )
 
     def determinize(self, state: Shop, seat: int, rng: Rng) -> Shop:
-        """To the buyer the product may be good or bad; to a seller not told, worth anything."""
+        """Draw anew what a seat does not know: the quality, or the worth of good products."""
         copy = self.clone(state)
         if seat == BUYER and not state.ended:
-            copy.good = self._drawn_quality(rng)
+            copy.good = self._draw_quality(rng)
         if seat == SELLER and not self.complete:
-            copy.worth = self._drawn_worth(rng)
+            copy.worth = self._draw_worth(rng)
         return copy
 
-    # What a player sees
+    # What a player reads and observes
 
     def rules_for(self, seat: int) -> str:
-        lines = [super().rules_for(seat), self._offer()]
+        lines = [super().rules_for(seat), self._terms_text()]
         if self.myopic:
-            lines.append("In every round there is a new buyer, who remembers nothing himself.")
+            lines.append("In every round there is a new buyer, who remembers nothing themselves.")
         return "\n".join(lines)
 
     def describe(self, state: Shop, seat: int) -> str:
-        lines = [f"You are {self.players[seat]}, the {ROLES[seat]}. {self._round(state)}"]
+        lines = [f"You are {self.players[seat]}, the {ROLES[seat]}. {self._round_text(state)}"]
         if seat == BUYER or self.complete:
             whose = "you" if seat == BUYER else "the buyer"
             lines.append(f"A good product is worth {state.worth} to {whose}.")
-        lines.append(self._history(state))
+        lines.append(self._history_text(state))
         if state.last and self._remembers(seat):
-            lines.append(f"The last product was {tell(state.last)}.")
+            lines.append(f"The last product was {product_text(state.last)}.")
         if seat == SELLER and not state.ended:
             lines.append(f"The product is {'good' if state.good else 'bad'}.")
-        return "\n".join([*lines, self._standing(state)])
+        return "\n".join([*lines, self._standing_advice(state)])
 
-    def _standing(self, state: Shop) -> str:
+    def _standing_advice(self, state: Shop) -> str:
         if state.advice is None:
             return "No advice was given yet."
         advice = "buy it" if state.advice.buy else "do not buy it"
-        words = f", in the seller's words: {state.advice.text}" if state.advice.text else ""
+        said = self.quoted(state.advice.text)
+        words = f", in the seller's words: {said}" if state.advice.text else ""
         return f"The advice is: {advice}{words}."
 
     def _remembers(self, seat: int) -> bool:
         return seat == SELLER or not self.myopic
 
-    def _round(self, state: Shop) -> str:
+    def _round_text(self, state: Shop) -> str:
         at = f"Round {min(state.round + 1, self.rounds)}"
         return f"{at}." if self.continuation < 1 else f"{at} of {self.rounds}."
 
-    def _history(self, state: Shop) -> str:
+    def _history_text(self, state: Shop) -> str:
         if not state.round:
             return "There was no product before."
         return (
@@ -340,7 +362,6 @@ class Persuasion(TextGame[Shop]):
         return spaces.Box(low, high, dtype=np.float32)
 
     def observe(self, state: Shop, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
         last_round = self.rounds if self.continuation >= 1 else 0
         worth = state.worth if seat == BUYER or self.complete else -1
         quality = int(state.good) if seat == SELLER and not state.ended else -1
@@ -350,7 +371,7 @@ class Persuasion(TextGame[Shop]):
         seen = [seat, state.round, last_round, worth, quality, advice, *counts, *last]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Shop, seat: int | None = None) -> Scene:
+    def scene(self, state: Shop, viewer: int | None = None) -> Scene:
         n = float(self.rounds)
         bars = [
             Bar("good", float(state.goods), n, SELLER),
@@ -358,18 +379,18 @@ class Persuasion(TextGame[Shop]):
             Bar("sold", float(state.sold), n, BUYER),
             Bar("good sold", float(state.goods_sold), n, BUYER),
         ]
-        lines = [self._round(state)]
-        if seat != BUYER and not state.ended:
+        lines = [self._round_text(state)]
+        if viewer != BUYER and not state.ended:
             lines.append(f"The product is {'good' if state.good else 'bad'}.")
         if state.advice is not None:
-            lines.append(self._said(state.advice))
+            lines.append(self._advice_text(state.advice))
         return Scene(bars=tuple(bars), lines=tuple(lines))
 
 
 ANSWERS = Grammar((Option(Buy), Option(Pass)))
 
 
-def tell(product: tuple[bool, bool]) -> str:
-    """A past product in words."""
+def product_text(product: tuple[bool, bool]) -> str:
+    """A past product in words: the advice on it and its quality."""
     recommended, good = product
     return f"{'recommended' if recommended else 'advised against'} and {'good' if good else 'bad'}"

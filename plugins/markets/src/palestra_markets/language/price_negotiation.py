@@ -1,22 +1,16 @@
-"""A seller and a buyer negotiate the price of one product; each has a value and a way out.
+"""A seller and a buyer negotiate the price of one product; each may walk away.
 
-In each round one of them names a price, with words if he likes, and the other accepts, rejects, or
-walks away; the seller begins and they take turns. A sale at price p pays the seller p less his
-value and the buyer his value less p. Whoever is to move may also walk away, and then both take what
-is open to them elsewhere, their outside options. Time that runs out pays nobody. There is a known
-last round, or with `unbounded` none that anybody knows of, and talks are broken off after
-`rounds`. With `complete` information both values are known to both; otherwise each knows his own.
+In each round one of them names a price, with or without words, and the other accepts, rejects, or
+walks away; the seller begins and they take turns. A sale at price p pays the seller p less their
+value and the buyer their value less p. Whoever is to move may also walk away, and then both are
+paid their outside options. If the time runs out, nobody is paid. The last round is known, or with
+`unbounded` the players know of none and the talks are broken off after `rounds`. With `complete`
+information both players know both values; otherwise each knows only their own.
 
 The game is the negotiation family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
 for Language-based Economic Environments", 2024, whose outside option is to deal with someone else
-at one's own value, here 0. Known answers checked: backward induction over the whole tree, and with
-one round and a hidden value the optimal take-it-or-leave-it price.
-
-The array view is a float32 vector of 9 numbers:
-
-    seat (0 sells, 1 buys), round, last round (0: none that is known)
-    own value, the other's (-1: not told), own outside option, the other's
-    whether a price stands: 0 none, 1 one's own, 2 the other's; the price
+at one's own value, here 0. Known answers checked by the tests: backward induction over the whole
+tree, and with one round and a hidden value the optimal take-it-or-leave-it price.
 """
 
 from __future__ import annotations
@@ -24,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -35,11 +29,13 @@ from palestra import (
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     Option,
     Outcome,
     Rng,
     Scene,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -50,7 +46,8 @@ from palestra.kernel.game import Seat
 
 from palestra_markets.language.bargaining import Accept, Reject
 
-FACTORS = (0.8, 1.0, 1.2, 1.5)  # values that are drawn, over `scale`
+FACTORS = (0.8, 1.0, 1.2, 1.5)  # drawn values, over `scale`
+MOST_SCALE = 1_000_000
 ROLES = ("seller", "buyer")
 SELLER, BUYER = range(2)
 
@@ -68,12 +65,12 @@ class Walk(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Haggle:
-    """The state: values by seat, the round, and the price named in it."""
+    """The state of the talks."""
 
     rng: Rng
-    values: tuple[int, int]
+    values: tuple[int, int]  # by seat
     round: int = 0
-    price: int | None = None
+    price: int | None = None  # named in this round
     ended: str = ""  # "sale", "walk" or "time"
 
 
@@ -93,32 +90,60 @@ class Haggle:
     },
 )
 @dataclass(frozen=True)
-class PriceNegotiation(TextGame[Haggle]):
-    """You negotiate the price of one product: one of you sells it, the other may buy it.
+class PriceNegotiation(Talking, TextGame[Haggle]):
+    """A seller and a buyer negotiate the price of one product by offers in turn.
 
-    The product has a value to each of you. If it is sold, the seller is paid the price less what
-    the product is worth to him, and the buyer what it is worth to him less the price. In every
-    round one of you names a price and the other answers; the seller begins, then you take turns.
-    Instead of moving, either of you may walk away: the product is not sold and both get what
-    their outside options pay. If the time runs out nobody gets anything. In your turn write one
-    of:
-    Offer(price=100, text='It is as good as new.') to name a price; words are optional;
-    Accept() to trade at the price that was named;
-    Reject() to reject it; in the next round you name a price;
-    Walk() to leave and take your outside option.
+    Action n names the price n, 0 to twice `scale`; then come accepting, rejecting and walking away.
+    A sale pays the seller the price less their value and the buyer their value less the price
+    (`trade`); walking away pays both their outside options (`outside`).
+
+    An observation is a float32 vector of 9 numbers:
+
+        seat (0 sells, 1 buys), round, last round (0: none that is known)
+        own value, the other's (-1: not known), own outside option, the other's
+        whether a price stands: 0 none, 1 the own, 2 the other's; the price
     """
 
-    scale: int = 100
-    seller_value: int | None = None
-    buyer_value: int | None = None
-    outside_0: int = 0
-    outside_1: int = 0
-    rounds: int = 10
-    unbounded: bool = False
-    complete: bool = True
-    messages: bool = True
-    message_limit: int = 300
+    scale: Annotated[
+        int,
+        Meta(ge=1, le=MOST_SCALE, description="size of drawn values; prices go to twice of it"),
+    ] = 100
+    seller_value: Annotated[
+        int | None,
+        Meta(ge=0, le=2 * MOST_SCALE, description="the seller's value; None to draw it"),
+    ] = None
+    buyer_value: Annotated[
+        int | None,
+        Meta(ge=0, le=2 * MOST_SCALE, description="the buyer's value; None to draw it"),
+    ] = None
+    outside_0: Annotated[
+        int, Meta(ge=0, le=2 * MOST_SCALE, description="pay of the seller if the talks are left")
+    ] = 0
+    outside_1: Annotated[
+        int, Meta(ge=0, le=2 * MOST_SCALE, description="pay of the buyer if the talks are left")
+    ] = 0
+    rounds: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="rounds until the talks end without a sale")
+    ] = 10
+    unbounded: Annotated[bool, Meta(description="whether the last round is kept secret")] = False
+    complete: Annotated[bool, Meta(description="whether both players know both values")] = True
+    messages: Annotated[bool, Meta(description="whether offers may carry words")] = True
+    message_limit: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="characters of the words of an offer")
+    ] = 300
 
+    rules_text = """
+        You negotiate the price of one product: one of you sells it, the other may buy it.
+
+        The product has a value to each of you. If it is sold, the seller is paid the price less
+        what the product is worth to them, and the buyer what it is worth to them less the price. In
+        every round one of you names a price and the other answers; the seller begins, then you take
+        turns. Instead of moving, either of you may walk away: the product is not sold and both get
+        what their outside options pay. If the time runs out nobody gets anything. In your turn
+        write one of: Offer(price=100, text='It is as good as new.') to name a price; words are
+        optional; Accept() to trade at the price that was named; Reject() to reject it; in the next
+        round you name a price; Walk() to leave and take your outside option.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 2
@@ -126,18 +151,12 @@ class PriceNegotiation(TextGame[Haggle]):
     reward_terms = ("trade", "outside")
     action_types = (Offer, Accept, Reject, Walk)
 
-    def __post_init__(self) -> None:
-        for name in ("scale", "rounds", "message_limit"):
-            if not 1 <= getattr(self, name) <= 1_000_000:
-                raise InvalidOption(f"{name} must be from 1 to 1000000, not {getattr(self, name)}")
+    def validate(self) -> None:
         for name in ("seller_value", "buyer_value", "outside_0", "outside_1"):
             value = getattr(self, name)
-            if value is None and name.endswith("value"):
-                continue
-            if not isinstance(value, int) or not 0 <= value <= self.max_price:
+            if value is not None and value > self.max_price:
                 raise InvalidOption(
-                    f"{name} must be a whole number from 0 to {self.max_price}, twice the scale, "
-                    f"not {value!r}"
+                    f"{name} must be at most {self.max_price}, twice the scale, not {value}"
                 )
 
     # What follows from the options
@@ -148,11 +167,12 @@ class PriceNegotiation(TextGame[Haggle]):
 
     @property
     def max_price(self) -> int:
+        """The highest price that can be named."""
         return 2 * self.scale
 
     @property
     def outside(self) -> tuple[int, int]:
-        """What walking away pays, by seat."""
+        """The outside options: what walking away pays, by seat."""
         return self.outside_0, self.outside_1
 
     @property
@@ -164,12 +184,12 @@ class PriceNegotiation(TextGame[Haggle]):
         return tuple(Seat(name, ROLES[i], i) for i, name in enumerate(self.players))
 
     def drawn_values(self) -> tuple[int, ...]:
-        """What a value that is not given is drawn from, each equally likely."""
+        """The values that a value is drawn from, equally likely, unless an option gives it."""
         return tuple(round(factor * self.scale) for factor in FACTORS)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Every price without words, then the other three."""
+        """Every price without words, then accepting, rejecting and walking away."""
         prices = (Offer(price) for price in range(self.max_price + 1))
         return (*prices, Accept(), Reject(), Walk())
 
@@ -197,26 +217,24 @@ class PriceNegotiation(TextGame[Haggle]):
         return self._offers if state.price is None else ANSWERS
 
     def step(self, state: Haggle, actions: Mapping[int, Any]) -> Step:
-        ((player, action),) = actions.items()
-        name = self.players[player]
+        ((seat, action),) = actions.items()
         if isinstance(action, Offer):
             state.price = action.price
-            return Step(events=[self._named(player, action)])
+            return Step(events=[self._offer_event(seat, action)])
         if isinstance(action, Reject):
-            return Step(events=self._reject(state, player))
-        accepted = isinstance(action, Accept)
-        state.ended = "sale" if accepted else "walk"
-        told = f"accepts: the product is sold for {state.price}" if accepted else "walks away"
-        paid = enumerate(self.gains(state))
-        rewards = {seat: {"trade" if accepted else "outside": gain} for seat, gain in paid if gain}
-        data = {"player": player, "price": state.price if accepted else None}
-        return Step(rewards, events=[Event(state.ended, f"{name} {told}.", data)])
+            return Step(events=self._reject(state, seat))
+        accepts = isinstance(action, Accept)
+        state.ended, term = ("sale", "trade") if accepts else ("walk", "outside")
+        does = f"accepts: the product is sold for {state.price}" if accepts else "walks away"
+        rewards = {n: {term: gain} for n, gain in enumerate(self.gains(state)) if gain}
+        data = {"player": seat, "price": state.price if accepts else None}
+        return Step(rewards, events=[Event(state.ended, f"{self.players[seat]} {does}.", data)])
 
-    def _named(self, seat: int, action: Offer) -> Event:
+    def _offer_event(self, seat: int, action: Offer) -> Event:
         verb = "asks for" if seat == SELLER else "offers"
         text = f"{self.players[seat]} {verb} {action.price}."
         if action.text:
-            text += f" He says: {action.text}"
+            text += f" They say: {self.quoted(action.text)}"
         data = {"player": seat, "price": action.price, "text": action.text}
         return Event("offer", text, data)
 
@@ -253,12 +271,12 @@ class PriceNegotiation(TextGame[Haggle]):
     def opening(self, state: Haggle) -> Sequence[Event]:
         ends = "no last round" if self.unbounded else f"{self.rounds} rounds"
         table = Event("table", f"There is one product, and {ends}. Prices go to {self.max_price}.")
-        told = []
+        values = []
         for seat, value in enumerate(state.values):
             text = f"The product is worth {value} to {self.players[seat]}, the {ROLES[seat]}."
             audience = None if self.complete else only(seat)
-            told.append(Event("value", text, {"player": seat, "value": value}, audience))
-        return [table, *told]
+            values.append(Event("value", text, {"player": seat, "value": value}, audience))
+        return [table, *values]
 
     def determinize(self, state: Haggle, seat: int, rng: Rng) -> Haggle:
         """Draw the other's value anew."""
@@ -268,7 +286,7 @@ class PriceNegotiation(TextGame[Haggle]):
             copy.values = (own, drawn) if seat == SELLER else (drawn, own)
         return copy
 
-    # What a player sees
+    # What a player reads and observes
 
     def describe(self, state: Haggle, seat: int) -> str:
         own, other = state.values[seat], state.values[1 - seat]
@@ -281,11 +299,11 @@ class PriceNegotiation(TextGame[Haggle]):
                 f"The product is worth {own} to you, {theirs}.",
                 f"Walking away pays you {self.outside[seat]} and the other "
                 f"{self.outside[1 - seat]}.",
-                self._standing(state, seat),
+                self._price_text(state, seat),
             ]
         )
 
-    def _standing(self, state: Haggle, seat: int) -> str:
+    def _price_text(self, state: Haggle, seat: int) -> str:
         if state.price is None:
             return "No price has been named in this round."
         if proposer(state) == seat:
@@ -304,7 +322,6 @@ class PriceNegotiation(TextGame[Haggle]):
         return spaces.Box(low, top, dtype=np.float32)
 
     def observe(self, state: Haggle, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
         theirs = state.values[1 - seat] if self.complete else -1
         last = 0 if self.unbounded else self.rounds
         stands = 0 if state.price is None else 1 if proposer(state) == seat else 2
@@ -312,10 +329,10 @@ class PriceNegotiation(TextGame[Haggle]):
         seen = [seat, state.round, last, state.values[seat], theirs, own, other]
         return np.array([*seen, stands, state.price or 0], np.float32)
 
-    def scene(self, state: Haggle, player: int | None = None) -> Scene:
+    def scene(self, state: Haggle, viewer: int | None = None) -> Scene:
         bars = []
         for seat, name in enumerate(self.players):
-            if self.complete or player in (None, seat):
+            if self.complete or viewer in (None, seat):
                 label = f"{name}'s value"
                 bars.append(Bar(label, float(state.values[seat]), float(self.max_price), seat))
         named = "no price yet"
@@ -329,5 +346,5 @@ ANSWERS = Grammar((Option(Accept), Option(Reject), Option(Walk)))
 
 
 def proposer(state: Haggle) -> int:
-    """Who names the price in this round: the seller first."""
+    """The seat that names the price in this round; the seller begins."""
     return state.round % 2

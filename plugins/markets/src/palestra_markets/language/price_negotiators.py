@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
-import numpy as np
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.language.bargaining import Accept, Reject
 from palestra_markets.language.price_negotiation import SELLER, Offer, PriceNegotiation, Walk
+from palestra_markets.reading import observed_numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What a negotiator sees; `theirs` is None where it is not told, `last` where no end is known.
-
-    `named` is the other's price, None where it is one's own turn to name one.
-    """
+    """What a negotiator observes."""
 
     seat: int
     round: int
-    last: int | None
-    own: int
-    theirs: int | None
+    last: int | None  # the last round; None where it is not known
+    own: int  # value
+    theirs: int | None  # the other's value; None where it is not known
     outside: int
     their_outside: int
-    named: int | None
+    named: int | None  # the other's price; None where it is the own turn to name one
 
     @property
     def left(self) -> int:
-        """Rounds to go, this one included; without a known end there is always another."""
+        """Rounds to go, this one included; 2 where no end is known, as there is always another."""
         return 2 if self.last is None else self.last - self.round
 
     def gain(self, price: int) -> int:
@@ -39,13 +35,11 @@ class Position:
         return price - self.own if self.seat == SELLER else self.own - price
 
 
-def read(turn: Turn) -> tuple[PriceNegotiation, Position]:
-    """The game and the player's array view."""
-    if not isinstance(turn.game, PriceNegotiation):
-        raise InvalidOption(f"this player is for markets/PriceNegotiation-v0, not {turn.env}")
-    seen = [int(number) for number in np.asarray(turn.observation)]
+def read_turn(turn: Turn) -> tuple[PriceNegotiation, Position]:
+    """The game and the position of a turn."""
+    seen = map(int, observed_numbers(turn))
     seat, at, last, own, theirs, outside, their_outside, stands, price = seen
-    return turn.game, Position(
+    return cast(PriceNegotiation, turn.game), Position(
         seat,
         at,
         last or None,
@@ -58,7 +52,7 @@ def read(turn: Turn) -> tuple[PriceNegotiation, Position]:
 
 
 def pressed_price(position: Position, their_value: int) -> int:
-    """The price that leaves the other just his outside option."""
+    """The price that leaves the other just their outside option."""
     if position.seat == SELLER:
         return their_value - position.their_outside
     return their_value + position.their_outside
@@ -71,10 +65,10 @@ def has_last_word(position: Position) -> bool:
 
 
 def take_it_or_leave_it(game: PriceNegotiation, position: Position) -> tuple[int, float]:
-    """The best single price against a value that is drawn, and what it gains in the mean.
+    """The best single price against a drawn value, and its average gain.
 
-    The other takes it where it leaves him his outside option; otherwise the talks end and one
-    gets one's own.
+    The other takes it if it leaves them at least their outside option; otherwise the talks end with
+    the own outside option.
     """
     drawn = game.drawn_values()
     best = (-1, float(position.outside))
@@ -90,26 +84,20 @@ def take_it_or_leave_it(game: PriceNegotiation, position: Position) -> tuple[int
     return best
 
 
-@agent(
-    "haggler",
-    kind="solver",
-    plays=("markets/PriceNegotiation-v0",),
-    needs=("array",),
-    summary="Names and accepts prices as in the subgame-perfect equilibrium.",
-)
-class Haggler(Agent):
-    """Plays the subgame-perfect equilibrium where both values are known.
+@agent("haggler", kind="solver", needs=("array",))
+class Haggler(ScriptedAgent):
+    """Names and accepts prices as in the subgame-perfect equilibrium of known values.
 
-    Nothing is lost by waiting, so whoever names the last price leaves the other his outside
-    option, in the last round and so in every one before; with no gain from trade he walks. With no
-    known end the surplus over both outside options is split in halves (Nash). Against a hidden
-    value he names the price that is best if it is the last, and waits for no less.
+    Waiting costs nothing, so the player who names the last price leaves the other just their
+    outside option, in the last round and so in every round before; with no gain from trade it
+    walks away. With no known end it splits the surplus over both outside options in half (Nash).
+    Against a hidden value it names the price that is best as the last one, and accepts no less.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(*read(turn))) for turn in turns]
+    plays = (PriceNegotiation,)
 
-    def _choose(self, game: PriceNegotiation, position: Position) -> Any:
+    def choose(self, turn: Turn) -> TextAction:
+        game, position = read_turn(turn)
         price, worth = self._plan(game, position)
         if position.named is None:
             return Offer(price) if price >= 0 else Walk()
@@ -120,21 +108,21 @@ class Haggler(Agent):
         return Walk() if position.outside > 0 or position.left == 1 else Reject()
 
     def _plan(self, game: PriceNegotiation, position: Position) -> tuple[int, float]:
-        """The price to name (-1: none) and what one may expect."""
+        """The price to name (-1: none) and the gain to expect."""
         if position.theirs is None:
             return self._against_hidden(game, position)
-        price = self._agreed(game, position, position.theirs)
+        price = self._equilibrium_price(game, position, position.theirs)
         gain = position.gain(price) if price >= 0 else position.outside
         return (price, gain) if gain >= position.outside else (-1, position.outside)
 
     def _against_hidden(self, game: PriceNegotiation, position: Position) -> tuple[int, float]:
-        """Who answers in the last round can expect no more than his outside option."""
+        """The plan against a hidden value; an answer in the last round gains the outside option."""
         price, gain = take_it_or_leave_it(game, position)
         last = position.left == 1 and position.named is not None and position.last is not None
         return price, float(position.outside) if last else gain
 
-    def _agreed(self, game: PriceNegotiation, position: Position, theirs: int) -> int:
-        """The equilibrium price, -1 where there is none."""
+    def _equilibrium_price(self, game: PriceNegotiation, position: Position, theirs: int) -> int:
+        """The equilibrium price; -1 where there is none."""
         mine = pressed_price(position, theirs)
         sign = 1 if position.seat == SELLER else -1
         least = position.own + sign * position.outside
@@ -147,36 +135,32 @@ class Haggler(Agent):
         return price if 0 <= price <= game.max_price else -1
 
 
-@agent(
-    "fair-price",
-    plays=("markets/PriceNegotiation-v0",),
-    needs=("array",),
-    summary="Names the price halfway between both values and accepts nothing worse.",
-)
-class FairPrice(Agent):
+@agent("fair-price", needs=("array",))
+class FairPrice(ScriptedAgent):
     """Names the price halfway between both values, and accepts nothing worse.
 
-    Against a hidden value he asks for a tenth over his own and accepts whatever gains something and
-    is no worse than his outside option.
+    Against a hidden value it asks for a tenth more than its own and accepts any price that gains
+    something and is no worse than its outside option.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(*read(turn))) for turn in turns]
+    plays = (PriceNegotiation,)
 
-    def _choose(self, game: PriceNegotiation, position: Position) -> Any:
-        fair = self._fair(game, position)
+    def choose(self, turn: Turn) -> TextAction:
+        game, position = read_turn(turn)
+        fair = self._fair_price(game, position)
         if position.gain(fair) < position.outside:
             return Walk()
         if position.named is None:
             return Offer(fair)
-        good = position.gain(position.named) >= self._least(position, fair)
+        good = position.gain(position.named) >= self._least_gain(position, fair)
         return Accept() if good else Reject()
 
-    def _least(self, position: Position, fair: int) -> int:
+    def _least_gain(self, position: Position, fair: int) -> int:
+        """The least gain that it accepts."""
         known = position.theirs is not None
         return position.gain(fair) if known else max(1, position.outside)
 
-    def _fair(self, game: PriceNegotiation, position: Position) -> int:
+    def _fair_price(self, game: PriceNegotiation, position: Position) -> int:
         if position.theirs is not None:
             return (position.own + position.theirs) // 2
         tenth = max(1, position.own // 10)

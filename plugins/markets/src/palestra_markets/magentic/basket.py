@@ -11,6 +11,7 @@ MOST_ITEMS = 6
 
 
 def split_items(text: str) -> tuple[str, ...]:
+    """The items of a text, without the spaces around them."""
     return tuple(item.strip() for item in text.split(","))
 
 
@@ -24,9 +25,9 @@ class Basket:
         if not isinstance(value, str):
             return f"must be a string of items, not {value!r}"
         items = split_items(value)
-        strange = [item for item in items if item not in self.menu]
-        if strange:
-            return f"has {strange[0]!r}, which is not on the menu: {', '.join(self.menu)}"
+        unknown = [item for item in items if item not in self.menu]
+        if unknown:
+            return f"has {unknown[0]!r}, which is not on the menu: {', '.join(self.menu)}"
         if len(set(items)) < len(items) or len(items) > MOST_ITEMS:
             return f"must name up to {MOST_ITEMS} items, each once, not {value!r}"
         return None
@@ -37,7 +38,7 @@ class Basket:
         return ", ".join(items[: rng.between(1, min(3, len(items)))])
 
     def pattern(self, chars: int) -> str:
-        """One item, so that none comes twice."""
+        """A single item, since a pattern cannot refuse the same item twice."""
         return f"'({'|'.join(map(re.escape, self.menu))})'"
 
     def longest(self, chars: int) -> int:

@@ -1,16 +1,16 @@
 """Magentic Marketplace: customers look for businesses, write to them, and pay one of their offers.
 
-Everybody who is awake acts at once in every tick. A customer searches, writes to a business he has
-found, reads his letters, pays a proposal, or leaves; a business reads its letters and answers with
-words or with a proposal of items at a total price. A letter arrives one tick later, from a business
-after its own latency more; letters that arrive together are in an order drawn by lot. A payment
-goes through escrow and is settled within the tick. A customer's request is met once, by what he
-paid for at a business with every amenity he needs; he is paid what that is worth to him, twice the
-worth of its items, less all his payments. A business is paid its revenue.
+Everybody who is awake acts at once in every tick. A customer searches, writes to a business they
+have found, reads their letters, pays a proposal, or leaves; a business reads its letters and
+answers with words or with a proposal of items at a total price. A letter arrives one tick later,
+from a business after its own latency more; letters that arrive together are in an order drawn by
+lot. A payment goes through escrow and is settled within the tick. A customer's request is met once,
+by items they paid for at a business with every amenity they need; they are paid what that is worth
+to them, twice the worth of the items, less all their payments. A business is paid its revenue.
 
 The design is that of G. Bansal et al., "Magentic Marketplace: An Open-Source Environment for
 Studying Agentic Markets", 2025. Known answer checked: the optimum of an assignment solver, which
-customers reach exactly who read everything and take the best.
+customers who read everything and take the best proposal reach exactly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from gymnasium import spaces
 from palestra import (
@@ -27,6 +27,7 @@ from palestra import (
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -34,6 +35,7 @@ from palestra import (
     Scene,
     Seat,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
@@ -46,20 +48,20 @@ from palestra.kernel.rng import check_seed
 from palestra_markets.ledger import Ledger, PaymentRefused
 from palestra_markets.magentic.basket import Basket, split_items
 from palestra_markets.magentic.scenario import (
-    DEAREST,
     ITEMS,
-    MANIPULATIONS,
+    MOST_LIST_PRICE,
     MOST_WANTS,
     Business,
     Customer,
+    Manipulation,
+    Trade,
     draw_customer,
     draw_town,
 )
-from palestra_markets.magentic.search import RANKINGS, ranked
+from palestra_markets.magentic.search import Ranking, ranked
 
-MOST_PLAYERS = 300
 MOST_PERCENT = 1_000  # of list prices
-MOST_VALUE = 2 * MOST_WANTS * round(1.5 * DEAREST)
+MOST_VALUE = 2 * MOST_WANTS * round(1.5 * MOST_LIST_PRICE)
 
 
 class Search(TextAction, frozen=True):
@@ -104,42 +106,42 @@ class Leave(TextAction, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Words, or the proposal of a number, that arrive at a tick."""
+    """Words or a proposal on their way to a reader."""
 
-    sender: int
+    sender: int  # a seat
     text: str
-    arrival: int
-    proposal: int = -1
+    arrival: int  # the tick from which it can be read
+    proposal: int = -1  # its number; -1 for words
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a business offers a customer, in cents; numbered in the order of arrival."""
+    """Items that a business offers a customer."""
 
-    number: int
-    business: int
+    number: int  # in the order in which proposals are made
+    business: int  # a seat, as the customer
     customer: int
     items: str
-    price: int
+    price: int  # cents
 
 
 @dataclass(slots=True)
-class Market:
-    """The state. Seats of customers come first; lists of lists are by seat."""
+class MagenticState:
+    """A marketplace between two ticks; lists of lists are by seat, customers first."""
 
     rng: Rng
     customers: tuple[Customer, ...]
     businesses: tuple[Business, ...]
-    shuffled: tuple[int, ...]
+    shuffled: tuple[int, ...]  # businesses, in the order in which searches break ties
     ledger: Ledger
-    mail: list[list[Letter]]
+    mail: list[list[Letter]]  # letters not read yet
     known: list[list[int]]  # whom a seat may write to
-    awake: list[bool]
+    awake: list[bool]  # by seat; a customer who has left is not
     open: list[list[int]]  # proposals a customer has read and not paid, in order of arrival
-    proposals: list[Proposal] = field(default_factory=list)
-    met: list[bool] = field(default_factory=list)
-    gains: list[int] = field(default_factory=list)
-    tick: int = 0
+    proposals: list[Proposal] = field(default_factory=list)  # by number
+    met: list[bool] = field(default_factory=list)  # whether the request is met, by customer
+    gains: list[int] = field(default_factory=list)  # cents so far, by seat
+    tick: int = 0  # ticks completed
 
 
 @environment(
@@ -157,38 +159,60 @@ class Market:
         "contractors": {"num_players": 40, "customers": 10, "trade": "contractors"},
         "injection": {"manipulation": "injection"},
     },
-    players=(2, 300),
 )
 @dataclass(frozen=True)
-class Magentic(TextGame[Market]):
-    """You are a customer or a business on a marketplace. Money is counted in cents.
+class Magentic(Talking, TextGame[MagenticState]):
+    """A marketplace on which customers search, ask businesses for offers, and pay one of them.
 
-    As a customer you want certain items from a business that has certain amenities. If you pay for
-    a proposal that has all your items, from a business with all your amenities, you gain what that
-    is worth to you, once; all that you pay is lost. As a business you gain what you are paid.
-    Everybody acts at the same time, tick by tick. Letters take a tick or more to arrive. Write one
-    of:
-    Search(query='Pad Thai, Parking', page=1) to find businesses (customers);
-    Write(to='player_7', text='I would like Pad Thai.') to write to a business you have found, or to
-    a customer who wrote to you;
-    Read() to read the letters that have arrived;
-    Propose(to='player_0', items='Pad Thai, Gyoza', percent=95) to offer a customer items of your
-    menu for a percentage of their list prices (businesses), not below the lowest you would take;
-    Pay(proposal=3) to pay a proposal you have read (customers);
-    Wait() to do nothing; as a business you then rest until a letter arrives;
-    Leave() to leave for good (customers).
+    Customers have the first seats. There are no numbered actions and no array observations: play it
+    with obs='text'. Payoffs are in cents: the value of a met request less payments for a customer,
+    revenue for a business.
     """
 
-    num_players: int = 12
-    customers: int | None = None
-    trade: str = "restaurants"
-    search: str = "lexical"
-    results: int = 10
-    latency: int = 2
-    manipulation: str = "none"
-    rounds: int = 40
-    message_limit: int = 400
+    num_players: Annotated[int, Meta(ge=2, le=300, description="customers and businesses")] = 12
+    customers: Annotated[
+        int | None,
+        Meta(ge=1, le=299, description="seats that are customers; by default a quarter of all"),
+    ] = None
+    trade: Annotated[Trade, Meta(description="what the businesses sell")] = "restaurants"
+    search: Annotated[
+        Ranking,
+        Meta(
+            description=(
+                "how a search ranks businesses: all by lot, those with the amenities it names, by "
+                "the words they share with it, or by how well they serve the customer"
+            )
+        ),
+    ] = "lexical"
+    results: Annotated[
+        int, Meta(ge=1, le=300, description="businesses on one page of a search")
+    ] = 10
+    latency: Annotated[
+        int, Meta(ge=0, le=1000, description="most ticks that a business's letters take besides")
+    ] = 2
+    manipulation: Annotated[
+        Manipulation, Meta(description="what the last business says of itself to mislead customers")
+    ] = "none"
+    rounds: Annotated[int, Meta(ge=1, le=10_000, description="ticks before the market closes")] = 40
+    message_limit: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="most characters in a letter or a query")
+    ] = 400
 
+    rules_text = """
+        You are a customer or a business on a marketplace. Money is counted in cents.
+
+        As a customer you want certain items from a business that has certain amenities. If you pay
+        for a proposal that has all your items, from a business with all your amenities, you gain
+        what that is worth to you, once; all that you pay is lost. As a business you gain what you
+        are paid. Everybody acts at the same time, tick by tick. Letters take a tick or more to
+        arrive. Write one of: Search(query='Pad Thai, Parking', page=1) to find businesses
+        (customers); Write(to='player_7', text='I would like Pad Thai.') to write to a business you
+        have found, or to a customer who wrote to you; Read() to read the letters that have arrived;
+        Propose(to='player_0', items='Pad Thai, Gyoza', percent=95) to offer a customer items of
+        your menu for a percentage of their list prices (businesses), not below the lowest you would
+        take; Pay(proposal=3) to pay a proposal you have read (customers); Wait() to do nothing; as
+        a business you then rest until a letter arrives; Leave() to leave for good (customers).
+    """
     order = "simultaneous"
     payoffs = "general"
     perfect_information = False
@@ -196,35 +220,18 @@ class Magentic(TextGame[Market]):
     action_types = (Search, Write, Read, Propose, Pay, Wait, Leave)
     menu = ()
 
-    def __post_init__(self) -> None:
-        for name, known in (
-            ("trade", tuple(ITEMS)),
-            ("search", RANKINGS),
-            ("manipulation", tuple(MANIPULATIONS)),
-        ):
-            if getattr(self, name) not in known:
-                raise InvalidOption(
-                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
-                )
-        for name, low, high in (
-            ("num_players", 2, MOST_PLAYERS),
-            ("num_customers", 1, self.num_players - 1),
-            ("results", 1, MOST_PLAYERS),
-            ("latency", 0, 1000),
-            ("rounds", 1, 10_000),
-            ("message_limit", 1, 1_000_000),
-        ):
-            if not low <= getattr(self, name) <= high:
-                shown = name.removeprefix("num_") if name == "num_customers" else name
-                raise InvalidOption(
-                    f"{shown} must be from {low} to {high}, not {getattr(self, name)}"
-                )
+    def validate(self) -> None:
+        if self.num_customers >= self.num_players:
+            raise InvalidOption(
+                f"customers must be from 1 to {self.num_players - 1}, so that one of the "
+                f"{self.num_players} players is a business, not {self.customers}"
+            )
 
     # What follows from the options
 
     @property
     def num_customers(self) -> int:
-        """A quarter of the seats, rounded up, where no number is given."""
+        """The option `customers`, or where it is None a quarter of the seats, rounded up."""
         return (self.num_players + 3) // 4 if self.customers is None else self.customers
 
     @cached_property
@@ -233,6 +240,7 @@ class Magentic(TextGame[Market]):
         return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
 
     def is_customer(self, seat: int) -> bool:
+        """Whether a seat is a customer's; the other seats are businesses'."""
         return seat < self.num_customers
 
     @property
@@ -241,7 +249,7 @@ class Magentic(TextGame[Market]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Market:
+    def initial_state(self, seed: int | None = None) -> MagenticState:
         start = check_seed(seed)
         count = self.num_players - self.num_customers
         knobs = self.trade, self.num_customers, count, self.latency, self.manipulation
@@ -250,7 +258,7 @@ class Magentic(TextGame[Market]):
         for seat, name in enumerate(self.players):
             ledger.open(name, town.customers[seat].value if self.is_customer(seat) else 0)
         seats = range(self.num_players)
-        return Market(
+        return MagenticState(
             Rng.seeded(start),
             town.customers,
             town.businesses,
@@ -264,24 +272,24 @@ class Magentic(TextGame[Market]):
             gains=[0] * self.num_players,
         )
 
-    def to_act(self, state: Market) -> tuple[int, ...]:
+    def to_act(self, state: MagenticState) -> tuple[int, ...]:
         """Customers who have not left; businesses that are awake."""
         if state.tick >= self.rounds or not any(state.awake[: self.num_customers]):
             return ()
         return tuple(seat for seat, awake in enumerate(state.awake) if awake)
 
-    def legal(self, state: Market, player: int) -> Grammar:
+    def legal(self, state: MagenticState, seat: int) -> Grammar:
         options = [Option(Read), Option(Wait)]
-        known = tuple(self.players[seat] for seat in state.known[player])
+        known = tuple(self.players[other] for other in state.known[seat])
         if known:
             words = Text(self.message_limit, ("Good day.", "What can you offer?"))
             options.append(Option(Write, {"to": OneOf(known), "text": words}))
-        if self.is_customer(player):
+        if self.is_customer(seat):
             options += [self._searches, Option(Leave)]
-            if state.open[player]:
-                options.append(Option(Pay, {"proposal": OneOf(tuple(state.open[player]))}))
+            if state.open[seat]:
+                options.append(Option(Pay, {"proposal": OneOf(tuple(state.open[seat]))}))
         elif known:
-            business = self._business(state, player)
+            business = self._business(state, seat)
             percent = Integer(business.floor, MOST_PERCENT)
             menu = Basket(business.items)
             fields: dict[str, Any] = {"to": OneOf(known), "items": menu, "percent": percent}
@@ -294,10 +302,10 @@ class Magentic(TextGame[Market]):
         pages = -(-(self.num_players - self.num_customers) // self.results)
         return Option(Search, {"query": words, "page": Integer(1, pages)})
 
-    def _business(self, state: Market, seat: int) -> Business:
+    def _business(self, state: MagenticState, seat: int) -> Business:
         return state.businesses[seat - self.num_customers]
 
-    def step(self, state: Market, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: MagenticState, actions: Mapping[int, Any]) -> Step:
         rewards: dict[int, dict[str, float]] = {}
         events: list[Event] = []
         order = sorted(actions)
@@ -324,28 +332,27 @@ class Magentic(TextGame[Market]):
             events.append(Event("end", "The marketplace closes."))
         return Step(rewards, events=events)
 
-    def _wake(self, state: Market) -> None:
+    def _wake(self, state: MagenticState) -> None:
         """A business wakes when a letter has arrived."""
         for seat in range(self.num_customers, self.num_players):
             mail = state.mail[seat]
             if mail and not state.awake[seat]:
                 state.awake[seat] = any(letter.arrival <= state.tick for letter in mail)
 
-    def _search(self, state: Market, seat: int, action: Search) -> Event:
+    def _search(self, state: MagenticState, seat: int, action: Search) -> Event:
         customer = state.customers[seat]
-        ranking: Any = self.search
-        found = ranked(ranking, action.query, customer, state.businesses, state.shuffled)
+        found = ranked(self.search, action.query, customer, state.businesses, state.shuffled)
         start = (action.page - 1) * self.results
         page = found[start : start + self.results]
         for number in page:
             meet(state, seat, self.num_customers + number)
         shown = [self._listing(state, number) for number in page]
-        head = f"Page {action.page} of the search for {action.query!r}"
+        head = f"Page {action.page} of the search for {self.quoted(action.query)}"
         text = "\n".join([f"{head}, {len(found)} results:", *map(listing_text, shown)])
         data = {"page": action.page, "count": len(found), "results": shown}
         return Event("results", text, data, only(seat))
 
-    def _listing(self, state: Market, number: int) -> dict[str, Any]:
+    def _listing(self, state: MagenticState, number: int) -> dict[str, Any]:
         business = state.businesses[number]
         return {
             "name": self.players[self.num_customers + number],
@@ -355,12 +362,14 @@ class Magentic(TextGame[Market]):
             "description": business.description,
         }
 
-    def _send(self, state: Market, sender: int, to: str, text: str, proposal: int = -1) -> None:
+    def _send(
+        self, state: MagenticState, sender: int, to: str, text: str, proposal: int = -1
+    ) -> None:
         slow = 0 if self.is_customer(sender) else self._business(state, sender).latency
         reader = self.players.index(to)
         state.mail[reader].append(Letter(sender, text, state.tick + 1 + slow, proposal))
 
-    def _propose(self, state: Market, seat: int, action: Propose) -> None:
+    def _propose(self, state: MagenticState, seat: int, action: Propose) -> None:
         customer = self.players.index(action.to)
         number = len(state.proposals)
         price = self._business(state, seat).price(split_items(action.items), action.percent)
@@ -369,7 +378,7 @@ class Magentic(TextGame[Market]):
         state.proposals.append(offer)
         self._send(state, seat, action.to, "", number)
 
-    def _read(self, state: Market, seat: int) -> list[Event]:
+    def _read(self, state: MagenticState, seat: int) -> list[Event]:
         mail = state.mail[seat]
         arrived = sorted((m for m in mail if m.arrival <= state.tick), key=lambda m: m.arrival)
         state.mail[seat] = [letter for letter in mail if letter.arrival > state.tick]
@@ -379,20 +388,20 @@ class Magentic(TextGame[Market]):
             sender = self.players[letter.sender]
             if letter.proposal < 0:
                 data: dict[str, Any] = {"sender": sender, "text": letter.text}
-                told = f"{sender} writes to {self.players[seat]}: {letter.text}"
-                events.append(Event("letter", told, data, only(seat)))
+                text = f"{sender} writes to {self.players[seat]}: {self.quoted(letter.text)}"
+                events.append(Event("letter", text, data, only(seat)))
                 continue
             offer = state.proposals[letter.proposal]
             state.open[seat].append(offer.number)
-            told = f"{sender} sends proposal {offer.number} to {self.players[seat]}: "
-            told += f"{offer.items} for {offer.price}."
+            text = f"{sender} sends proposal {offer.number} to {self.players[seat]}: "
+            text += f"{offer.items} for {offer.price}."
             data = {"sender": sender, "proposal": offer.number}
             data |= {"items": offer.items, "price": offer.price}
-            events.append(Event("proposal", told, data, only(seat)))
+            events.append(Event("proposal", text, data, only(seat)))
         return events
 
     def _pay(
-        self, state: Market, seat: int, number: int, rewards: dict[int, dict[str, float]]
+        self, state: MagenticState, seat: int, number: int, rewards: dict[int, dict[str, float]]
     ) -> list[Event]:
         offer = state.proposals[number]
         reference, buyer = f"proposal {number}", self.players[seat]
@@ -410,7 +419,7 @@ class Magentic(TextGame[Market]):
         return [Event("payment", text, {**data, "choices": arrived}, audience)]
 
     def _settle_gains(
-        self, state: Market, seat: int, offer: Proposal, rewards: dict[int, dict[str, float]]
+        self, state: MagenticState, seat: int, offer: Proposal, rewards: dict[int, dict[str, float]]
     ) -> None:
         customer, business = state.customers[seat], self._business(state, offer.business)
         paid = rewards.setdefault(seat, {})
@@ -424,15 +433,15 @@ class Magentic(TextGame[Market]):
         earned["revenue"] = earned.get("revenue", 0.0) + offer.price
         state.gains[offer.business] += offer.price
 
-    def noop(self, state: Market, seat: int) -> TextAction:
+    def noop(self, state: MagenticState, seat: int) -> TextAction:
         return Wait()
 
-    def present(self, state: Market) -> tuple[int, ...]:
+    def present(self, state: MagenticState) -> tuple[int, ...]:
         """Businesses, and customers who have not left."""
         left = range(self.num_customers, self.num_players)
         return (*(p for p in range(self.num_customers) if state.awake[p]), *left)
 
-    def outcome(self, state: Market) -> Outcome | None:
+    def outcome(self, state: MagenticState) -> Outcome | None:
         if self.to_act(state):
             return None
         scores = tuple(float(gain) for gain in state.gains)
@@ -440,35 +449,35 @@ class Magentic(TextGame[Market]):
         score: Result = "score"
         return Outcome((score,) * self.num_players, scores, met)
 
-    def opening(self, state: Market) -> Sequence[Event]:
-        told = []
-        for player, customer in enumerate(state.customers):
-            text = f"{self.players[player]}: {request_text(customer)}"
+    def opening(self, state: MagenticState) -> Sequence[Event]:
+        events = []
+        for seat, customer in enumerate(state.customers):
+            text = f"{self.players[seat]}: {request_text(customer)}"
             data = {"wants": dict(customer.wants), "needs": list(customer.needs)}
-            told.append(Event("request", text, {**data, "value": customer.value}, only(player)))
+            events.append(Event("request", text, {**data, "value": customer.value}, only(seat)))
         for number, business in enumerate(state.businesses):
             seat = self.num_customers + number
             listing = self._listing(state, number) | {"floor": business.floor}
             text = f"{listing_text(listing)} {floor_text(business)}"
-            told.append(Event("shop", text, listing, only(seat)))
-        return told
+            events.append(Event("shop", text, listing, only(seat)))
+        return events
 
-    def determinize(self, state: Market, player: int, rng: Rng) -> Market:
+    def determinize(self, state: MagenticState, seat: int, rng: Rng) -> MagenticState:
         """Draw the other customers' requests, and how low the other businesses would go, anew."""
         copy = self.clone(state)
         copy.customers = tuple(
-            customer if seat == player else draw_customer(state.businesses, rng)
-            for seat, customer in enumerate(state.customers)
+            customer if other == seat else draw_customer(state.businesses, rng)
+            for other, customer in enumerate(state.customers)
         )
         copy.businesses = tuple(
-            b if self.num_customers + n == player else replace(b, floor=rng.between(80, 100))
+            b if self.num_customers + n == seat else replace(b, floor=rng.between(80, 100))
             for n, b in enumerate(state.businesses)
         )
         return copy
 
     # What a player sees
 
-    def describe(self, state: Market, seat: int) -> str:
+    def describe(self, state: MagenticState, seat: int) -> str:
         unread = sum(letter.arrival <= state.tick for letter in state.mail[seat])
         money = state.ledger.balances[self.players[seat]]
         role = "customer" if self.is_customer(seat) else "business"
@@ -486,31 +495,33 @@ class Magentic(TextGame[Market]):
         return "\n".join(lines)
 
     def observation_space(self, seat: int) -> spaces.Box:
-        raise InvalidOption("the marketplace is read and written in words; use obs='text'")
+        raise InvalidOption("Magentic has no array observations; use obs='text'")
 
-    def observe(self, state: Market, seat: int) -> Any:
+    def observe(self, state: MagenticState, seat: int) -> Any:
         return self.observation_space(seat)
 
-    def scene(self, state: Market, player: int | None = None) -> Scene:
-        shown = range(self.num_players) if player is None else (player,)
+    def scene(self, state: MagenticState, seat: int | None = None) -> Scene:
+        """Money by player, of the first 20 or of `seat` alone."""
+        shown = range(self.num_players) if seat is None else (seat,)
         balances = state.ledger.balances
-        money = [(seat, balances[self.players[seat]]) for seat in list(shown)[:20]]
+        money = [(owner, balances[self.players[owner]]) for owner in list(shown)[:20]]
         full = float(max(1, *(amount for _, amount in money))) if len(money) > 1 else MOST_VALUE
-        bars = [Bar(self.players[seat], float(m), float(full), seat) for seat, m in money]
+        bars = [Bar(self.players[owner], float(m), float(full), owner) for owner, m in money]
         line = f"Tick {state.tick} of {self.rounds}."
-        if player is not None:
+        if seat is not None:
             return Scene(bars=tuple(bars), lines=(line,))
         met = f"Requests met: {sum(state.met)} of {self.num_customers}."
         return Scene(bars=tuple(bars), lines=(line, met, f"Proposals: {len(state.proposals)}."))
 
 
-def meet(state: Market, seat: int, other: int) -> None:
-    """From now on `seat` may write to `other`."""
+def meet(state: MagenticState, seat: int, other: int) -> None:
+    """Let `seat` write to `other` from now on."""
     if other not in state.known[seat]:
         state.known[seat].append(other)
 
 
 def request_text(customer: Customer) -> str:
+    """What a customer wants, for the customer."""
     wants = ", ".join(f"{item} (worth {worth})" for item, worth in customer.wants)
     needs = ", ".join(customer.needs) or "none"
     return f"You want {wants}; amenities: {needs}. Met in full this is worth {customer.value}."
@@ -527,8 +538,10 @@ def listing_text(listing: Mapping[str, Any]) -> str:
 
 
 def floor_text(business: Business) -> str:
+    """How low a business would go, for the business."""
     return f"The lowest you would take is {business.floor} percent of the list prices."
 
 
 def proposal_text(players: Sequence[str], offer: Proposal) -> str:
+    """A proposal, for the customer who has read it."""
     return f"Proposal {offer.number} of {players[offer.business]}: {offer.items} for {offer.price}."

@@ -14,7 +14,7 @@ def _openings(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
 
 
 def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
-    """What a customer could gain at the lowest price of a business that serves him."""
+    """What a customer could gain at the lowest price of a business that serves them."""
     gains = [0]
     for shop in shops:
         has_items = set(request["wants"]) <= set(shop["menu"])
@@ -25,41 +25,29 @@ def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
 
 
 def most_welfare(record: EpisodeRecord) -> tuple[int, int]:
-    """How many customers there are, and the most they could gain: each where it is cheapest."""
+    """The number of customers, and the most cents they could gain, each at the lowest price."""
     requests, shops = _openings(record, "request"), _openings(record, "shop")
     return len(requests), sum(_best_gain(request, shops) for request in requests)
 
 
-@metric(
-    "welfare-ratio",
-    measures=("markets/Magentic-v0",),
-    summary="What the customers gained, over the most they could.",
-)
+@metric("welfare-ratio", measures=("markets/Magentic-v0",))
 def welfare_ratio(record: EpisodeRecord) -> float:
-    """What the customers gained, over the most."""
+    """What the customers gained, divided by the most they could gain."""
     customers, best = most_welfare(record)
     return sum(record.returns[:customers]) / best if best else 1.0
 
 
-@metric(
-    "first-proposal-share",
-    measures=("markets/Magentic-v0",),
-    summary="Payments with a choice that went to the proposal that arrived first.",
-)
+@metric("first-proposal-share", measures=("markets/Magentic-v0",))
 def first_proposal_share(record: EpisodeRecord) -> float:
-    """How many payments with a choice went to the proposal that arrived first; 0 without any."""
+    """The share of payments with a choice that went to the first proposal; 0 without any."""
     paid = [event.data for event in record.events if event.kind == "payment"]
     chosen = [data["first"] for data in paid if data["choices"] > 1]
     return sum(chosen) / len(chosen) if chosen else 0.0
 
 
-@metric(
-    "requests-met",
-    measures=("markets/Magentic-v0",),
-    summary="The part of the customers whose request was met.",
-)
+@metric("requests-met", measures=("markets/Magentic-v0",))
 def requests_met(record: EpisodeRecord) -> float:
-    """The part of the customers whose request was met."""
+    """The share of the customers whose request was met."""
     customers = len(_openings(record, "request"))
     met = sum("value" in terms for step in record.steps for terms in step.rewards.values())
     return met / customers

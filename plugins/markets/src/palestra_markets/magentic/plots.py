@@ -11,7 +11,7 @@ from palestra_markets.report.plot import Line, Plot, level, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By round; customers are the first seats."""
+    """Plots by round and by payment."""
     customers, best = most_welfare(record)
     rounds = len(record.steps)
     gains = [
@@ -25,7 +25,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
     }
     paid = [event.data for event in record.events if event.kind == "payment"]
     chosen = [data["first"] for data in paid if data["choices"] > 1]
-    shares = [100 * n / at for at, n in enumerate(accumulate(chosen), 1)]
+    shares = [100 * n / count for count, n in enumerate(accumulate(chosen), 1)]
     prices = sorted(data["price"] / 100 for data in paid)
     return [
         Plot(

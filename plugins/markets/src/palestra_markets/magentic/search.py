@@ -9,7 +9,6 @@ from typing import Literal
 from palestra_markets.magentic.scenario import Business, Customer
 
 Ranking = Literal["simple", "filtered", "lexical", "optimal"]
-RANKINGS: tuple[Ranking, ...] = ("simple", "filtered", "lexical", "optimal")
 
 
 def words(text: str) -> set[str]:
@@ -18,7 +17,7 @@ def words(text: str) -> set[str]:
 
 
 def text_of(business: Business) -> str:
-    """What a lexical search reads of a business."""
+    """The text of a business that a lexical search compares with the query."""
     return f"{' '.join(business.items)} {' '.join(business.amenities)} {business.description}"
 
 
@@ -29,7 +28,7 @@ def ranked(
     businesses: Sequence[Business],
     shuffled: Sequence[int],
 ) -> list[int]:
-    """Numbers of businesses, best first; where nothing decides, in the order `shuffled`.
+    """Numbers of businesses, best first; ties in the order of `shuffled`.
 
     simple      every business, whatever the query
     filtered    those with every amenity that the query names
@@ -49,7 +48,7 @@ def ranked(
 
 
 def unfitness(customer: Customer, business: Business) -> tuple[bool, int]:
-    """Sorts whoever can serve first, and among them the cheapest."""
+    """A sort key that puts businesses that can serve the customer first, cheapest first."""
     price = business.list_price(customer.items)
     if price is None or any(need not in business.amenities for need in customer.needs):
         return True, 0

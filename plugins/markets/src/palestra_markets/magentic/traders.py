@@ -1,16 +1,15 @@
 """Scripted customers and businesses of `markets/Magentic-v0`.
 
-They act on what they have been told, event by event, and keep it for the length of an episode.
+They write down what the events tell them and keep these notes for the length of an episode.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar, cast
 
-from palestra import Agent, Decision, Event, InvalidOption, TextAction, Turn, agent
+from palestra import Event, Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.magentic.basket import split_items
 from palestra_markets.magentic.marketplace import (
@@ -25,166 +24,159 @@ from palestra_markets.magentic.marketplace import (
 )
 from palestra_markets.magentic.scenario import ITEMS
 
-POLICIES = ("best", "first")
-QUOTES = ("lowest", "list")
 PATIENCE = 60  # ticks that an answer may take
 
 
 @dataclass(slots=True)
-class Errand:
-    """What a customer knows: his request, businesses to write to, and proposals."""
+class CustomerNotes:
+    """What a customer knows."""
 
     read: int = 0  # events taken in
     wants: dict[str, int] = field(default_factory=dict)
     needs: list[str] = field(default_factory=list)
-    page: int = 0
+    page: int = 0  # pages of results seen
     results: int = -1  # in all; -1 before the first search
-    to_write: list[str] = field(default_factory=list)
+    to_write: list[str] = field(default_factory=list)  # businesses that fit and are not asked yet
     waiting: int = 0  # answers that are to come
     proposals: list[dict[str, Any]] = field(default_factory=list)
-    idle: int = 0
+    idle: int = 0  # ticks spent waiting
     paid: bool = False
 
 
 @dataclass(slots=True)
-class Counter:
-    """What a business knows: its menu, and requests it has not answered."""
+class ShopNotes:
+    """What a business knows."""
 
-    read: int = 0
+    read: int = 0  # events taken in
     menu: dict[str, int] = field(default_factory=dict)
-    floor: int = 100
-    requests: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    floor: int = 100  # the lowest percentage of list prices it would take
+    requests: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # not answered yet
     awake: bool = False  # has read its letters since it last rested
 
 
-class Scripted(Agent):
-    """Keeps a notebook for every seat of every episode."""
+Notes = TypeVar("Notes", CustomerNotes, ShopNotes)
+
+
+class NoteTaker(ScriptedAgent):
+    """Keeps notes for every seat of every episode."""
+
+    plays = (Magentic,)
 
     def __init__(self) -> None:
-        self._books: dict[int, dict[int, Any]] = {}
+        super().__init__()
+        self._notes: dict[int, dict[int, Any]] = {}
 
-    def book(self, turn: Turn, kind: type[Any]) -> Any:
-        """The notebook of a seat, with everything in it that has been told."""
-        if not isinstance(turn.game, Magentic):
-            raise InvalidOption(f"this agent is for markets/Magentic-v0, not {turn.env}")
-        books = self._books.setdefault(turn.episode_key, {})
-        book = books.setdefault(turn.seat, kind())
+    def notes_of(self, turn: Turn, kind: type[Notes]) -> Notes:
+        """The notes of a seat, after all events so far."""
+        by_seat = self._notes.setdefault(turn.episode_key, {})
+        notes: Notes = by_seat.setdefault(turn.seat, kind())
         events = turn.transcript
-        for event in events[book.read :]:
-            self.take_in(book, event, turn.game)
-        book.read = len(events)
-        return book
+        for event in events[notes.read :]:
+            self.take_in(notes, event, cast(Magentic, turn.game))
+        notes.read = len(events)
+        return notes
 
     def forget(self, episode_key: int) -> None:
-        self._books.pop(episode_key, None)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self.choose(turn)) for turn in turns]
+        self._notes.pop(episode_key, None)
 
     @abstractmethod
-    def choose(self, turn: Turn) -> TextAction:
-        """What to play in one turn."""
-
-    @abstractmethod
-    def take_in(self, book: Any, event: Event, game: Magentic) -> None:
+    def take_in(self, notes: Any, event: Event, game: Magentic) -> None:
         """Write down what an event tells."""
 
 
-@agent(
-    "market-customer",
-    plays=("markets/Magentic-v0",),
-    summary="A customer; policy=best reads everything and pays the cheapest, first the first.",
-)
-class MarketCustomer(Scripted):
-    """Searches, asks whoever has everything, and pays a proposal if it gains by it.
+@agent("market-customer")
+class MarketCustomer(NoteTaker):
+    """A customer: searches, asks every business that has everything, and pays if it gains."""
 
-    policy `best` looks through every page, waits for all answers and pays the cheapest; `first`
-    looks at the first page and pays the first proposal that arrives.
-    """
-
-    def __init__(self, policy: str = "best") -> None:
+    def __init__(
+        self,
+        policy: Annotated[
+            Literal["best", "first"],
+            Meta(
+                description=(
+                    "best: read all pages, wait for all answers and pay the cheapest; first: read "
+                    "the first page and pay the first proposal that arrives"
+                )
+            ),
+        ] = "best",
+    ) -> None:
         super().__init__()
-        if policy not in POLICIES:
-            raise InvalidOption(f"policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         self._best = policy == "best"
 
     def choose(self, turn: Turn) -> TextAction:
-        errand: Errand = self.book(turn, Errand)
-        if errand.paid:
+        game, notes = cast(Magentic, turn.game), self.notes_of(turn, CustomerNotes)
+        if notes.paid:
             return Leave()
-        seen = errand.page * turn.game.results  # type: ignore[attr-defined]
-        if errand.results < 0 or (self._best and seen < errand.results):
-            errand.page += 1
-            return Search(", ".join([*errand.wants, *errand.needs]), errand.page)
-        if errand.to_write:
-            return self._ask(errand)
-        return self._settle(errand, turn.game.rounds - turn.turn)  # type: ignore[attr-defined]
+        seen = notes.page * game.results
+        if notes.results < 0 or (self._best and seen < notes.results):
+            notes.page += 1
+            return Search(", ".join([*notes.wants, *notes.needs]), notes.page)
+        if notes.to_write:
+            return self._ask(notes)
+        return self._settle(notes, game.rounds - turn.turn)
 
-    def take_in(self, errand: Errand, event: Event, game: Magentic) -> None:
+    def take_in(self, notes: CustomerNotes, event: Event, game: Magentic) -> None:
         data = event.data
         if event.kind == "request":
-            errand.wants, errand.needs = dict(data["wants"]), list(data["needs"])
+            notes.wants, notes.needs = dict(data["wants"]), list(data["needs"])
         elif event.kind == "results":
-            errand.results = data["count"]
-            errand.to_write += [r["name"] for r in data["results"] if self._fits(errand, r)]
+            notes.results = data["count"]
+            notes.to_write += [r["name"] for r in data["results"] if self._fits(notes, r)]
         elif event.kind == "proposal":
-            errand.waiting -= 1
-            if set(errand.wants) <= set(split_items(data["items"])):
-                errand.proposals.append(dict(data))
+            notes.waiting -= 1
+            if set(notes.wants) <= set(split_items(data["items"])):
+                notes.proposals.append(dict(data))
         elif event.kind == "payment":
-            errand.paid = True
+            notes.paid = True
 
-    def _fits(self, errand: Errand, result: dict[str, Any]) -> bool:
-        has_items = set(errand.wants) <= set(result["menu"])
-        return has_items and set(errand.needs) <= set(result["amenities"])
+    def _fits(self, notes: CustomerNotes, result: dict[str, Any]) -> bool:
+        has_items = set(notes.wants) <= set(result["menu"])
+        return has_items and set(notes.needs) <= set(result["amenities"])
 
-    def _ask(self, errand: Errand) -> TextAction:
-        errand.waiting += 1
-        return Write(errand.to_write.pop(0), f"I would like: {', '.join(errand.wants)}.")
+    def _ask(self, notes: CustomerNotes) -> TextAction:
+        notes.waiting += 1
+        return Write(notes.to_write.pop(0), f"I would like: {', '.join(notes.wants)}.")
 
-    def _settle(self, errand: Errand, left: int) -> TextAction:
-        """Wait for what is to come, then pay and go."""
-        patient = errand.waiting > 0 and errand.idle < PATIENCE and left > 2
-        if patient and (self._best or not errand.proposals):
-            errand.idle = errand.idle + 1
+    def _settle(self, notes: CustomerNotes, left: int) -> TextAction:
+        """Wait for answers that are to come, with `left` ticks left, then pay or leave."""
+        patient = notes.waiting > 0 and notes.idle < PATIENCE and left > 2
+        if patient and (self._best or not notes.proposals):
+            notes.idle = notes.idle + 1
             return Read()
-        best = min(errand.proposals, key=lambda p: p["price"]) if errand.proposals else None
-        chosen = best if self._best or best is None else errand.proposals[0]
-        if chosen is None or chosen["price"] > 2 * sum(errand.wants.values()):
+        best = min(notes.proposals, key=lambda p: p["price"]) if notes.proposals else None
+        chosen = best if self._best or best is None else notes.proposals[0]
+        if chosen is None or chosen["price"] > 2 * sum(notes.wants.values()):
             return Leave()
         return Pay(chosen["proposal"])
 
 
-@agent(
-    "market-business",
-    plays=("markets/Magentic-v0",),
-    summary="A business that answers every request; quote=lowest or list.",
-)
-class MarketBusiness(Scripted):
-    """Answers every request that names only items of its menu with a proposal.
+@agent("market-business")
+class MarketBusiness(NoteTaker):
+    """A business that answers every request for items of its menu with a proposal."""
 
-    quote `lowest` asks for the lowest total it would take, `list` for the list prices.
-    """
-
-    def __init__(self, quote: str = "lowest") -> None:
+    def __init__(
+        self,
+        quote: Annotated[
+            Literal["lowest", "list"],
+            Meta(description="ask for the lowest total it would take, or for the list prices"),
+        ] = "lowest",
+    ) -> None:
         super().__init__()
-        if quote not in QUOTES:
-            raise InvalidOption(f"quote must be one of {', '.join(QUOTES)}, not {quote!r}")
         self._lowest = quote == "lowest"
 
     def choose(self, turn: Turn) -> TextAction:
-        counter: Counter = self.book(turn, Counter)
-        if counter.requests:
-            to, items = counter.requests.pop(0)
-            return Propose(to, ", ".join(items), counter.floor if self._lowest else 100)
-        counter.awake = not counter.awake
-        return Read() if counter.awake else Wait()
+        shop = self.notes_of(turn, ShopNotes)
+        if shop.requests:
+            to, items = shop.requests.pop(0)
+            return Propose(to, ", ".join(items), shop.floor if self._lowest else 100)
+        shop.awake = not shop.awake
+        return Read() if shop.awake else Wait()
 
-    def take_in(self, counter: Counter, event: Event, game: Magentic) -> None:
+    def take_in(self, shop: ShopNotes, event: Event, game: Magentic) -> None:
         data = event.data
         if event.kind == "shop":
-            counter.menu, counter.floor = dict(data["menu"]), data["floor"]
+            shop.menu, shop.floor = dict(data["menu"]), data["floor"]
         elif event.kind == "letter":
             named = tuple(item for item in ITEMS[game.trade] if item in data["text"])
-            if named and set(named) <= set(counter.menu):
-                counter.requests.append((data["sender"], named))
+            if named and set(named) <= set(shop.menu):
+                shop.requests.append((data["sender"], named))

@@ -1,4 +1,4 @@
-"""Who meets whom, as given by the user: pairs of people, a file of them, or a graph.
+"""Contacts given by the user: pairs of people, a file of them, or a graph.
 
 People are numbered from 0. Every pair meets every day, unless one of the two stays at home.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import InvalidOption
 
 Pairs = tuple[tuple[int, int], ...]
@@ -19,12 +20,16 @@ Pairs = tuple[tuple[int, int], ...]
 def pairs_of(contacts: Any) -> Pairs:
     """Pairs of people from an array of shape (n, 2), a sequence of pairs, or a networkx graph.
 
-    A graph's nodes are numbered in its own order, and its directions forgotten.
+    A graph's nodes are numbered in the order in which it lists them; directions are ignored.
+    Raises `InvalidOption` for a multigraph and for anything else.
     """
     if hasattr(contacts, "edges") and hasattr(contacts, "nodes"):
-        number = {node: at for at, node in enumerate(contacts.nodes)}
+        number = {node: place for place, node in enumerate(contacts.nodes)}
         if len(number) and contacts.is_multigraph():
-            raise InvalidOption("contacts: two people of a multigraph may meet twice; give a Graph")
+            raise InvalidOption(
+                "contacts must be a networkx Graph or DiGraph, not a multigraph, in which two "
+                "people may meet twice; convert it with networkx.Graph"
+            )
         both = {(number[edge[0]], number[edge[1]]) for edge in contacts.edges}
         return tuple(sorted({(min(pair), max(pair)) for pair in both}))
     rows = contacts.tolist() if isinstance(contacts, np.ndarray) else contacts
@@ -33,8 +38,11 @@ def pairs_of(contacts: Any) -> Pairs:
     return tuple(tuple(row) if isinstance(row, Sequence) else row for row in rows)
 
 
-def edges(contacts: Pairs | str, people: int) -> Any:
-    """An int32 array of shape (2, n): both ends of every pair. Bad pairs are named by place."""
+def edges(contacts: Pairs | str, people: int) -> NDArray[np.int32]:
+    """Both ends of every pair, in shape (2, n).
+
+    Raises `InvalidOption`, which names the file and the place of the first bad pair.
+    """
     if isinstance(contacts, str):
         pairs, name = _read(Path(contacts))
     else:
@@ -48,14 +56,16 @@ def edges(contacts: Pairs | str, people: int) -> Any:
         one, other = pair
         if not (0 <= one < people and 0 <= other < people):
             raise InvalidOption(
-                f"{where}: {pair} names somebody who is not there; people={people} are numbered "
+                f"{where}: {pair} names somebody who does not exist; people={people} are numbered "
                 f"from 0 to {people - 1}"
             )
         if one == other:
-            raise InvalidOption(f"{where}: {one} cannot meet himself")
+            raise InvalidOption(f"{where}: {one} cannot meet themselves")
         key = (min(pair), max(pair))
         if key in met:
-            raise InvalidOption(f"{where}: {one} and {other} are a pair already; give each once")
+            raise InvalidOption(
+                f"{where}: {one} and {other} are a pair already; give each pair once"
+            )
         met.add(key)
     return np.array(pairs, np.int32).reshape(-1, 2).T.copy()
 

@@ -1,19 +1,21 @@
 """One day of an epidemic over households, workplaces and the streets, in numpy.
 
 Everybody is susceptible, exposed, infectious or recovered (SEIR), and stays at home or goes out.
-A susceptible is exposed with chance 1 - exp(-force). The force adds up, times the transmission:
-at home, the infectious of the household, whether they stay in or not; at work, for who goes there,
-the part of those present who are infectious; outside, for who goes out, the infectious who do over
-all people; of one's own contacts, for who goes out, the infectious who do. A weight stands before
-each.
+A susceptible person is exposed with chance 1 - exp(-force). The force on a person is the
+transmission times the sum of four parts, each with a weight of its own:
+
+- at home: the number of infectious members of the household, at home or not;
+- at work, for people who are there: the share of those present who are infectious;
+- outside, for people who go out: the number of infectious people who do, over all people;
+- given contacts, for people who go out: the number of infectious contacts who do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import below
@@ -22,37 +24,40 @@ from palestra_markets.population.town import Town
 SUSCEPTIBLE, EXPOSED, INFECTIOUS, RECOVERED = range(4)
 STAGES = ("susceptible", "exposed", "infectious", "recovered")
 
+Mask = NDArray[np.bool_]  # by person
+Pairs = NDArray[np.int32]  # of people, shape (2, n)
+
 
 @dataclass(frozen=True, slots=True)
 class Disease:
-    """Transmission a day, mean days exposed and infectious, weights of places and contacts."""
+    """How an illness spreads and how long it lasts."""
 
-    transmission: float
-    latent: float
-    infectious: float
-    home: float
+    transmission: float  # a day
+    latent: float  # mean days from exposure to infectiousness
+    infectious: float  # mean days for which a person is infectious
+    home: float  # weights of the places
     work: float
     outside: float
-    contact: float = 1.0
+    contact: float = 1.0  # weight of the given contacts
 
 
 def spread(
     town: Town,
     disease: Disease,
-    stage: Any,
-    home: Any,
-    at_work: Any,
+    stage: NDArray[np.int8],
+    home: Mask,
+    at_work: Mask,
     rng: Rng,
-    meetings: Any = None,
+    meetings: Pairs | None = None,
 ) -> int:
-    """One day, `stage` in place; `home` and `at_work` are masks, `meetings` pairs, shape (2, n).
+    """Play one day, changing `stage` in place; return the number of people newly exposed.
 
-    Returns how many were exposed.
+    home, at_work: who stays at home, and who is at a workplace.
     """
     ill = stage == INFECTIOUS
     force = force_of(town, disease, ill, home, at_work, meetings)
-    open_to = np.flatnonzero((stage == SUSCEPTIBLE) & (force > 0))
-    caught = open_to[below(rng, -np.expm1(-force[open_to]))]
+    at_risk = np.flatnonzero((stage == SUSCEPTIBLE) & (force > 0))
+    caught = at_risk[below(rng, -np.expm1(-force[at_risk]))]
     waiting, sick = np.flatnonzero(stage == EXPOSED), np.flatnonzero(ill)
     breaking = waiting[below(rng, np.full(len(waiting), 1 / disease.latent))]
     healed = sick[below(rng, np.full(len(sick), 1 / disease.infectious))]
@@ -61,9 +66,14 @@ def spread(
 
 
 def force_of(
-    town: Town, disease: Disease, ill: Any, home: Any, at_work: Any, meetings: Any = None
-) -> Any:
-    """The force of infection on everybody."""
+    town: Town,
+    disease: Disease,
+    ill: Mask,
+    home: Mask,
+    at_work: Mask,
+    meetings: Pairs | None = None,
+) -> NDArray[np.float64]:
+    """The force of infection on every person; `ill` marks the infectious."""
     sick = np.flatnonzero(ill)
     force = np.zeros(town.people)
     if disease.home:
@@ -79,10 +89,10 @@ def force_of(
         walking = int((~home[sick]).sum())
         force += disease.outside * walking / town.people * ~home
     if meetings is not None:
-        walking = ill & ~home
+        walkers = ill & ~home
         met = np.zeros(town.people)
         for one, other in (meetings, meetings[::-1]):
-            met += np.bincount(other[walking[one]], minlength=town.people)
+            met += np.bincount(other[walkers[one]], minlength=town.people)
         force += disease.contact * met * ~home
     force *= disease.transmission
     return force

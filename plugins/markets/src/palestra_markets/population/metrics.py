@@ -12,13 +12,9 @@ def _weeks(record: EpisodeRecord) -> list[dict[str, Any]]:
     return [event.data for event in record.events if event.kind == "reveal"]
 
 
-@metric(
-    "attack-rate",
-    measures=("markets/Population-v0",),
-    summary="The part of all people who caught the illness.",
-)
+@metric("attack-rate", measures=("markets/Population-v0",))
 def attack_rate(record: EpisodeRecord) -> float:
-    """The part of all people who caught it, the first ill among them."""
+    """The share of all people who caught the illness, including those ill at the start."""
     weeks = _weeks(record)
     if not weeks:
         return 0.0
@@ -26,21 +22,13 @@ def attack_rate(record: EpisodeRecord) -> float:
     return float(1 - counts[0] / sum(counts))
 
 
-@metric(
-    "mean-unemployment",
-    measures=("markets/Population-v0",),
-    summary="The part of all adults without a job, in the mean of all weeks.",
-)
+@metric("mean-unemployment", measures=("markets/Population-v0",))
 def mean_unemployment(record: EpisodeRecord) -> float:
-    """The part of all adults without a job, in the mean of all weeks."""
+    """The share of all adults without a job, averaged over all weeks."""
     return float(np.mean([week["unemployment"] for week in _weeks(record)] or [0.0]))
 
 
-@metric(
-    "peak-infectious",
-    measures=("markets/Population-v0",),
-    summary="The largest part of all people who were infectious at the end of a week.",
-)
+@metric("peak-infectious", measures=("markets/Population-v0",))
 def peak_infectious(record: EpisodeRecord) -> float:
-    """The largest part of all people who were infectious at the end of a week."""
+    """The largest share of all people who were infectious at the end of a week."""
     return max((week["counts"][2] / sum(week["counts"]) for week in _weeks(record)), default=0.0)

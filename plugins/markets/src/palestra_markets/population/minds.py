@@ -3,77 +3,79 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.population.population import GOVERNMENT, Policy, Population, Stay
 
 
-def read(turn: Turn) -> list[float]:
-    if not isinstance(turn.game, Population):
-        raise InvalidOption(f"this agent is for markets/Population-v0, not {turn.env}")
-    seen: list[float] = np.asarray(turn.observation).astype(float).tolist()
-    return seen
+class TownAgent(ScriptedAgent):
+    """Decides from its seat and the share of all people who are infectious."""
 
+    plays = (Population,)
 
-class Mind(Agent):
-    """Answers turn by turn."""
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self.choose(turn, read(turn))) for turn in turns]
+    def choose(self, turn: Turn) -> TextAction:
+        infectious = float(np.asarray(turn.observation)[6])
+        return self.decide(turn.seat, infectious)
 
     @abstractmethod
-    def choose(self, turn: Turn, seen: list[float]) -> TextAction:
-        """An action, from the array view."""
+    def decide(self, seat: int, infectious: float) -> TextAction:
+        """An action; `infectious` is a share of all people."""
 
 
-@agent(
-    "cautious-group",
-    plays=("markets/Population-v0",),
-    needs=("array",),
-    summary="Stays at home the more, fear=15 percent for each percent infectious.",
-)
-class CautiousGroup(Mind):
-    """Keeps `fear` percent of the group at home for every percent of all who are infectious."""
+@agent("cautious-group", needs=("array",))
+class CautiousGroup(TownAgent):
+    """A group that stays at home in proportion to the share of people who are infectious.
 
-    def __init__(self, fear: float = 15.0) -> None:
-        if not 0 <= fear <= 1000:
-            raise InvalidOption(f"cautious-group: fear must be from 0 to 1000, not {fear}")
+    At most 95 percent of it stay at home.
+    """
+
+    def __init__(
+        self,
+        fear: Annotated[
+            float,
+            Meta(ge=0, le=1000, description="percent that stay at home, a percent infectious"),
+        ] = 15.0,
+    ) -> None:
+        super().__init__()
         self._fear = fear
 
-    def choose(self, turn: Turn, seen: list[float]) -> TextAction:
-        if turn.seat == GOVERNMENT:
-            raise InvalidOption("cautious-group takes a group's seat, not the government's")
-        return Stay(min(95, round(self._fear * 100 * seen[6])))
+    def decide(self, seat: int, infectious: float) -> TextAction:
+        if seat == GOVERNMENT:
+            raise InvalidOption(
+                "cautious-group can take only a group's seat; seat 0 is the government's"
+            )
+        return Stay(min(95, round(self._fear * 100 * infectious)))
 
 
-@agent(
-    "threshold-government",
-    plays=("markets/Population-v0",),
-    needs=("array",),
-    summary="Closes closed=60 percent and pays stimulus=300 above threshold=2 percent infectious.",
-)
-class ThresholdGovernment(Mind):
-    """Closes and pays while more than `threshold` percent of all people are infectious.
+@agent("threshold-government", needs=("array",))
+class ThresholdGovernment(TownAgent):
+    """A government that closes workplaces and pays a stimulus while many people are infectious.
 
     With closed=0 and stimulus=0 it does nothing.
     """
 
-    def __init__(self, threshold: float = 2.0, closed: int = 60, stimulus: int = 300) -> None:
-        for name, value, most in (
-            ("threshold", threshold, 100),
-            ("closed", closed, 100),
-            ("stimulus", stimulus, 1000),
-        ):
-            if not 0 <= value <= most:
-                raise InvalidOption(
-                    f"threshold-government: {name} must be from 0 to {most}, not {value}"
-                )
+    def __init__(
+        self,
+        threshold: Annotated[
+            float, Meta(ge=0, le=100, description="percent infectious above which it acts")
+        ] = 2.0,
+        closed: Annotated[
+            int, Meta(ge=0, le=100, description="percent of workplaces it closes")
+        ] = 60,
+        stimulus: Annotated[
+            int, Meta(ge=0, le=1000, description="dollars a week it pays to adults out of work")
+        ] = 300,
+    ) -> None:
+        super().__init__()
         self._threshold, self._answer = threshold, Policy(stimulus, closed)
 
-    def choose(self, turn: Turn, seen: list[float]) -> TextAction:
-        if turn.seat != GOVERNMENT:
-            raise InvalidOption("threshold-government takes the first seat, the government's")
-        return self._answer if 100 * seen[6] > self._threshold else Policy(0, 0)
+    def decide(self, seat: int, infectious: float) -> TextAction:
+        if seat != GOVERNMENT:
+            raise InvalidOption(
+                "threshold-government can take only seat 0, the government's; seat groups as "
+                "'cautious-group'"
+            )
+        return self._answer if 100 * infectious > self._threshold else Policy(0, 0)

@@ -1,4 +1,4 @@
-"""Running a town with given levers: looking back, changing a lever, looking ahead."""
+"""Simulating a town with given policies: forecasts, counterfactuals and fits to known cases."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def nothing(week: int) -> Policy:
 def run(
     game: Population, *, seed: int, lever: Lever = nothing, stay: Sequence[int] = ()
 ) -> list[int]:
-    """New exposures by day, with a policy for every week and fixed percents at home by group.
+    """New exposures by day, with a policy for every week and fixed percentages at home by group.
 
-    The same seed with another lever is the counterfactual: the same town and people first ill.
+    lever: the policy of a week, numbered from 0. stay: percent at home by group; by default 0.
+    The same seed with another lever is a counterfactual: the same town, the same people ill first.
     """
     state, percents = game.initial_state(seed), tuple(stay) or (0,) * game.groups
     for week in range(game.weeks):
@@ -41,9 +42,10 @@ def fit_transmission(
     stay: Sequence[int] = (),
     bounds: tuple[float, float] = (0.02, 1.0),
 ) -> float:
-    """The transmission whose mean run is nearest a series of daily cases, by squared roots.
+    """The transmission whose mean run over `seeds` is nearest to a series of daily cases.
 
-    Roots make the noise of small and of large counts alike.
+    Nearest by the squared differences of square roots, whose noise is about the same for small
+    and for large counts. bounds: the range that is searched.
     """
     known = np.sqrt(np.asarray(cases, float))
 

@@ -10,7 +10,7 @@ from palestra_markets.report.plot import Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By week, cases by day."""
+    """Plots by week, and cases by day."""
     first = next(event.data["counts"] for event in record.opening if event.kind == "town")
     weeks = [event.data for event in record.events if event.kind == "reveal"]
     policies = [event.data for event in record.events if event.kind == "policy"]

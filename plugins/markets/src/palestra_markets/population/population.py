@@ -1,27 +1,20 @@
 """A town in an epidemic: a government sets policy, groups decide how many of them stay at home.
 
-Week after week the government first sets a stimulus, paid to every adult out of work, and how many
-of the workplaces are closed. Then every archetype, a group of people of one age and kind of job,
-says what part of it stays at home, all at once. Seven days follow, in which each of its members
-stays at home with that chance. Who works in place earns nothing at home or where it is closed, and
-may lose the job by it; who can work at home earns in any case. The groups are paid the mean income
-of their members, in hundred dollars, less `dread` for the part of them that falls ill; the
-government is paid the same of all people, less what the stimulus costs.
+Each week the government first sets a stimulus, paid to every adult out of work, and the percentage
+of workplaces that are closed. Then every archetype, a group of people of one age and kind of job,
+chooses what percentage of it stays at home, all at once. Seven days follow, in which each of its
+members stays at home with that chance. People who work in place earn nothing while they are at home
+or their workplace is closed, and may lose their job if it is closed; people who can work at home
+always earn. The groups are paid the mean income of their members, in hundred dollars, less `dread`
+times the share of them that falls ill; the government is paid the same of all people, less the cost
+of the stimulus.
 
 The design is that of A. Chopra et al., "On the limits of agency in agent-based models", 2024
-(AgentTorch): one mind is asked for every archetype, and people are sampled from its answer. Known
+(AgentTorch): one agent answers for every archetype, and people are sampled from its answer. Known
 answers checked: compartments always sum to the population; without places the epidemic ends at the
 final-size equation 1 - z = exp(-R z); asking groups and asking everybody agree in the mean; a
-transmission is found again from the cases it led to; on contacts of one's own the wave is that of
-shortest paths, and on the complete graph that of no places at all.
-
-The array view is a float32 vector of 14 + 2 n numbers for n groups:
-
-    phase (0 policy, 1 homes), week, last week, own group (-1: the government)
-    parts of all people: susceptible, exposed, infectious, recovered; new exposures of last week
-    unemployment, stimulus in hundred dollars, part of workplaces closed
-    last week: own mean income in hundred dollars, own new exposures, as parts of the group
-    by group: its part of all people, and what part of it stayed at home last week (-1: none yet)
+fit recovers a transmission from the cases it led to; on given contacts the epidemic travels by
+shortest paths, and on the complete graph it is that of a town without places.
 """
 
 from __future__ import annotations
@@ -31,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import product
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -42,6 +35,7 @@ from palestra import (
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     Option,
     Outcome,
     Result,
@@ -51,7 +45,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
 )
 from palestra.kernel.rng import check_seed
@@ -86,17 +79,17 @@ class Policy(TextAction, frozen=True):
 
 
 class Stay(TextAction, frozen=True):
-    """So many percent of the group stay at home this week."""
+    """Keep a percentage of the group at home this week."""
 
     percent: int
 
 
 @dataclass(slots=True, eq=False)
 class Folk:
-    """What changes of a town, by person: stage of illness, and whether employed."""
+    """What changes in a town, by person."""
 
-    stage: Any
-    employed: Any
+    stage: NDArray[np.int8]  # of the illness, an index of STAGES
+    employed: NDArray[np.bool_]
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -112,21 +105,21 @@ class Folk:
 
 
 @dataclass(slots=True)
-class Outbreak:
-    """The state. `stays` are percents by group; `days` is (cases, infectious, jobless) of each."""
+class PopulationState:
+    """A town in an epidemic, between two decisions."""
 
     rng: Rng
-    seed: int
+    seed: int  # of the town, which `build_town` builds again
     folk: Folk
-    phase: int = POLICY
-    week: int = 0
-    stimulus: int = 0
-    closed: int = 0
-    stays: list[int] = field(default_factory=list)
-    incomes: list[float] = field(default_factory=list)
-    caught: list[float] = field(default_factory=list)
-    totals: list[float] = field(default_factory=list)
-    days: list[tuple[int, int, int]] = field(default_factory=list)
+    phase: int = POLICY  # or HOMES
+    week: int = 0  # weeks completed
+    stimulus: int = 0  # dollars a week for each adult out of work
+    closed: int = 0  # percent of workplaces
+    stays: list[int] = field(default_factory=list)  # percent at home last week, by group
+    incomes: list[float] = field(default_factory=list)  # mean of last week, by group, in $100
+    caught: list[float] = field(default_factory=list)  # share newly exposed last week, by group
+    totals: list[float] = field(default_factory=list)  # paid so far, by seat
+    days: list[tuple[int, int, int]] = field(default_factory=list)  # cases, infectious, jobless
 
 
 @environment(
@@ -139,35 +132,79 @@ class Outbreak:
         "city": {"people": 100000},
         "metropolis": {"people": 8400000},
     },
-    players=(2, 5),
 )
 @dataclass(frozen=True)
-class Population(TextGame[Outbreak]):
-    """An illness spreads in a town, at home, at work and in the streets.
+class Population(TextGame[PopulationState]):
+    """A government and groups of people face an epidemic in a town, week by week.
 
-    Every week the government sets a stimulus for adults out of work and closes a part of the
-    workplaces. Then each group of people says how many of it stay at home. Who stays at home
-    meets only the household; who cannot work there earns nothing that way. Groups are paid their
-    members' mean income in hundred dollars, and lose by falling ill; the government is paid the
-    same for all people, less the stimulus. Write one of:
-    Policy(stimulus=300, closed=25) to pay 300 dollars a week and close 25 percent of workplaces;
-    Stay(percent=40) to keep 40 percent of your group at home this week.
+    Seat 0 is the government. Actions 0 to 100 keep that percentage of a group at home; the next 20
+    are policies, a stimulus of 0, 100, 300 or 600 dollars with 0, 25, 50, 75 or 100 percent of
+    workplaces closed. Payoffs are mean incomes in hundred dollars, less illness and stimulus.
+
+    An observation is a float32 vector of 14 + 2 n numbers for n groups:
+
+        phase (0 policy, 1 homes), week, last week, own group (-1: the government)
+        shares of all people: susceptible, exposed, infectious, recovered; exposed last week
+        unemployment, stimulus in hundred dollars, share of workplaces closed
+        own group last week: mean income in hundred dollars, share newly exposed
+        each group's share of all people
+        each group's share that stayed at home last week (-1: none yet)
     """
 
-    num_players: int = 5
-    people: int = 2_000
-    weeks: int = 12
-    infected: float = 0.01
-    transmission: float = 0.25
-    latent: float = 3.0
-    infectious: float = 5.0
-    home: float = 0.6
-    work: float = 1.0
-    outside: float = 0.7
-    dread: float = 60.0
-    contacts: str | Pairs = ()
-    contact: float = 1.0
+    num_players: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=5,
+            description=(
+                "the government and 1 group (2), 3 groups by age (4) or 4 by age and job (5)"
+            ),
+        ),
+    ] = 5
+    people: Annotated[int, Meta(ge=10, le=20_000_000, description="people in the town")] = 2_000
+    weeks: Annotated[int, Meta(ge=1, le=520, description="weeks that are played")] = 12
+    infected: Annotated[
+        float, Meta(ge=0, le=1, description="chance that a person is infectious at the start")
+    ] = 0.01
+    transmission: Annotated[
+        float, Meta(ge=0, le=100, description="force of infection of one contact a day")
+    ] = 0.25
+    latent: Annotated[
+        float, Meta(ge=1, le=1000, description="mean days from exposure to infectiousness")
+    ] = 3.0
+    infectious: Annotated[
+        float, Meta(ge=1, le=1000, description="mean days for which a person is infectious")
+    ] = 5.0
+    home: Annotated[float, Meta(ge=0, le=100, description="weight of contacts at home")] = 0.6
+    work: Annotated[float, Meta(ge=0, le=100, description="weight of contacts at work")] = 1.0
+    outside: Annotated[
+        float, Meta(ge=0, le=100, description="weight of contacts in the streets")
+    ] = 0.7
+    dread: Annotated[
+        float, Meta(ge=0, le=1e6, description="hundred dollars that falling ill counts for")
+    ] = 60.0
+    contacts: Annotated[
+        object,
+        Meta(
+            description=(
+                "who meets every day besides: pairs of people numbered from 0 (a sequence, an "
+                "array or a networkx graph), or the path of a CSV file of them"
+            )
+        ),
+    ] = ()
+    contact: Annotated[float, Meta(ge=0, le=100, description="weight of the given contacts")] = 1.0
 
+    rules_text = """
+        An illness spreads in a town, at home, at work and in the streets.
+
+        Every week the government sets a stimulus for adults out of work and closes a part of the
+        workplaces. Then each group of people says how many of it stay at home. Who stays at home
+        meets only the household; who cannot work there earns nothing that way. Groups are paid
+        their members' mean income in hundred dollars, and lose by falling ill; the government is
+        paid the same for all people, less the stimulus. Write one of:
+        Policy(stimulus=300, closed=25) to pay 300 dollars a week and close 25 percent of
+        workplaces; Stay(percent=40) to keep 40 percent of your group at home this week.
+    """
     order = "phased"
     payoffs = "general"
     perfect_information = False
@@ -175,34 +212,24 @@ class Population(TextGame[Outbreak]):
     action_types = (Policy, Stay)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.contacts, str):
+            object.__setattr__(self, "contacts", pairs_of(self.contacts))
+        _ = self.meetings  # raises InvalidOption for bad pairs
+
+    def validate(self) -> None:
         if self.groups not in ARCHETYPES:
             raise InvalidOption(
                 "num_players must be 2 (one group), 4 (by age) or 5 (by age and job), not "
                 f"{self.num_players}"
             )
-        ranges = (
-            ("people", 10, 20_000_000),
-            ("weeks", 1, 520),
-            ("infected", 0, 1),
-            ("transmission", 0, 100),
-            ("latent", 1, 1000),
-            ("infectious", 1, 1000),
-            ("home", 0, 100),
-            ("work", 0, 100),
-            ("outside", 0, 100),
-            ("dread", 0, 1e6),
-            ("contact", 0, 100),
-        )
-        check_ranges(self, ranges)
-        if not isinstance(self.contacts, str):
-            object.__setattr__(self, "contacts", pairs_of(self.contacts))
-        _ = self.meetings  # bad pairs are named now
 
     # What follows from the options
 
     @property
     def groups(self) -> int:
-        return int(self.num_players) - 1
+        """The number of groups: seats without the government."""
+        return self.num_players - 1
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -225,40 +252,41 @@ class Population(TextGame[Outbreak]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """All percents, then policies on a grid."""
+        """All percentages, then policies on a grid."""
         grid = product((0, 100, 300, 600), (0, 25, 50, 75, 100))
         return (*(Stay(p) for p in range(101)), *(Policy(*pair) for pair in grid))
 
-    def town(self, state: Outbreak) -> Town:
+    def town(self, state: PopulationState) -> Town:
+        """The town of an episode, built from its seed."""
         return build_town(self.people, self.groups, state.seed)
 
     @cached_property
-    def meetings(self) -> Any:
-        """Both ends of the pairs that were given, shape (2, n); None without."""
-        return edges(self.contacts, self.people) if self.contacts else None
+    def meetings(self) -> NDArray[np.int32] | None:
+        """Both ends of the given contacts, shape (2, n); None without any."""
+        return edges(cast(Pairs | str, self.contacts), self.people) if self.contacts else None
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Outbreak:
+    def initial_state(self, seed: int | None = None) -> PopulationState:
         known = check_seed(seed)
         rng = Rng.seeded(known)
         town = build_town(self.people, self.groups, known)
         stage = np.full(self.people, SUSCEPTIBLE, np.int8)
         stage[below(rng, np.full(self.people, self.infected))] = INFECTIOUS
-        state = Outbreak(rng, known, Folk(stage, town.workplace >= 0))
+        state = PopulationState(rng, known, Folk(stage, town.workplace >= 0))
         state.stays, state.incomes = [-1] * self.groups, [0.0] * self.groups
         state.caught, state.totals = [0.0] * self.groups, [0.0] * self.num_players
         return state
 
-    def to_act(self, state: Outbreak) -> tuple[int, ...]:
+    def to_act(self, state: PopulationState) -> tuple[int, ...]:
         if state.week >= self.weeks:
             return ()
         return (GOVERNMENT,) if state.phase == POLICY else tuple(range(1, self.num_players))
 
-    def legal(self, state: Outbreak, seat: int) -> Grammar:
+    def legal(self, state: PopulationState, seat: int) -> Grammar:
         return POLICIES if state.phase == POLICY else STAYS
 
-    def step(self, state: Outbreak, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: PopulationState, actions: Mapping[int, Any]) -> Step:
         if state.phase == POLICY:
             action = actions[GOVERNMENT]
             state.stimulus, state.closed, state.phase = action.stimulus, action.closed, HOMES
@@ -269,9 +297,10 @@ class Population(TextGame[Outbreak]):
             data = {"stimulus": action.stimulus, "closed": action.closed}
             return Step(events=[Event("policy", text, data)])
         state.stays = [actions[seat].percent for seat in range(1, self.num_players)]
-        return self._live_a_week(state)
+        return self._simulate_week(state)
 
-    def _live_a_week(self, state: Outbreak) -> Step:
+    def _simulate_week(self, state: PopulationState) -> Step:
+        """Seven days of illness and work, then wages, and jobs lost and found."""
         town, folk, rng = self.town(state), state.folk, state.rng
         stage = folk.stage
         shut = (uniforms(rng, town.workplaces) < state.closed / 100)[town.workplace]
@@ -291,12 +320,14 @@ class Population(TextGame[Outbreak]):
             jobless = int((town.workplace >= 0).sum() - folk.employed.sum())
             state.days.append((cases, int((stage == INFECTIOUS).sum()), jobless))
         paid = self._pay(state, town, worked, fell)
-        self._hire(town, folk, shut & in_place, state.closed, rng)
+        self._change_jobs(town, folk, shut & in_place, state.closed, rng)
         state.week, state.phase = state.week + 1, POLICY
         return Step(paid, events=[self._report(state)])
 
-    def _pay(self, state: Outbreak, town: Town, worked: Any, fell: Any) -> dict[int, Any]:
-        """Wages by days worked and the stimulus, in hundred dollars; illness by who caught it."""
+    def _pay(
+        self, state: PopulationState, town: Town, worked: NDArray[np.int16], fell: NDArray[np.bool_]
+    ) -> dict[int, dict[str, float]]:
+        """Pay wages for `worked` days, the stimulus, and illness for the people who `fell` ill."""
         jobless = (town.workplace >= 0) & ~state.folk.employed
         helped = jobless * (state.stimulus / 100)
         income = worked * (WAGE / DAYS) + helped
@@ -315,24 +346,27 @@ class Population(TextGame[Outbreak]):
             state.totals[seat] += sum(terms.values())
         return paid
 
-    def _hire(self, town: Town, folk: Folk, idle: Any, closed: int, rng: Rng) -> None:
-        """Closed places lay people off; others take them back, the more the fewer are closed."""
+    def _change_jobs(
+        self, town: Town, folk: Folk, idle: NDArray[np.bool_], closed: int, rng: Rng
+    ) -> None:
+        """Idle people may lose their job; jobless ones find one, the sooner the more are open."""
         losing = np.flatnonzero(idle)
         looking = np.flatnonzero((town.workplace >= 0) & ~folk.employed)
         folk.employed[losing[below(rng, np.full(len(losing), LOSES_JOB))]] = False
         found = FINDS_JOB * (1 - closed / 100)
         folk.employed[looking[below(rng, np.full(len(looking), found))]] = True
 
-    def counts(self, state: Outbreak) -> list[int]:
+    def counts(self, state: PopulationState) -> list[int]:
         """People by stage; they sum to the population."""
-        return np.bincount(state.folk.stage, minlength=len(STAGES)).tolist()  # type: ignore[no-any-return]
+        counts: list[int] = np.bincount(state.folk.stage, minlength=len(STAGES)).tolist()
+        return counts
 
-    def unemployment(self, state: Outbreak) -> float:
-        """The part of all adults who have no job."""
+    def unemployment(self, state: PopulationState) -> float:
+        """The share of all adults who have no job."""
         works = self.town(state).workplace >= 0
         return float(1 - state.folk.employed.sum() / max(1, works.sum()))
 
-    def _report(self, state: Outbreak) -> Event:
+    def _report(self, state: PopulationState) -> Event:
         """What is published at the end of a week."""
         counts = self.counts(state)
         cases = sum(day[0] for day in state.days[-DAYS:])
@@ -351,14 +385,14 @@ class Population(TextGame[Outbreak]):
         )
         return Event("reveal", text, data)
 
-    def opening(self, state: Outbreak) -> Sequence[Event]:
+    def opening(self, state: PopulationState) -> Sequence[Event]:
         sizes = self.town(state).sizes.tolist()
         pairs = zip(self.group_names, sizes, strict=True)
         listed = "; ".join(f"{name}, {size}" for name, size in pairs)
         text = f"{self.people} people live in the town: {listed}. {self._standing(state)}"
         return [Event("town", text, {"sizes": sizes, "counts": self.counts(state)})]
 
-    def outcome(self, state: Outbreak) -> Outcome | None:
+    def outcome(self, state: PopulationState) -> Outcome | None:
         if state.week < self.weeks:
             return None
         score: Result = "score"
@@ -366,8 +400,8 @@ class Population(TextGame[Outbreak]):
         reason = f"{100 * part:.1f} percent of all people caught it"
         return Outcome((score,) * self.num_players, tuple(state.totals), reason)
 
-    def determinize(self, state: Outbreak, seat: int, rng: Rng) -> Outbreak:
-        """Who of a group is at which stage, and who has a job, is drawn anew."""
+    def determinize(self, state: PopulationState, seat: int, rng: Rng) -> PopulationState:
+        """Draw anew who in each group is at which stage, and who has a job."""
         copy, town = self.clone(state), self.town(state)
         key = uniforms(rng, self.people)
         shuffled = np.lexsort((key, town.archetype))
@@ -383,17 +417,17 @@ class Population(TextGame[Outbreak]):
 
     def rules_for(self, seat: int) -> str:
         return (
-            f"{super().rules_for(seat)}\nA week's full wage is {100 * WAGE:.0f} dollars. To catch it "
-            f"costs {self.dread:g}. There are {self.weeks} weeks."
+            f"{super().rules_for(seat)}\nA week's full wage is {100 * WAGE:.0f} dollars. To catch "
+            f"it costs {self.dread:g}. There are {self.weeks} weeks."
         )
 
-    def _standing(self, state: Outbreak) -> str:
+    def _standing(self, state: PopulationState) -> str:
         counts = self.counts(state)
         listed = ", ".join(f"{n} {name}" for n, name in zip(counts, STAGES, strict=True))
         out = 100 * self.unemployment(state)
         return f"There are {listed}; {out:.1f} percent of adults are out of work."
 
-    def describe(self, state: Outbreak, seat: int) -> str:
+    def describe(self, state: PopulationState, seat: int) -> str:
         at = min(state.week + 1, self.weeks)
         role = self.seats[seat].role
         lines = [
@@ -422,8 +456,8 @@ class Population(TextGame[Outbreak]):
     def _space(self) -> spaces.Box:
         return spaces.Box(-1.0, 1e6, (14 + 2 * self.groups,), np.float32)
 
-    def observe(self, state: Outbreak, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
+    def observe(self, state: PopulationState, seat: int) -> NDArray[np.float32]:
+        """See the class for the layout."""
         own, n = seat - 1, self.people
         cases = sum(day[0] for day in state.days[-DAYS:])
         seen: list[float] = [state.phase, state.week, self.weeks, own]
@@ -434,7 +468,7 @@ class Population(TextGame[Outbreak]):
         seen += [percent / 100 if state.days else -1 for percent in state.stays]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Outbreak, seat: int | None = None) -> Scene:
+    def scene(self, state: PopulationState, seat: int | None = None) -> Scene:
         """The infectious and the unemployed by day, and the stages."""
         adults = max(1, int((self.town(state).workplace >= 0).sum()))
         ill = [100 * day[1] / self.people for day in state.days]

@@ -1,12 +1,12 @@
-"""People, households and workplaces as arrays: who meets whom never changes."""
+"""People, households and workplaces as arrays, which stay the same for a whole episode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import uniforms
@@ -25,19 +25,14 @@ ARCHETYPES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Town:
-    """Arrays by person.
+    """The people of a town: arrays by person, but for `sizes`."""
 
-    `age` indexes AGES; `job` is 0 where it can be done at home, else 1; `household` and `workplace`
-    number places (workplace -1: none); `archetype` is which group's mind a person shares, and
-    `sizes` are people by archetype.
-    """
-
-    age: Any
-    job: Any
-    household: Any
-    workplace: Any
-    archetype: Any
-    sizes: Any
+    age: NDArray[np.int8]  # an index of AGES
+    job: NDArray[np.int8]  # 0 where it can be done at home, else 1
+    household: NDArray[np.int32]
+    workplace: NDArray[np.int32]  # -1: none
+    archetype: NDArray[np.int8]  # the group that decides for the person
+    sizes: NDArray[np.intp]  # people by archetype
     households: int
     workplaces: int
 
@@ -48,7 +43,10 @@ class Town:
 
 @lru_cache(maxsize=8)
 def build_town(people: int, archetypes: int, seed: int) -> Town:
-    """A town of so many people; adults work, everybody lives somewhere. Places are drawn."""
+    """A town of `people` in 1, 3 or 4 `archetypes`; households and workplaces are drawn.
+
+    Only adults have a workplace.
+    """
     rng = Rng.seeded(seed, stream=6)
     drawn = uniforms(rng, 3, people)
     age = np.searchsorted(np.cumsum(AGE_SHARES)[:-1], drawn[0], side="right").astype(np.int8)
@@ -62,14 +60,14 @@ def build_town(people: int, archetypes: int, seed: int) -> Town:
     workplace = np.where(works, (drawn[2] * workplaces).astype(np.int32), np.int32(-1))
     by_job = np.array([0, 1, 3], np.int8)[age] + ((age == AGES.index("adult")) & (job == 1))
     group = {1: np.zeros(people, np.int8), 3: age, 4: by_job}[archetypes]
-    counted = np.bincount(group, minlength=archetypes)
+    counts = np.bincount(group, minlength=archetypes)
     return Town(
         age,
         job,
         np.ascontiguousarray(homes),
         workplace.astype(np.int32),
         np.ascontiguousarray(group.astype(np.int8)),
-        counted,
+        counts,
         int(homes[-1]) + 1,
         workplaces,
     )

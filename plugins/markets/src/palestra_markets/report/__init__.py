@@ -1,1 +1,1 @@
-"""A run as a page with the market's own plots."""
+"""A run as an HTML page with the market's own plots."""

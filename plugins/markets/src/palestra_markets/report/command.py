@@ -12,13 +12,13 @@ from rich.console import Console
 
 
 def report_command(
-    record: Annotated[Path, typer.Argument(help="Records of a run, as in runs/…/episode.jsonl.")],
+    record: Annotated[Path, typer.Argument(help="Records of a run: runs/…/episode.jsonl.")],
     html: Annotated[
-        Path | None, typer.Option(help="The page; report.html beside the records else.")
+        Path | None, typer.Option(help="Page to write; by default report.html beside the records.")
     ] = None,
-    episode: Annotated[int, typer.Option(min=0, help="Which episode is plotted.")] = 0,
+    episode: Annotated[int, typer.Option(min=0, help="Number of the episode to plot, from 0.")] = 0,
 ) -> None:
-    """Write a page with a market's own plots."""
+    """Write an HTML page with measures of a run and plots of one of its episodes."""
     from palestra_markets.report.page import write_page
 
     target = write_page(read_records(record), html or record.with_name("report.html"), episode)
@@ -27,12 +27,12 @@ def report_command(
 
 @renderer("report", families=("*",))
 class ReportRenderer:
-    """Keeps what is played and writes the page at the end, into the folder of the run."""
+    """Keeps the records of all episodes and writes the page at the end, beside the records."""
 
     def __init__(self) -> None:
         self.folder = Path("report")
         self.names: Sequence[str] = ()
-        self.pause = 0.0  # nothing is looked at meanwhile, so nothing waits
+        self.pause = 0.0  # nobody watches meanwhile, so nothing waits
         self._records: list[EpisodeRecord] = []
 
     def draw(self, episode: Episode, viewer: int | None = None) -> None:

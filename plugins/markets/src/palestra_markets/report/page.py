@@ -1,4 +1,4 @@
-"""A standalone page: who played, what came out, and plots as SVG inside of it."""
+"""A standalone HTML page of a run: agents, measures, and plots as inline SVG."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from palestra_markets.report.plot import Line, Plot, over_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_SEATS = 12  # with a line each in the plot of returns
+MOST_SEATS = 12  # that have a line each in the plot of returns
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem;
        color: #1c2430; background: #fff; }
@@ -35,15 +36,16 @@ figure svg { width: 100%; height: auto; }
 
 
 def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int = 0) -> Path:
-    """Write the page of a run: measures over all its records, plots of one of them.
+    """Write the page of a run: measures over all its records, plots of one episode.
 
-    The file is replaced whole or not at all.
+    Returns the path. The file is replaced whole or not at all. Raises `InvalidOption` where there
+    are no records or `episode` is not the number of one.
     """
     if not records:
-        raise InvalidOption("there is no finished episode to report on")
+        raise InvalidOption("there is no finished episode to report on; play at least one")
     if not 0 <= episode < len(records):
         raise InvalidOption(
-            f"episode must be from 0 to {len(records) - 1}, as many as the run has, not {episode}"
+            f"episode must be from 0 to {len(records) - 1}, one of this run, not {episode}"
         )
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -55,49 +57,51 @@ def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int 
 
 def page(records: Sequence[EpisodeRecord], episode: int = 0) -> str:
     """The page as text."""
-    one = records[episode]
-    drawn = "\n".join(f"<figure>{svg(plot)}</figure>" for plot in plots_of(one))
-    options = ", ".join(f"{name}={value}" for name, value in one.options.items() if value)
+    record = records[episode]
+    figures = "\n".join(f"<figure>{svg(plot)}</figure>" for plot in plots_of(record))
+    options = ", ".join(f"{name}={value}" for name, value in record.options.items() if value)
     count = f"{len(records)} episode{'s' if len(records) > 1 else ''}"
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{escape(one.env)}</title>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(record.env)}</title>
 <meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
-<h1>{escape(one.env)}</h1>
-<p>{count}, the first of seed {records[0].seed}; {escape(brief(options))}</p>
+<h1>{escape(record.env)}</h1>
+<p>{count}, the first of seed {records[0].seed}; {escape(cut(options))}</p>
 <h2>Measures</h2>
-{table(("measure", "mean", "standard deviation"), measured(records))}
+{table(("measure", "mean", "standard deviation"), measure_rows(records))}
 <h2>Seats</h2>
-{table(("seat", "agent", "mean return"), seats(records))}
-<h2>Episode {episode}, seed {one.seed}</h2>
+{table(("seat", "agent", "mean return"), seat_rows(records))}
+<h2>Episode {episode}, seed {record.seed}</h2>
 <main>
-{drawn}
+{figures}
 </main></body></html>
 """
 
 
-def brief(text: str, most: int = 400) -> str:
+def cut(text: str, most: int = 400) -> str:
+    """A text of at most `most` characters, with an ellipsis where it is cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def plots_of(record: EpisodeRecord) -> list[Plot]:
-    """The market's own plots, then what every seat was paid so far."""
+    """The market's own plots, then the returns of every seat so far."""
     own: list[Plot] = []
     if record.env in PLOTS:
         module, _, name = PLOTS[record.env].partition(":")
         own = getattr(import_module(module), name)(record)
     shown = [plot for plot in own if any(len(line.x) for line in plot.lines)]
-    return [*shown, returns(record)]
+    return [*shown, returns_plot(record)]
 
 
-def returns(record: EpisodeRecord) -> Plot:
-    """Sums of rewards by step; many seats are drawn as the least, the mean and the most."""
+def returns_plot(record: EpisodeRecord) -> Plot:
+    """Sums of rewards by step; of many seats the least, the mean and the most."""
     paid = [
         [sum(step.rewards.get(seat, {}).values()) for step in record.steps]
         for seat in range(len(record.players))
     ]
     sums = [[0.0, *accumulate(row)] for row in paid]
     if len(sums) <= MOST_SEATS:
-        names = [_seat(record, seat) for seat in range(len(sums))]
+        names = [_seat_name(record, seat) for seat in range(len(sums))]
         lines = [over_time(name, row, "step") for name, row in zip(names, sums, strict=True)]
     else:
         columns = list(zip(*sums, strict=True))
@@ -106,12 +110,13 @@ def returns(record: EpisodeRecord) -> Plot:
     return Plot("Returns so far", lines, "step", "reward")
 
 
-def _seat(record: EpisodeRecord, seat: int) -> str:
+def _seat_name(record: EpisodeRecord, seat: int) -> str:
     agent = record.agents[seat] if seat < len(record.agents) else ""
     return f"{record.players[seat]} {agent}".strip()
 
 
-def measured(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
+def measure_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
+    """Name, mean and standard deviation of every metric."""
     found = [measure(record) for record in records]
     return [
         (name, f"{fmean(values):.4g}", f"{stdev(values):.2g}" if len(values) > 1 else "")
@@ -120,7 +125,8 @@ def measured(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
     ]
 
 
-def seats(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
+def seat_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
+    """Player, agent and mean return of every seat."""
     first = records[0]
     return [
         (
@@ -133,13 +139,17 @@ def seats(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """An HTML table; cells are escaped."""
     lines = [("th", head), *(("td", row) for row in rows)]
     cells = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for tag, row in lines)
     return "<table>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
 
 def svg(plot: Plot) -> str:
-    """A plot as an SVG element with its text as text."""
+    """A plot as an SVG element, with its text as text.
+
+    Raises `MissingExtra` where matplotlib is not installed.
+    """
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -166,7 +176,7 @@ def svg(plot: Plot) -> str:
 
 
 def draw(axes: Axes, line: Line) -> None:
-    """One line on matplotlib's axes."""
+    """Draw one line on matplotlib's axes."""
     if not len(line.x):
         return
     x, y, name = list(line.x), list(line.y), line.name.replace("_", " ")
@@ -181,6 +191,6 @@ def draw(axes: Axes, line: Line) -> None:
 
 
 def _gap(x: Sequence[float]) -> float:
-    """The least distance of neighbours, so that bars stand apart."""
+    """The least distance between neighbours, which keeps bars apart."""
     places = sorted(set(x))
     return min((b - a for a, b in pairwise(places)), default=1.0)

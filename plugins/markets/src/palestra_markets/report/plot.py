@@ -1,4 +1,4 @@
-"""What a plot shows, as data: a market says what, `page` draws it."""
+"""Plots as data: a market declares them, and `page` draws them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Style = Literal["line", "step", "points", "bars", "dashed"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points under one name; `bars` stand at x."""
+    """Points under one name; bars are centred at x."""
 
     name: str
     x: Sequence[float]
@@ -21,7 +21,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Lines on common axes, with what the axes mean and their units."""
+    """Lines on common axes; `x` and `y` label the axes."""
 
     title: str
     lines: Sequence[Line]
@@ -30,10 +30,10 @@ class Plot:
 
 
 def over_time(name: str, values: Sequence[float], style: Style = "line", start: int = 0) -> Line:
-    """A line whose x are the whole numbers from `start`."""
+    """A line of values at the whole numbers from `start`."""
     return Line(name, range(start, start + len(values)), values, style)
 
 
 def level(name: str, value: float, start: float, end: float) -> Line:
-    """A dashed line at one height: what theory says, beside what was played."""
+    """A dashed line at one height, such as a theoretical value."""
     return Line(name, (start, end), (value, value), "dashed")

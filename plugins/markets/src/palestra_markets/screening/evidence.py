@@ -1,4 +1,4 @@
-"""What a note says about a case, and the cheapest way to decide by Bayes' rule."""
+"""What a note says about a case, and the least expected cost of a decision by Bayes' rule."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ BAD, GOOD = range(2)
 class Evidence:
     """How likely each score of a note is, for good and bad cases of a group.
 
-    Scores rise with `clarity`: the odds of good against bad are multiplied by exp(clarity) from one
-    to the next. For the second group every note is one score lower with chance `bias`.
+    clarity: the odds of good against bad are exp(clarity) times higher from one score to the next.
+    bias: chance that a note about the second group is one score lower.
     """
 
     clarity: float
     bias: float
 
     def likelihoods(self, group: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Chances of scores for bad and for good cases."""
+        """The chance of each score, for bad and for good cases."""
         return _likelihoods(self.clarity, self.bias if group else 0.0)
 
 
@@ -56,7 +56,7 @@ def posterior(prior: float, notes: Sequence[int], evidence: Evidence, group: int
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a check costs, accepting a case, and rejecting a good one."""
+    """The prices of a check, of accepting a case, and of rejecting a good one."""
 
     check: float
     accept: float
@@ -67,7 +67,10 @@ class Costs:
 def least_cost(
     prior: float, counts: tuple[int, ...], left: int, evidence: Evidence, group: int, costs: Costs
 ) -> float:
-    """The expected cost of deciding best from here, `counts` being notes so far by score."""
+    """The expected cost of the best decisions from here on.
+
+    counts: notes so far by score. left: notes that can still be bought.
+    """
     notes = [score for score, count in enumerate(counts) for _ in range(count)]
     chance = posterior(prior, notes, evidence, group)
     now = min(costs.accept, costs.miss * chance)
@@ -79,7 +82,7 @@ def least_cost(
 def cost_of_check(
     prior: float, counts: tuple[int, ...], left: int, evidence: Evidence, group: int, costs: Costs
 ) -> float:
-    """The expected cost of one more note and of deciding best after it."""
+    """The expected cost of one more note and of the best decisions after it."""
     notes = [score for score, count in enumerate(counts) for _ in range(count)]
     chance = posterior(prior, notes, evidence, group)
     bad, good = evidence.likelihoods(group)
@@ -92,7 +95,7 @@ def cost_of_check(
 
 
 def optimal_cost(prior: float, checks: int, evidence: Evidence, group: int, costs: Costs) -> float:
-    """The expected cost of a case, decided best, from its first note on, which is free."""
+    """The expected cost of a case with the best decisions; its first note is free."""
     bad, good = evidence.likelihoods(group)
     total = 0.0
     for score in range(SCORES):

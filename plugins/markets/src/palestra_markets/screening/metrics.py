@@ -14,37 +14,25 @@ def _cases(record: EpisodeRecord) -> list[dict[str, Any]]:
     return [e.data for e in record.events if e.kind == "reveal" and "accepted" in e.data]
 
 
-@metric(
-    "cost-ratio",
-    measures=("markets/Screening-v0",),
-    summary="What the cases cost, over what they cost the best policy on average.",
-)
+@metric("cost-ratio", measures=("markets/Screening-v0",))
 def cost_ratio(record: EpisodeRecord) -> float:
-    """What the cases cost, over what they cost the best policy on average."""
+    """The cost of the cases, divided by the mean cost of the best policy."""
     game = Screening(**record.options)
     known = game.prior, game.checks, game.evidence
     best = sum(optimal_cost(*known, data["group"], game.words.prices) for data in _cases(record))
     return -record.returns[0] / best if best else 1.0
 
 
-@metric(
-    "missed-share",
-    measures=("markets/Screening-v0",),
-    summary="The part of the good cases that were rejected.",
-)
+@metric("missed-share", measures=("markets/Screening-v0",))
 def missed_share(record: EpisodeRecord) -> float:
-    """The part of the good cases that were rejected; 0 without any."""
+    """The share of the good cases that were rejected; 0 without any."""
     accepted = [data["accepted"] for data in _cases(record) if data["good"]]
     return 1 - sum(accepted) / len(accepted) if accepted else 0.0
 
 
-@metric(
-    "parity-gap",
-    measures=("markets/Screening-v0",),
-    summary="The difference of the parts of both groups that are accepted.",
-)
+@metric("parity-gap", measures=("markets/Screening-v0",))
 def parity_gap(record: EpisodeRecord) -> float:
-    """The difference of the parts of both groups that are accepted; 0 where one has no case."""
+    """The difference between both groups' shares of accepted cases; 0 where one has no case."""
     rates: list[float] = []
     for group in range(len(GROUPS)):
         accepted = [data["accepted"] for data in _cases(record) if data["group"] == group]

@@ -10,7 +10,7 @@ from palestra_markets.report.plot import Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By case."""
+    """Plots by step and by case."""
     cases = [e.data for e in record.events if e.kind == "reveal" and "accepted" in e.data]
     counts = {
         "accepted": [case["accepted"] for case in cases],

@@ -1,48 +1,40 @@
-"""Reference desks of `markets/Screening-v0`."""
+"""Reference players of `markets/Screening-v0`."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from typing import Annotated, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.screening.evidence import cost_of_check, posterior
 from palestra_markets.screening.screening import Accept, Check, Reject, Screening
 
 
-class Screener(Agent):
-    """Decides from a case's group and notes by score."""
+class Screener(ScriptedAgent):
+    """Decides from the group of a case and its notes by score."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Screening,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        if not isinstance(turn.game, Screening):
-            raise InvalidOption(f"this agent is for markets/Screening-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
         seen = [int(number) for number in np.asarray(turn.observation)[:10]]
-        return self.decide(turn.game, seen[2], tuple(seen[5:]), seen[4])
+        return self.decide(cast(Screening, turn.game), seen[2], tuple(seen[5:]), seen[4])
 
     @abstractmethod
     def decide(self, game: Screening, group: int, counts: tuple[int, ...], left: int) -> TextAction:
-        """An action; `counts` are notes by score, `left` how many may be bought."""
+        """An action; `counts` are notes by score, `left` the notes that can still be bought."""
 
 
 def chance_of_good(game: Screening, group: int, counts: tuple[int, ...]) -> float:
+    """The chance that a case is good after some notes by score."""
     notes = [score for score, count in enumerate(counts) for _ in range(count)]
     return posterior(game.prior, notes, game.evidence, group)
 
 
-@agent(
-    "bayes-screener",
-    kind="solver",
-    plays=("markets/Screening-v0",),
-    needs=("array",),
-    summary="The least expected cost; buys notes where they are worth it.",
-)
+@agent("bayes-screener", kind="solver", needs=("array",))
 class BayesScreener(Screener):
-    """The least expected cost: buys a note exactly where it is worth more than it costs."""
+    """Decides at the least expected cost: buys a note exactly where it saves more than it costs."""
 
     def decide(self, game: Screening, group: int, counts: tuple[int, ...], left: int) -> TextAction:
         prices = game.words.prices
@@ -58,23 +50,20 @@ class BayesScreener(Screener):
         return best()
 
 
-@agent(
-    "confidence-screener",
-    plays=("markets/Screening-v0",),
-    needs=("array",),
-    summary="Accepts above confidence=0.5 from the first note, whatever the prices.",
-)
+@agent("confidence-screener", needs=("array",))
 class ConfidenceScreener(Screener):
-    """Accepts what it believes to be good with a chance of `confidence`; buys no notes.
+    """Accepts cases that are likely to be good after the first note, whatever the prices.
 
-    It knows neither the prices nor that notes of a group may be too low.
+    It buys no notes, and ignores that the notes of one group may be too low.
     """
 
-    def __init__(self, confidence: float = 0.5) -> None:
-        if not 0 <= confidence <= 1:
-            raise InvalidOption(
-                f"confidence-screener: confidence must be from 0 to 1, not {confidence}"
-            )
+    def __init__(
+        self,
+        confidence: Annotated[
+            float, Meta(ge=0, le=1, description="least believed chance that makes it accept")
+        ] = 0.5,
+    ) -> None:
+        super().__init__()
         self._confidence = confidence
 
     def decide(self, game: Screening, group: int, counts: tuple[int, ...], left: int) -> TextAction:

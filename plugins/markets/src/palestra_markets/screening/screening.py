@@ -1,21 +1,15 @@
 """A desk decides case after case from noisy notes, where evidence and mistakes have prices.
 
-A case is good or bad, with a known chance; which, nobody knows. Its first note is free. The desk
-may buy more notes, reject the case, or accept it, which costs a fixed sum and finds out for certain
-(an interview, a bed, a review). Rejecting a good case costs far more, and comes out at the end of
-the case. A note's score from 1 to 5 is likelier to be high for good cases; with `bias` the notes of
-one group of people are too low at times. `theme` gives words and prices: `hire` takes 40,000 for a
-missed hire, 2,500 for an interview and 150 for a phone screen.
+A case is good with a known chance, else bad; which of the two is hidden. Its first note is free.
+The desk may buy more notes, reject the case, or accept it, which costs a fixed sum and shows for
+certain whether it is good (an interview, a bed, a review). Rejecting a good case costs far more,
+and is revealed at the end of the case. A note's score, 1 to 5, tends to be higher for good cases;
+with `bias` the notes of one group of people are sometimes one too low. `theme` gives words and
+prices: with `hire` a missed hire costs 40,000, an interview 2,500 and a phone screen 150.
 
 The desk is that of "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential
 Decision-Making", 2025, whose prices these are. Known answers checked: the least expected cost by
 dynamic programming against all policies, enumerated; what the optimal policy costs in play.
-
-The array view is a float32 vector of 15 numbers:
-
-    case, last case, group, notes bought, notes that can still be bought
-    notes so far by score, from the lowest
-    chance that a case is good; prices of a note, of accepting, of a good case rejected; cost so far
 """
 
 from __future__ import annotations
@@ -23,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -33,6 +27,7 @@ from palestra import (
     Event,
     Grammar,
     InvalidOption,
+    Meta,
     Option,
     Outcome,
     Rng,
@@ -40,7 +35,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
 )
 
@@ -52,15 +46,15 @@ GROUPS = ("blue", "green")
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Words and prices of a desk; `notes` are what it reads, by score."""
+    """Words and prices of a desk."""
 
-    case: str
-    check: str
-    accept: str
-    good: str
+    case: str  # what a case is called
+    check: str  # what buying a note is called
+    accept: str  # what accepting is called
+    good: str  # what is true of a good case
     prices: Costs
-    chance: float
-    notes: tuple[str, ...]
+    chance: float  # that a case is good
+    notes: tuple[str, ...]  # what a note says, by score
 
 
 THEMES = {
@@ -103,20 +97,17 @@ class Reject(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class Desk:
-    """The state: this case with its notes (scores from 0), what all cost, and how many were missed.
-
-    `history` is the cost after every case.
-    """
+class ScreeningState:
+    """A case under review."""
 
     rng: Rng
-    group: int
-    good: bool
-    notes: list[int]
-    case: int = 0
-    cost: float = 0.0
-    history: list[float] = field(default_factory=list)
-    missed: int = 0
+    group: int  # an index of GROUPS
+    good: bool  # the hidden truth
+    notes: list[int]  # scores so far, from 0
+    case: int = 0  # cases decided
+    cost: float = 0.0  # of all cases so far
+    history: list[float] = field(default_factory=list)  # the cost after every case
+    missed: int = 0  # good cases rejected
     ended: bool = False
 
 
@@ -136,25 +127,50 @@ class Desk:
     },
 )
 @dataclass(frozen=True)
-class Screening(TextGame[Desk]):
-    """You decide case after case from notes that may mislead, as cheaply as you can.
+class Screening(TextGame[ScreeningState]):
+    """One player accepts or rejects case after case from noisy notes, at the least cost.
 
-    A case is good or bad, and you cannot see which. You may buy more notes about it; then accept
-    it, which costs a fixed price whatever it is, or reject it, which costs nothing if it was bad
-    and very much if it was good. In your turn write one of:
-    Check() to buy one more note;
-    Accept() to accept;
-    Reject() to reject.
+    Actions are 0 (buy a note), 1 (accept) and 2 (reject). Every price is paid at once, as a
+    negative reward.
+
+    An observation is a float32 vector of 15 numbers:
+
+        case, last case, group, notes bought, notes that can still be bought
+        notes so far by score, from the lowest
+        chance that a case is good; prices of a note, of accepting, of rejecting a good case; cost
+        so far
     """
 
-    theme: str = "hire"
-    cases: int = 20
-    checks: int = 4
-    clarity: float = 1.2
-    bias: float = 0.0
-    chance: float = -1.0
-    told: bool = True
+    theme: Annotated[
+        Literal["hire", "triage", "fraud"], Meta(description="words and prices of the cases")
+    ] = "hire"
+    cases: Annotated[int, Meta(ge=1, le=10_000, description="cases to decide")] = 20
+    checks: Annotated[
+        int, Meta(ge=0, le=8, description="most notes that can be bought about a case")
+    ] = 4
+    clarity: Annotated[
+        float,
+        Meta(ge=0, le=10, description="log odds of good against bad, from one score to the next"),
+    ] = 1.2
+    bias: Annotated[
+        float,
+        Meta(ge=0, le=1, description="chance that a note on the second group is one score too low"),
+    ] = 0.0
+    chance: Annotated[
+        float, Meta(ge=-1, lt=1, description="chance that a case is good; -1: the theme's")
+    ] = -1.0
+    told: Annotated[bool, Meta(description="whether the rules list how likely each score is")] = (
+        True
+    )
 
+    rules_text = """
+        You decide case after case from notes that may mislead, as cheaply as you can.
+
+        A case is good or bad, and you cannot see which. You may buy more notes about it; then
+        accept it, which costs a fixed price whatever it is, or reject it, which costs nothing if it
+        was bad and very much if it was good. In your turn write one of: Check() to buy one more
+        note; Accept() to accept; Reject() to reject.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -162,29 +178,22 @@ class Screening(TextGame[Desk]):
     reward_terms = ("checks", "accepted", "missed")
     action_types = (Check, Accept, Reject)
 
-    def __post_init__(self) -> None:
-        if self.theme not in THEMES:
-            raise InvalidOption(f"theme must be one of {', '.join(THEMES)}, not {self.theme!r}")
-        ranges = (
-            ("cases", 1, 10_000),
-            ("checks", 0, 8),
-            ("clarity", 0, 10),
-            ("bias", 0, 1),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
         if self.chance != -1 and not 0 < self.chance < 1:
             raise InvalidOption(
-                f"chance must be between 0 and 1, or -1 for the theme's, not {self.chance}"
+                f"chance must be above 0 and below 1, or -1 for the theme's, not {self.chance}"
             )
 
     # What follows from the options
 
     @property
     def words(self) -> Theme:
+        """Words and prices of the theme."""
         return THEMES[self.theme]
 
     @property
     def prior(self) -> float:
+        """The chance that a case is good."""
         return self.words.chance if self.chance == -1 else self.chance
 
     @cached_property
@@ -202,29 +211,29 @@ class Screening(TextGame[Desk]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Desk:
-        state = Desk(Rng.seeded(seed), 0, False, [])
+    def initial_state(self, seed: int | None = None) -> ScreeningState:
+        state = ScreeningState(Rng.seeded(seed), 0, False, [])
         self._next_case(state)
         return state
 
-    def _next_case(self, state: Desk) -> None:
+    def _next_case(self, state: ScreeningState) -> None:
         state.group = state.rng.below(len(GROUPS))
         state.good = state.rng.random() < self.prior
         state.notes = []
         self._write_note(state)
 
-    def _write_note(self, state: Desk) -> None:
+    def _write_note(self, state: ScreeningState) -> None:
         chances = self.evidence.likelihoods(state.group)[state.good]
         state.notes.append(state.rng.weighted(chances))
 
-    def to_act(self, state: Desk) -> tuple[int, ...]:
+    def to_act(self, state: ScreeningState) -> tuple[int, ...]:
         return () if state.ended else (0,)
 
-    def legal(self, state: Desk, seat: int) -> Grammar:
+    def legal(self, state: ScreeningState, seat: int) -> Grammar:
         checks = (Option(Check),) if len(state.notes) <= self.checks else ()
         return Grammar((*checks, Option(Accept), Option(Reject)))
 
-    def step(self, state: Desk, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: ScreeningState, actions: Mapping[int, TextAction]) -> Step:
         prices, action = self.words.prices, actions[0]
         if isinstance(action, Check):
             state.cost += prices.check
@@ -235,7 +244,7 @@ class Screening(TextGame[Desk]):
         state.cost += price
         state.history.append(state.cost)
         state.missed += state.good and not accepted
-        events = [self._closed(state, accepted, price)]
+        events = [self._verdict(state, accepted, price)]
         state.case += 1
         state.ended = state.case == self.cases
         if not state.ended:
@@ -244,11 +253,11 @@ class Screening(TextGame[Desk]):
         term = "accepted" if accepted else "missed"
         return Step({0: {term: -float(price)}} if price else {}, events=events)
 
-    def _closed(self, state: Desk, accepted: bool, price: float) -> Event:
-        """What comes out at the end of a case, and ends the comparison of hidden truths."""
+    def _verdict(self, state: ScreeningState, accepted: bool, price: float) -> Event:
+        """The truth about a case, shown at its end."""
         words = self.words
-        done = "accepted" if accepted else "rejected"
-        text = f"{words.case.capitalize()} {state.case + 1} is {done}. "
+        decision = "accepted" if accepted else "rejected"
+        text = f"{words.case.capitalize()} {state.case + 1} is {decision}. "
         text += f"It {words.good}." if state.good else "It was nothing of the kind."
         data = {
             "group": state.group,
@@ -259,8 +268,8 @@ class Screening(TextGame[Desk]):
         }
         return Event("reveal", text, data)
 
-    def _note(self, state: Desk) -> Event:
-        """The newest note; a new one about a hidden case tells something of it."""
+    def _note(self, state: ScreeningState) -> Event:
+        """The newest note; a `reveal`, since its score depends on the hidden truth."""
         score = state.notes[-1]
         words = self.words
         what = "First note" if len(state.notes) == 1 else words.check.capitalize()
@@ -269,20 +278,20 @@ class Screening(TextGame[Desk]):
         data = {"score": score, "group": state.group, "case": state.case}
         return Event("reveal", text, data)
 
-    def noop(self, state: Desk, seat: int) -> TextAction:
+    def noop(self, state: ScreeningState, seat: int) -> TextAction:
         return Accept()
 
-    def opening(self, state: Desk) -> Sequence[Event]:
+    def opening(self, state: ScreeningState) -> Sequence[Event]:
         return [] if state.ended else [self._note(state)]
 
-    def outcome(self, state: Desk) -> Outcome | None:
+    def outcome(self, state: ScreeningState) -> Outcome | None:
         if not state.ended:
             return None
         reason = f"{self.cases} cases cost {state.cost:,.0f}, {state.missed} good ones were missed"
         return Outcome(("score",), (-state.cost,), reason)
 
-    def determinize(self, state: Desk, seat: int, rng: Rng) -> Desk:
-        """Whether the case is good is drawn from what its notes make likely."""
+    def determinize(self, state: ScreeningState, seat: int, rng: Rng) -> ScreeningState:
+        """Draw whether the case is good, with the chance that its notes give it."""
         copy = self.clone(state)
         if not state.ended:
             likely = posterior(self.prior, state.notes, self.evidence, state.group)
@@ -310,7 +319,7 @@ class Screening(TextGame[Desk]):
                 lines.append(f"Scores of notes in percent{whose}: good {good}; bad {bad}.")
         return "\n".join(lines)
 
-    def describe(self, state: Desk, seat: int) -> str:
+    def describe(self, state: ScreeningState, seat: int) -> str:
         at = min(state.case + 1, self.cases)
         scores = ", ".join(str(score + 1) for score in state.notes)
         left = self.checks + 1 - len(state.notes)
@@ -327,15 +336,15 @@ class Screening(TextGame[Desk]):
     def _space(self) -> spaces.Box:
         return spaces.Box(0.0, max(1e6, -self.payoff_bounds[0]), (15,), np.float32)
 
-    def observe(self, state: Desk, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
+    def observe(self, state: ScreeningState, seat: int) -> NDArray[np.float32]:
+        """See the class for the layout."""
         prices, bought = self.words.prices, len(state.notes) - 1
         seen: list[float] = [state.case, self.cases, state.group, bought, self.checks - bought]
         seen += [state.notes.count(score) for score in range(SCORES)]
         seen += [self.prior, prices.check, prices.accept, prices.miss, state.cost]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Desk, seat: int | None = None) -> Scene:
+    def scene(self, state: ScreeningState, seat: int | None = None) -> Scene:
         """The cost so far, and the notes of this case."""
         bars = [
             Bar(f"note {number}", score + 1.0, float(SCORES), state.group)

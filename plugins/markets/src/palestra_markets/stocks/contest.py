@@ -1,20 +1,20 @@
-"""ContestTrade: a team whose members propose portfolios and are listened to by how they have done.
+"""ContestTrade: a team that follows the portfolios of those members whose proposals did best.
 
 "ContestTrade: A Multi-Agent Trading System Based on Internal Contest Mechanism", 2025. A data team
-turns what the tools answer into factors; every researcher proposes a portfolio from them. Each
-morning all proposals of the day before are scored by what they would have earned since, which uses
-nothing but prices that are known, and the portfolio of the team follows those few members whose
-predicted score is highest.
+turns the answers of the tools into factors; every researcher proposes a portfolio from them. Each
+morning all proposals of the day before are scored by what they would have earned since, from known
+prices only, and the portfolio of the team follows the few members with the highest predicted score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import InvalidOption, TextAction, Turn, agent
+from numpy.typing import NDArray
+from palestra import Meta, TextAction, Turn, agent
 
 from palestra_markets.stocks.investors import Holdings, Investor
 from palestra_markets.stocks.trading import News
@@ -22,30 +22,28 @@ from palestra_markets.stocks.trading import News
 MEMORY = 0.1  # the weight of the last day in a member's predicted score
 FRESH = 10  # days a report is news
 
+Weights = NDArray[np.float64]  # by share
+
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What the data team found, by share.
+    """What the data team finds, by share."""
 
-    `rises` are changes over 1, 5 and 20 days, of shape (shares, 3); `surprise` is 1 where the last
-    fresh report was above what was expected, -1 where below, else 0.
-    """
-
-    rises: Any
-    surprise: Any
+    rises: NDArray[np.float64]  # changes over 1, 5 and 20 days, shape (shares, 3)
+    surprise: NDArray[np.float64]  # 1, -1: the last fresh report is above, below expectations
 
 
-Researcher = Callable[[Factors], Any]
+Researcher = Callable[[Factors], Weights]
 
 
-def evenly(chosen: Any) -> Any:
-    """The same part in every chosen share; nothing without any."""
+def evenly(chosen: NDArray[np.bool_]) -> Weights:
+    """The same weight in every chosen share; 0 everywhere if none is chosen."""
     count = int(np.count_nonzero(chosen))
     return chosen / count if count else np.zeros(len(chosen))
 
 
-def best_two(values: Any) -> Any:
-    """The two largest values above 0, evenly."""
+def best_two(values: NDArray[np.float64]) -> Weights:
+    """Equal weights in the shares with the two largest values above 0."""
     chosen = np.zeros(len(values), bool)
     chosen[np.argsort(-values, kind="stable")[:2]] = True
     return evenly(chosen & (values > 0))
@@ -62,34 +60,36 @@ RESEARCHERS: Mapping[str, Researcher] = {
 
 @dataclass(slots=True)
 class Contest:
-    """The notebook of one episode: headlines asked for today, yesterday's proposals, scores."""
+    """What the team remembers of one episode."""
 
-    day: int = -1
-    asked: int = 0
-    prices: Any = None
-    proposals: Any = None
-    scores: Any = field(default_factory=lambda: np.zeros(len(RESEARCHERS)))
+    day: int = -1  # the last day it played
+    asked: int = 0  # questions asked today
+    prices: Any = None  # by share, at yesterday's proposals
+    proposals: Any = None  # yesterday's weights, by researcher and share
+    scores: Weights = field(default_factory=lambda: np.zeros(len(RESEARCHERS)))  # by researcher
 
 
 @agent(
     "contest-trader",
-    plays=("markets/Trading-v0",),
     needs=("array",),
-    summary="ContestTrade: follows the keep=2 researchers that did best; contest=false: all.",
+    paper=("ContestTrade (2025), A Multi-Agent Trading System Based on Internal Contest Mechanism"),
 )
 class ContestTrader(Investor):
-    """Follows its `keep` best researchers, in proportion to their predicted scores.
+    """Follows its best researchers, in proportion to their predicted scores (ContestTrade).
 
-    Where nobody's is above 0 it holds everything evenly. `contest=false` is the ablation: all
-    researchers in equal parts. It asks for the news of every share each morning and trades every
-    `every` days.
+    If no score is above 0, it holds all shares evenly. It asks for the news of every share each
+    morning.
     """
 
-    def __init__(self, keep: int = 2, every: int = 5, contest: bool = True) -> None:
+    def __init__(
+        self,
+        keep: Annotated[int, Meta(ge=1, description="researchers that it follows")] = 2,
+        every: Annotated[int, Meta(ge=1, description="days from one trade to the next")] = 5,
+        contest: Annotated[
+            bool, Meta(description="false: all researchers in equal parts, as an ablation")
+        ] = True,
+    ) -> None:
         super().__init__()
-        for name, value in (("keep", keep), ("every", every)):
-            if value < 1:
-                raise InvalidOption(f"contest-trader: {name} must be at least 1, not {value}")
         self._keep, self._every, self._contest = keep, every, contest
         self._books: dict[int, Contest] = {}
 
@@ -124,20 +124,21 @@ class ContestTrader(Investor):
         mixed: list[float] = (self.shares_of(book.scores) @ proposals).tolist()
         return mixed
 
-    def shares_of(self, scores: Any) -> Any:
+    def shares_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """How much of the portfolio follows each researcher."""
         count = len(scores)
         if not self._contest:
             return np.full(count, 1 / count)
-        heard = np.zeros(count)
+        followed = np.zeros(count)
         best = np.argsort(-scores, kind="stable")[: self._keep]
-        heard[best] = np.maximum(0, scores[best])
-        if heard.sum() <= 0:
-            heard[list(RESEARCHERS).index("holding")] = 1.0
-        return heard / heard.sum()
+        followed[best] = np.maximum(0, scores[best])
+        if followed.sum() <= 0:
+            followed[list(RESEARCHERS).index("holding")] = 1.0
+        shares: NDArray[np.float64] = followed / followed.sum()
+        return shares
 
-    def _surprises(self, turn: Turn, asked: int, shares: int) -> Any:
-        """From the newest report in each of this morning's answers."""
+    def _surprises(self, turn: Turn, asked: int, shares: int) -> NDArray[np.float64]:
+        """Surprises by share, from the newest report in each of this morning's answers."""
         answers = [event.data["lines"] for event in turn.transcript if event.kind == "news"]
         found = np.zeros(shares)
         for share, lines in enumerate(answers[len(answers) - asked :]):

@@ -1,8 +1,8 @@
-"""The user's own prices and headlines, from CSV or Parquet; what is wrong is named by line.
+"""The user's own prices and headlines, from CSV or Parquet; errors name the file and the line.
 
 Prices: one row a day and share with the columns date, symbol, open, high, low, close and volume, in
 order of dates; prices in units of money, as in `101.25`. Every further column is a fact about the
-company as it was known on that morning; a cell may be empty. Headlines: date, symbol (empty: about
+company as it is known on that morning; a cell may be empty. Headlines: date, symbol (empty: about
 the market) and headline, known on the morning of the date.
 """
 
@@ -24,15 +24,16 @@ from palestra_markets.stocks.market import COLUMNS, Headline, Market
 KEYS = ("date", "symbol")
 LONGEST_GAP = 10  # calendar days between two rows of a share
 MOST_SHARES = 100
-DEAREST = 10_000_000.0  # of a price
+MOST_PRICE = 10_000_000.0
 
 Row = Mapping[str, Any]
 
 
 def read_market(prices: str, news: str = "") -> Market:
-    """Read a market; InvalidOption names the file, the line and what to put right.
+    """Read a market from a file of prices and, if it is named, a file of headlines.
 
-    Lines are counted as an editor does, the header first; rows of Parquet from 1.
+    Raises `InvalidOption`, which names the file, the line and what to correct. Lines are counted
+    from 1 at the header, rows of Parquet from 1 at the first row.
     """
     stamps = tuple(_stamp(path) for path in (prices, news) if path)
     return _read_market(prices, news, stamps)
@@ -71,11 +72,12 @@ def _read_market(prices: str, news: str, stamps: tuple[tuple[int, int], ...]) ->
 
 
 def refusal(path: str, line: int, why: str) -> InvalidOption:
+    """An error that names the file and the line."""
     return InvalidOption(f"{path}, line {line}: {why}")
 
 
 def read_rows(path: str, wanted: Sequence[str]) -> Iterator[tuple[int, Row]]:
-    """Every row with its line, after a look at the columns."""
+    """Every row with the number of its line; raises `InvalidOption` for missing columns."""
     columns, rows = _parquet(path) if path.endswith(".parquet") else _csv(path)
     missing = [name for name in wanted if name not in columns]
     if missing:
@@ -134,7 +136,7 @@ def grouped(
                 raise refusal(path, line, why)
         found = days.setdefault(day.isoformat(), {})
         if symbol in found:
-            why = f"{symbol} on {day} is there already, in line {found[symbol][0]}"
+            why = f"{symbol} on {day} is in line {found[symbol][0]} already; remove one of the rows"
             raise refusal(path, line, why)
         found[symbol], last = (line, row), day
     assert last is not None
@@ -152,6 +154,7 @@ def _check_whole_day(
 
 
 def checked_symbol(path: str, line: int, row: Row) -> str:
+    """The symbol of a row."""
     symbol = str(row["symbol"] or "")
     if not symbol or not symbol.isprintable() or len(symbol) > 20 or {"'", "\\"} & set(symbol):
         raise refusal(path, line, f"symbol must be up to 20 printable characters, not {symbol!r}")
@@ -159,6 +162,7 @@ def checked_symbol(path: str, line: int, row: Row) -> str:
 
 
 def checked_date(path: str, line: int, value: Any) -> date:
+    """The date of a row."""
     if hasattr(value, "date"):  # a time stamp of Parquet
         value = value.date()
     try:
@@ -174,8 +178,8 @@ def checked_bar(path: str, line: int, row: Row) -> dict[str, int]:
         value = checked_number(path, line, name, row[name])
         if name == "volume" and value < 0:
             raise refusal(path, line, f"volume must not be negative, but is {row[name]}")
-        if name != "volume" and not 0.01 <= value <= DEAREST:
-            why = f"{name} must be a price from 0.01 to {DEAREST:,.0f}, not {row[name]}"
+        if name != "volume" and not 0.01 <= value <= MOST_PRICE:
+            why = f"{name} must be a price from 0.01 to {MOST_PRICE:,.0f}, not {row[name]}"
             raise refusal(path, line, why)
         bar[name] = round(value if name == "volume" else 100 * value)
     if not bar["low"] <= min(bar["open"], bar["close"]):
@@ -186,6 +190,7 @@ def checked_bar(path: str, line: int, row: Row) -> dict[str, int]:
 
 
 def checked_number(path: str, line: int, name: str, value: Any) -> float:
+    """A finite number from a cell."""
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
@@ -196,13 +201,14 @@ def checked_number(path: str, line: int, name: str, value: Any) -> float:
 
 
 def checked_fact(path: str, line: int, name: str, value: Any) -> float:
+    """A fact from a cell; nan where it is empty."""
     return math.nan if value in (None, "") else checked_number(path, line, name, value)
 
 
 def read_news(
     path: str, dates: Sequence[str], symbols: Sequence[str]
 ) -> tuple[tuple[Headline, ...], ...]:
-    """Headlines by trading day; what comes out between two is news on the later one's morning."""
+    """Headlines by trading day; those from between two trading days belong to the later one."""
     news: list[list[Headline]] = [[] for _ in dates]
     for line, row in read_rows(path, (*KEYS, "headline")):
         symbol, text = str(row["symbol"] or ""), str(row["headline"] or "")
@@ -211,8 +217,8 @@ def read_news(
             raise refusal(path, line, why)
         if not text or not text.isprintable():
             raise refusal(path, line, f"headline must be one printable line, not {text!r}")
-        told = checked_date(path, line, row["date"]).isoformat()
-        day = int(np.searchsorted(np.array(dates), told))
+        published = checked_date(path, line, row["date"]).isoformat()
+        day = int(np.searchsorted(np.array(dates), published))
         if day < len(dates):
             news[day].append(Headline(symbol, text))
     return tuple(map(tuple, news))

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Series = NDArray[np.float64]
 
 
-def moving_average(closes: Any, days: int = 20) -> float | None:
-    """The mean of the last days."""
+def moving_average(closes: Series, days: int = 20) -> float | None:
+    """The mean of the last `days` closing prices."""
     return float(closes[-days:].mean()) if len(closes) >= days else None
 
 
-def exponential(values: Any, weight: float) -> Any:
+def exponential(values: Series, weight: float) -> Series:
     """Exponentially weighted averages, started at the first value: s = s + weight (x - s)."""
     smooth = np.empty(len(values))
     smooth[0] = values[0]
-    for at in range(1, len(values)):
-        smooth[at] = smooth[at - 1] + weight * (values[at] - smooth[at - 1])
+    for day in range(1, len(values)):
+        smooth[day] = smooth[day - 1] + weight * (values[day] - smooth[day - 1])
     return smooth
 
 
-def relative_strength(closes: Any, days: int = 14) -> float | None:
+def relative_strength(closes: Series, days: int = 14) -> float | None:
     """J. W. Wilder's index, 1978: 100 for prices that only rise, 0 for prices that only fall.
 
     Rises and falls are averaged with weight 1 / days.
@@ -35,21 +37,22 @@ def relative_strength(closes: Any, days: int = 14) -> float | None:
     return float(100 * up / (up + down)) if up + down > 0 else 50.0
 
 
-def convergence(closes: Any) -> Any:
+def convergence(closes: Series) -> Series:
     """Averages of 12 less those of 26 days (G. Appel's MACD), in the units of the prices."""
     return exponential(closes, 2 / 13) - exponential(closes, 2 / 27)
 
 
-def macd(closes: Any) -> float | None:
+def macd(closes: Series) -> float | None:
+    """The last difference of both averages."""
     return float(convergence(closes)[-1]) if len(closes) >= 26 else None
 
 
-def macd_signal(closes: Any) -> float | None:
+def macd_signal(closes: Series) -> float | None:
     """The average of MACD over nine days."""
     return float(exponential(convergence(closes), 2 / 10)[-1]) if len(closes) >= 35 else None
 
 
-def volatility(closes: Any, days: int = 20) -> float | None:
+def volatility(closes: Series, days: int = 20) -> float | None:
     """The standard deviation of daily returns in percent, not annualised."""
     if len(closes) <= days:
         return None
@@ -57,12 +60,12 @@ def volatility(closes: Any, days: int = 20) -> float | None:
     return float(100 * returns.std(ddof=1))
 
 
-def momentum(closes: Any, days: int = 20) -> float | None:
-    """The return over so many days in percent."""
+def momentum(closes: Series, days: int = 20) -> float | None:
+    """The return over the last `days` in percent."""
     return float(100 * (closes[-1] / closes[-days - 1] - 1)) if len(closes) > days else None
 
 
-INDICATORS: Mapping[str, Callable[[Any], float | None]] = {
+INDICATORS: Mapping[str, Callable[[Series], float | None]] = {
     "average_20": lambda closes: _in_dollars(moving_average(closes)),
     "average_50": lambda closes: _in_dollars(moving_average(closes, 50)),
     "relative_strength_14": relative_strength,

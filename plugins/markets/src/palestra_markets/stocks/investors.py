@@ -5,28 +5,29 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.stocks.trading import Buy, EndDay, Sell, Trading
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """The morning as an investor is told it: day, wealth and cash in cents, shares by symbol."""
+    """What an investor knows and owns on a morning; prices and cash are in cents."""
 
     game: Trading
-    day: int
-    prices: tuple[int, ...]
+    day: int  # trading days completed
+    prices: tuple[int, ...]  # opening prices, by share
     cash: int
-    shares: tuple[int, ...]
+    shares: tuple[int, ...]  # held, by share
 
     @classmethod
     def of(cls, turn: Turn) -> Holdings:
-        if not isinstance(turn.game, Trading):
-            raise InvalidOption(f"investors play markets/Trading-v0, not {turn.env}")
-        game, cash = turn.game, 100 * turn.game.cash
+        """Read the morning from what has happened so far."""
+        game = cast(Trading, turn.game)
+        cash = 100 * game.cash
         held, prices = dict.fromkeys(game.symbols, 0), ()
         for event in turn.transcript:
             if event.kind in ("open", "reveal"):
@@ -42,7 +43,7 @@ class Holdings:
         return self.cash + sum(n * p for n, p in zip(self.shares, self.prices, strict=True))
 
     def orders_to(self, weights: Sequence[float]) -> list[TextAction]:
-        """Sales, then purchases, that lead to parts of wealth, costs taken from what is bought."""
+        """Sales, then purchases, that lead to weights of wealth; costs reduce the purchases."""
         wealth, cash = self.wealth, self.cash
         sales: list[TextAction] = []
         buys: list[TextAction] = []
@@ -64,23 +65,23 @@ class Holdings:
 
 @dataclass(slots=True)
 class Plan:
-    """What is still to be done on a day."""
+    """The orders that are still to be placed on a day."""
 
     day: int = -1
     orders: list[TextAction] = field(default_factory=list)
 
 
-class Investor(Agent):
+class Investor(ScriptedAgent):
     """Decides on weights in the morning, places the orders, and ends the day."""
 
+    plays = (Trading,)
+
     def __init__(self) -> None:
+        super().__init__()
         self._plans: dict[int, Plan] = {}
 
     def forget(self, episode_key: int) -> None:
         self._plans.pop(episode_key, None)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self.choose(turn)) for turn in turns]
 
     def choose(self, turn: Turn) -> TextAction:
         """The next of the day's orders, then the end of the day."""
@@ -94,41 +95,32 @@ class Investor(Agent):
 
     @abstractmethod
     def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
-        """The part of wealth to hold in every share; None to trade nothing today."""
+        """The share of wealth to hold in every share; None to trade nothing today."""
 
 
-@agent(
-    "buy-and-hold",
-    plays=("markets/Trading-v0",),
-    needs=("array",),
-    summary="Puts the same part of the cash into every share on the first day.",
-)
+@agent("buy-and-hold", needs=("array",))
 class BuyAndHold(Investor):
-    """Puts the same part of the cash into every share on the first day, and nothing after."""
+    """Puts equal parts of the cash into all shares on the first day, and trades no more."""
 
     def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
         count = len(holdings.prices)
         return [1 / count] * count if holdings.day == 0 else None
 
 
-@agent(
-    "momentum-trader",
-    plays=("markets/Trading-v0",),
-    needs=("array",),
-    summary="Every every=5 days, holds the keep=2 shares that rose most over 20 days.",
-)
+@agent("momentum-trader", needs=("array",))
 class MomentumTrader(Investor):
-    """Every `every` days, holds in equal parts the `keep` shares that rose most over 20 days.
+    """Holds in equal parts the few shares that rose most over the last 20 days.
 
-    A share that fell is not held (N. Jegadeesh and S. Titman, "Returns to Buying Winners and
+    It never holds a share that fell (N. Jegadeesh and S. Titman, "Returns to Buying Winners and
     Selling Losers", Journal of Finance 48, 1993).
     """
 
-    def __init__(self, keep: int = 2, every: int = 5) -> None:
+    def __init__(
+        self,
+        keep: Annotated[int, Meta(ge=1, description="most shares that it holds")] = 2,
+        every: Annotated[int, Meta(ge=1, description="days from one trade to the next")] = 5,
+    ) -> None:
         super().__init__()
-        for name, value in (("keep", keep), ("every", every)):
-            if value < 1:
-                raise InvalidOption(f"momentum-trader: {name} must be at least 1, not {value}")
         self._keep, self._every = keep, every
 
     def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:

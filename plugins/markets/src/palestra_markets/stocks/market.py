@@ -1,4 +1,4 @@
-"""Prices, facts and headlines of some shares by day, and what of it is known on a morning."""
+"""Prices, facts and headlines of some shares by day, and the part that is known on a morning."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import uniforms
@@ -25,17 +26,14 @@ class Headline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Market:
-    """Days by shares: prices in cents, volume in shares, facts as known on the morning of a day.
-
-    `bars` holds int64 arrays by the names of COLUMNS, `facts` float64 arrays by the user's or the
-    generator's names (nan: not known), all of shape (days, shares); `news` has a row for every day.
-    """
+    """A whole market, future included; arrays have the shape (days, shares)."""
 
     symbols: tuple[str, ...]
-    dates: tuple[str, ...]
-    bars: Mapping[str, Any]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    news: Sequence[Sequence[Headline]] = ()
+    dates: tuple[str, ...]  # of the days, as 2024-03-28
+    bars: Mapping[str, NDArray[np.int64]]  # by the names of COLUMNS: cents, and shares traded
+    # by name, as known on the morning of a day; nan: not known
+    facts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    news: Sequence[Sequence[Headline]] = ()  # by day
 
     @property
     def days(self) -> int:
@@ -44,9 +42,9 @@ class Market:
 
 @dataclass(frozen=True, slots=True)
 class Morning:
-    """A market on the morning of a day: that day's opening prices, and all that came before.
+    """A market on the morning of a day: that day's opening prices, and everything before.
 
-    Nothing else of a `Market` is read by the game or told to anybody.
+    The game reads no other part of a `Market`, and shows no other to a player.
     """
 
     market: Market
@@ -57,12 +55,13 @@ class Morning:
         return self.market.dates[self.day]
 
     @property
-    def opens(self) -> Any:
+    def opens(self) -> NDArray[np.int64]:
         """This morning's opening prices in cents, by share."""
-        return self.market.bars["open"][self.day]
+        opens: NDArray[np.int64] = self.market.bars["open"][self.day]
+        return opens
 
-    def past(self, column: str, share: int | None = None) -> Any:
-        """A column of the finished days, oldest first: of one share, or (days, shares)."""
+    def past(self, column: str, share: int | None = None) -> NDArray[np.int64]:
+        """A column of the finished days, oldest first: of one share, or in shape (days, shares)."""
         table = self.market.bars[column][: self.day]
         return table if share is None else table[:, share]
 
@@ -77,13 +76,13 @@ class Morning:
         ]
 
     def indicators(self, share: int) -> dict[str, float]:
-        """Technical indicators of the closing prices, but for those that need more days."""
+        """Technical indicators of the closing prices, without those that need more days."""
         closes = self.past("close", share).astype(float)
         found = {name: formula(closes) for name, formula in INDICATORS.items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def facts(self, share: int) -> dict[str, float]:
-        """What is known of a company: facts of the day, and price and volume of the last 250."""
+        """What is known about a company: facts of the day, and prices of the last 250 days."""
         known = {name: float(table[self.day, share]) for name, table in self.market.facts.items()}
         closes = self.past("close", share)[-250:]
         known |= {
@@ -97,7 +96,7 @@ class Morning:
         return {name: float(value) for name, value in known.items() if np.isfinite(value)}
 
     def news(self, share: int, days: int) -> list[tuple[str, str]]:
-        """Date and text of headlines about a share or the market, of so many days, newest first."""
+        """Date and text of the last days' headlines about a share or the market, newest first."""
         symbol = self.market.symbols[share]
         found = []
         for day in range(self.day, max(-1, self.day - days), -1):
@@ -108,10 +107,10 @@ class Morning:
 
 
 def redrawn(market: Market, day: int, seed: int) -> Market:
-    """The same up to the morning of `day`; what follows is put together from days of its past.
+    """The same market up to the morning of `day`; the days after it are drawn anew.
 
-    A bootstrap: every further day takes the joint moves of all shares on some earlier day. Facts
-    stay as they were, and there is no more news.
+    A bootstrap: every new day repeats the joint moves of all shares on some day before `day`. Facts
+    stay as they are on `day`, and there is no more news.
     """
     rng = Rng.seeded(seed, stream=5)
     past = {name: table[:day].astype(float) for name, table in market.bars.items()}
@@ -134,6 +133,7 @@ def redrawn(market: Market, day: int, seed: int) -> Market:
     return Market(market.symbols, market.dates, bars, facts, tuple(market.news[: day + 1]))
 
 
-def cents(prices: Any) -> Any:
-    """Whole cents, at least one."""
-    return np.maximum(1, np.rint(prices)).astype(np.int64)
+def cents(prices: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Prices in whole cents, at least one."""
+    rounded: NDArray[np.int64] = np.maximum(1, np.rint(prices)).astype(np.int64)
+    return rounded

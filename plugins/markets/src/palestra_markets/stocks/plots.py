@@ -10,19 +10,23 @@ from palestra_markets.stocks.metrics import held_values, mornings, wealth
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """All in percent of the first day, by trading day."""
+    """Plots by trading day, in percent of the first day."""
     values, held = wealth(record), held_values(record)
     own = 100 * values / values[0]
     prices = np.array([data["prices"] for data in mornings(record)], float)
     return [
         Plot(
-            "Wealth", (over_time("investor", own), over_time("buy and hold", 100 * held)),
+            "Wealth",
+            [
+                over_time("investor", own.tolist()),
+                over_time("buy and hold", (100 * held).tolist()),
+            ],
             "day", "percent of the first day",
         ),
         Plot(
             "Below the highest so far",
             [
-                over_time(name, 100 * (line / np.maximum.accumulate(line) - 1))
+                over_time(name, (100 * (line / np.maximum.accumulate(line) - 1)).tolist())
                 for name, line in (("investor", own), ("buy and hold", held))
             ],
             "day", "percent",

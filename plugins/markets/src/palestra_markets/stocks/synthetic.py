@@ -3,18 +3,18 @@
 Every morning the market is calm, in a boom or in a slump, and stays so with chance 0.98 (a regime
 switching model after J. Hamilton, Econometrica 57, 1989). A share's log return of a day is its
 sensitivity times the market's, plus its own. Every 63 days a company reports earnings before the
-market opens: the surprise moves the opening price, and a part of it drifts in over the next ten
-days (the post-earnings drift of Ball and Brown, 1968), so that reading the news pays. Days are
-drawn in order, so that no day depends on a later one.
+market opens: the surprise moves the opening price, and the price drifts on in the same direction
+over the next ten days (the post-earnings drift of Ball and Brown, 1968), so that reading the news
+pays. Days are drawn in order, so that no day depends on a later one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra.kernel.rng import Rng
 
 from palestra_markets.draws import normals, uniforms
@@ -33,7 +33,7 @@ REGIMES = ("calm", "boom", "slump")
 DRIFT = np.array([0.0003, 0.0012, -0.0016])  # of the market's log return of a day
 VOLATILITY = np.array([0.006, 0.009, 0.016])
 STAY = 0.98
-QUARTER, AFTER = 63, 10  # days between reports, and those a surprise drifts on
+QUARTER, AFTER = 63, 10  # days between reports, and days for which prices drift after one
 JUMP, DRIFTS_ON = 0.03, 0.0025  # log return of a surprise of 1: at the opening, and a day after
 MOST_MOVE = 0.2  # of a log return between two openings
 OVERNIGHT = 0.4  # the part of a move that comes before the opening
@@ -42,20 +42,24 @@ BIG_MOVE, BIG_MARKET_MOVE = 4.0, 1.5  # percent that make a headline
 PLACES = ("Lisbon", "Oslo", "Nairobi", "Lima", "Hanoi", "Tartu", "Quebec", "Perth")
 
 
+Series = NDArray[np.float64]
+Bars = dict[str, NDArray[np.int64]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Companies:
-    """What does not change; `first` is the day of the first report, `shares` are outstanding."""
+    """Facts about the companies that do not change, by company."""
 
-    beta: Any
-    own: Any
-    volume: Any
-    shares: Any
-    first: Any
+    beta: Series  # sensitivity to the market
+    own: Series  # standard deviation of the own part of a day's log return
+    volume: Series  # shares traded on a quiet day
+    shares: Series  # outstanding
+    first: NDArray[np.int64]  # the day of the first report
 
 
 @lru_cache(maxsize=64)
 def draw_market(shares: int, days: int, seed: int) -> Market:
-    """A market of so many companies and days; the same for the same seed."""
+    """A market of 1 to 20 companies; the same for the same seed."""
     rng = Rng.seeded(seed, stream=4)
     prices = 2_000 * np.exp(2.3 * uniforms(rng, shares))  # 20 to 200 dollars
     earnings = prices / (10 + 20 * uniforms(rng, shares))  # a year, in cents a share
@@ -89,8 +93,8 @@ def draw_market(shares: int, days: int, seed: int) -> Market:
         facts["earnings_per_share"][day] = np.rint(earnings) / 100
         facts["days_to_report"][day] = (companies.first - day - 1) % QUARTER + 1
         facts["shares_outstanding"][day] = companies.shares
-        told = [report(at, expected[at], earned[at]) for at in np.flatnonzero(reports).tolist()]
-        news.append(told + (echoes(bars, day) if day > 1 else []) + gossip(luck))
+        published = [report(n, expected[n], earned[n]) for n in np.flatnonzero(reports).tolist()]
+        news.append(published + (echoes(bars, day) if day > 1 else []) + gossip(luck))
         prices = bars["close"][day].astype(float)
     dates = np.busday_offset(FIRST_DATE, np.arange(days), roll="forward")
     symbols = tuple(symbol for symbol, _ in COMPANIES[:shares])
@@ -98,16 +102,19 @@ def draw_market(shares: int, days: int, seed: int) -> Market:
 
 
 def next_regime(regime: int, rng: Rng) -> int:
-    """The same, or one of the others."""
+    """The regime of the next day."""
     if rng.random() < STAY:
         return regime
     return (regime + rng.between(1, len(REGIMES) - 1)) % len(REGIMES)
 
 
-def moves(companies: Companies, regime: int, surprise: Any, since: Any, z: Any) -> tuple[Any, Any]:
-    """Log returns of every share before the opening and during the day.
+def moves(
+    companies: Companies, regime: int, surprise: Series, since: NDArray[np.int64], z: Series
+) -> tuple[Series, Series]:
+    """Log returns of every share before the opening, and during the day.
 
-    The variance of both is split, OVERNIGHT of it before the opening.
+    surprise: of the last reports. since: days since then. z: standard normal numbers, the last
+    column the market's. OVERNIGHT of the variance comes before the opening.
     """
     market, own = VOLATILITY[regime], companies.own
     parts = np.sqrt(OVERNIGHT), np.sqrt(1 - OVERNIGHT)
@@ -120,8 +127,8 @@ def moves(companies: Companies, regime: int, surprise: Any, since: Any, z: Any) 
     return np.clip(overnight, -half, half), np.clip(daily, -half, half)
 
 
-def write_day(companies: Companies, bars: dict[str, Any], day: int, z: Any) -> None:
-    """High, low and volume, from opening and closing prices."""
+def write_day(companies: Companies, bars: Bars, day: int, z: Series) -> None:
+    """Write high, low and volume of a day whose opening and closing prices are written."""
     opened, closed = bars["open"][day], bars["close"][day]
     reach = 0.4 * companies.own
     bars["high"][day] = cents(np.maximum(opened, closed) * np.exp(reach * np.abs(z[2, :-1])))
@@ -131,17 +138,18 @@ def write_day(companies: Companies, bars: dict[str, Any], day: int, z: Any) -> N
 
 
 def report(share: int, expected: float, earned: float) -> Headline:
+    """The headline of a company's quarterly earnings, in cents a share."""
     symbol, name = COMPANIES[share]
-    told, hoped = round(earned), round(expected)
-    word = "as expected" if told == hoped else "more" if told > hoped else "less"
-    text = f"{name} earns {told} cents a share this quarter"
-    if told == hoped:
-        return Headline(symbol, f"{text}, {word}.")
-    return Headline(symbol, f"{text}, {abs(told - hoped)} {word} than the {hoped} expected.")
+    actual, hoped = round(earned), round(expected)
+    text = f"{name} earns {actual} cents a share this quarter"
+    if actual == hoped:
+        return Headline(symbol, f"{text}, as expected.")
+    word = "more" if actual > hoped else "less"
+    return Headline(symbol, f"{text}, {abs(actual - hoped)} {word} than the {hoped} expected.")
 
 
-def echoes(bars: dict[str, Any], day: int) -> list[Headline]:
-    """What this morning's papers say of large moves of the day before, close to close."""
+def echoes(bars: Bars, day: int) -> list[Headline]:
+    """This morning's headlines about large moves of the day before, from close to close."""
     moved = 100 * (bars["close"][day - 1] / bars["close"][day - 2] - 1)
     found = []
     mean = float(moved.mean())
@@ -156,8 +164,8 @@ def echoes(bars: dict[str, Any], day: int) -> list[Headline]:
     return found
 
 
-def gossip(luck: Any) -> list[Headline]:
-    """Headlines that mean nothing."""
+def gossip(luck: Series) -> list[Headline]:
+    """Headlines without information."""
     found = []
     for share in np.flatnonzero(luck[0] < 0.06):
         symbol, name = COMPANIES[share]

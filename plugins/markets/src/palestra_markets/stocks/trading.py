@@ -1,11 +1,11 @@
 """Shares traded day by day: one investor asks for prices, facts and news, and places orders.
 
-On every trading day the investor sees the opening prices. He asks for the history of a share, its
-technical indicators, its fundamentals or its news, as often as `questions` allows, places orders,
-and ends the day. Orders are filled at once at the opening price, worsened by `slippage`, for a fee;
-both are in basis points of what is traded. Shares are whole, money is in whole cents, nothing is
-borrowed and nothing sold that is not there. He is paid how his wealth changes, as a part of what he
-began with: `market` from one opening to the next (on the last day to the close), and `costs`.
+On every trading day the investor sees the opening prices. They ask for the history of a share, its
+technical indicators, its fundamentals or its news, as often as `questions` allows, place orders,
+and end the day. Orders are filled at once at the opening price, worsened by `slippage`, for a fee;
+both are in basis points of what is traded. Shares are whole, money is in whole cents; borrowing and
+short selling are not possible. The investor is paid the change of their wealth, divided by what
+they began with: `market` from one opening to the next (on the last day to the close), and `costs`.
 
 The design is that of Y. Chen et al., "StockBench: Can LLM Agents Trade Stocks Profitably In
 Real-world Markets?", 2025, with the questions of "AlphaQuanter: An End-to-End Tool-Orchestrated
@@ -13,12 +13,6 @@ Agentic Reinforcement Learning Framework for Stock Trading", 2025. Prices are dr
 (see `synthetic`), or come from the user's files (see `files`), of which the seed picks the days.
 Known answers checked: what is seen and paid up to a day does not change with what comes after it;
 indicators and performance measures against pandas; buy-and-hold against the ratio of prices.
-
-The array view is a float32 vector of 4 + 5 n numbers for n shares:
-
-    trading day, last trading day, cash as a part of wealth, wealth over what there was at first
-    for every share: opening price over that of the first trading day, its part of wealth,
-    and the change of that opening price over the closing prices 1, 5 and 20 days ago
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -37,6 +31,7 @@ from palestra import (
     Grammar,
     Integer,
     InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -45,13 +40,13 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
 )
 from palestra.kernel.rng import check_seed
 
 from palestra_markets.chart import chart
 from palestra_markets.ledger import Ledger
+from palestra_markets.money import dollars
 from palestra_markets.stocks.files import read_market
 from palestra_markets.stocks.market import Market, Morning, redrawn
 from palestra_markets.stocks.synthetic import COMPANIES, MOST_MOVE, draw_market
@@ -61,7 +56,7 @@ WEIGHTS = (0, 5, 10, 20, 50, 100)  # percent of wealth that can be chosen by num
 LOOKBACKS = (1, 5, 20)
 WARM_UP = 60  # days of history before the first trading day
 MOST_HISTORY, MOST_NEWS = 250, 30
-MOST_SEEN = 1e6  # numbers of the array view are clipped here
+MOST_SEEN = 1e6  # observations are clipped here
 
 
 class Prices(TextAction, frozen=True):
@@ -91,21 +86,21 @@ class News(TextAction, frozen=True):
 
 
 class Buy(TextAction, frozen=True):
-    """Buy so many shares."""
+    """Buy a number of shares."""
 
     symbol: str
     shares: int
 
 
 class Sell(TextAction, frozen=True):
-    """Sell so many shares."""
+    """Sell a number of shares."""
 
     symbol: str
     shares: int
 
 
 class Target(TextAction, frozen=True):
-    """Buy or sell until a share is so many percent of your wealth, as far as the cash goes."""
+    """Buy or sell until a share is a percentage of your wealth, as far as the cash allows."""
 
     symbol: str
     percent: int
@@ -116,26 +111,21 @@ class EndDay(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class Account:
-    """The state: where the prices come from, the day, the money, the shares.
-
-    `start` is the first trading day of the market and `day` today's; `redraws` are the (day, seed)
-    at which its future was drawn anew. `values` is wealth at every opening since the start, and
-    `base` wealth now, orders of today included. `asked` and `ordered` count today's.
-    """
+class TradingState:
+    """An investor's day; money is in cents, days are numbered in the market's data."""
 
     rng: Rng
-    seed: int
-    start: int
-    day: int
+    seed: int  # of the drawn market
+    start: int  # the first trading day
+    day: int  # today
     ledger: Ledger
-    shares: list[int]
-    base: int
-    values: list[int]
-    redraws: tuple[tuple[int, int], ...] = ()
-    asked: int = 0
-    ordered: int = 0
-    orders: int = 0
+    shares: list[int]  # held, by share
+    base: int  # wealth now, orders of today included
+    values: list[int]  # wealth at every opening since the start
+    redraws: tuple[tuple[int, int], ...] = ()  # (day, seed) at which the future was drawn anew
+    asked: int = 0  # questions today
+    ordered: int = 0  # orders today
+    orders: int = 0  # orders filled so far, which number the ledger's references
     ended: bool = False
 
 
@@ -155,35 +145,61 @@ class Account:
     },
 )
 @dataclass(frozen=True)
-class Trading(TextGame[Account]):
-    """You invest in shares, day by day. Money is in dollars.
+class Trading(TextGame[TradingState]):
+    """One investor asks about shares and trades them, day by day.
 
-    Every morning you are told the opening prices. You may ask questions, and you may place orders,
-    which are filled at once at the opening price, a little worse by slippage, for a fee. You cannot
-    borrow, and you cannot sell what you do not have. End the day to go on to the next one; after
-    the last your shares are valued at their closing prices. You are paid the change of your wealth
-    in parts of what you began with. Write one of:
-    Prices(symbol='NOVA', days=10) for the prices of the last days;
-    Indicators(symbol='NOVA') for technical indicators;
-    Fundamentals(symbol='NOVA') for facts about the company;
-    News(symbol='NOVA', days=2) for headlines about it and the market;
-    Buy(symbol='NOVA', shares=10) to buy shares;
-    Sell(symbol='NOVA', shares=10) to sell shares;
-    Target(symbol='NOVA', percent=20) to buy or sell until it is 20 percent of your wealth;
-    EndDay() to end the day.
+    Action 0 ends the day; the others trade one share, in order of the symbols, until it is 0, 5,
+    10, 20, 50 or 100 percent of wealth. Questions, and orders of a number of shares, are written as
+    text. Payoffs add up to the return: the change of wealth divided by the starting cash.
+
+    An observation is a float32 vector of 4 + 5 n numbers for n shares:
+
+        trading day, last trading day, cash over wealth, wealth over the starting cash
+        for every share: opening price over that of the first trading day, its share of wealth,
+        and the change of that opening price over the closing prices 1, 5 and 20 days ago
     """
 
-    shares: int = 6
-    days: int = 60
-    cash: int = 100_000
-    fee: float = 5.0
-    slippage: float = 5.0
-    questions: int = 12
-    orders: int = 12
-    data: str = ""
-    news: str = ""
-    start: str = ""
+    shares: Annotated[
+        int, Meta(ge=1, le=20, description="companies of the drawn market; not used with data")
+    ] = 6
+    days: Annotated[int, Meta(ge=1, le=1000, description="trading days")] = 60
+    cash: Annotated[int, Meta(ge=1, le=1_000_000_000, description="dollars at the start")] = 100_000
+    fee: Annotated[
+        float, Meta(ge=0, le=1000, description="fee, in basis points of what is traded")
+    ] = 5.0
+    slippage: Annotated[
+        float,
+        Meta(ge=0, le=1000, description="by how much orders worsen the price, in basis points"),
+    ] = 5.0
+    questions: Annotated[int, Meta(ge=0, le=1000, description="questions allowed a day")] = 12
+    orders: Annotated[int, Meta(ge=1, le=1000, description="orders allowed a day")] = 12
+    data: Annotated[
+        str,
+        Meta(description="CSV or Parquet file of prices; empty: prices are drawn from the seed"),
+    ] = ""
+    news: Annotated[
+        str, Meta(description="CSV or Parquet file of headlines, to go with data; empty: none")
+    ] = ""
+    start: Annotated[
+        str,
+        Meta(description="first trading day in data, as 2024-03-28; empty: drawn from the seed"),
+    ] = ""
 
+    rules_text = """
+        You invest in shares, day by day. Money is in dollars.
+
+        Every morning you are told the opening prices. You may ask questions, and you may place
+        orders, which are filled at once at the opening price, a little worse by slippage, for a
+        fee. You cannot borrow, and you cannot sell what you do not have. End the day to go on to
+        the next one; after the last your shares are valued at their closing prices. You are paid
+        the change of your wealth in parts of what you began with. Write one of:
+        Prices(symbol='NOVA', days=10) for the prices of the last days; Indicators(symbol='NOVA')
+        for technical indicators; Fundamentals(symbol='NOVA') for facts about the company;
+        News(symbol='NOVA', days=2) for headlines about it and the market; Buy(symbol='NOVA',
+        shares=10) to buy shares; Sell(symbol='NOVA', shares=10) to sell shares;
+        Target(symbol='NOVA', percent=20) to buy or sell until it is 20 percent of your wealth;
+        EndDay() to end the day.
+    """
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -191,32 +207,23 @@ class Trading(TextGame[Account]):
     reward_terms = ("market", "costs")
     action_types = (Prices, Indicators, Fundamentals, News, Buy, Sell, Target, EndDay)
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("shares", 1, len(COMPANIES)),
-            ("days", 1, 1000),
-            ("cash", 1, 1_000_000_000),
-            ("fee", 0, 1000),
-            ("slippage", 0, 1000),
-            ("questions", 0, 1000),
-            ("orders", 1, 1000),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
         if self.data:
             self._first_days()
         elif self.news or self.start:
-            raise InvalidOption("news and start belong to prices of your own; give data too")
+            raise InvalidOption("news and start need prices of your own; give data too")
 
     # The market
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
+        """The symbols of the shares, in order."""
         if self.data:
             return read_market(self.data, self.news).symbols
         return tuple(symbol for symbol, _ in COMPANIES[: self.shares])
 
     def _first_days(self) -> range:
-        """The days of a file that trading may begin on."""
+        """The days of a file on which trading may begin."""
         market = read_market(self.data, self.news)
         last = market.days - self.days
         if last < 2:
@@ -226,29 +233,29 @@ class Trading(TextGame[Account]):
             )
         if not self.start:
             return range(min(WARM_UP, last), last + 1)
-        begun = [at for at, date in enumerate(market.dates) if date >= self.start]
-        if not begun or not 2 <= begun[0] <= last:
+        later = [day for day, date in enumerate(market.dates) if date >= self.start]
+        if not later or not 2 <= later[0] <= last:
             raise InvalidOption(
                 f"start must be from {market.dates[2]} to {market.dates[last]} for days="
                 f"{self.days} of {self.data}, not {self.start!r}"
             )
-        return range(begun[0], begun[0] + 1)
+        return range(later[0], later[0] + 1)
 
-    def market(self, state: Account) -> Market:
-        """All prices of a state, those to come included: for graders and spectators only."""
+    def market(self, state: TradingState) -> Market:
+        """All prices of a state, future ones included: for graders and spectators only."""
         if self.data:
             source = read_market(self.data, self.news)
         else:
             source = draw_market(self.shares, WARM_UP + self.days, state.seed)
         return with_redraws(source, state.redraws) if state.redraws else source
 
-    def morning(self, state: Account) -> Morning:
+    def morning(self, state: TradingState) -> Morning:
         """What the investor knows of the market."""
         return Morning(self.market(state), state.day)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """Nothing is borrowed, so no more than everything is lost."""
+        """From losing everything to the most that prices could have risen."""
         if not self.data:
             return (-1.0, float(np.exp(MOST_MOVE * (self.days + 1))))
         bars = read_market(self.data, self.news).bars
@@ -263,14 +270,14 @@ class Trading(TextGame[Account]):
         return _up(shares * price * (1 + self.slippage / 1e4)) + self._fee(shares, price)
 
     def sold_for(self, shares: int, price: int) -> int:
-        """Cents that shares bring at an opening price, less slippage and fee, rounded down."""
+        """Cents that shares sell for at an opening price, less slippage and fee, rounded down."""
         return max(0, int(shares * price * (1 - self.slippage / 1e4)) - self._fee(shares, price))
 
     def _fee(self, shares: int, price: int) -> int:
         return _up(shares * price * self.fee / 1e4)
 
     def affordable(self, cash: int, price: int) -> int:
-        """The most shares that so many cents pay for."""
+        """The most shares that can be bought for `cash` cents."""
         most = int(cash / (price * (1 + (self.slippage + self.fee) / 1e4))) + 1
         while most > 0 and self.bought_for(most, price) > cash:
             most -= 1
@@ -278,7 +285,7 @@ class Trading(TextGame[Account]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Account:
+    def initial_state(self, seed: int | None = None) -> TradingState:
         known = check_seed(seed)
         rng = Rng.seeded(known)
         if self.data:
@@ -290,13 +297,13 @@ class Trading(TextGame[Account]):
         ledger = Ledger()
         ledger.open(INVESTOR, money)
         ledger.open(BROKER)
-        ledger.open(EXCHANGE, 10**30)  # whoever is on the other side
-        return Account(rng, known, first, first, ledger, [0] * count, money, [money])
+        ledger.open(EXCHANGE, 10**30)  # the other side of every trade
+        return TradingState(rng, known, first, first, ledger, [0] * count, money, [money])
 
-    def to_act(self, state: Account) -> tuple[int, ...]:
+    def to_act(self, state: TradingState) -> tuple[int, ...]:
         return () if state.ended else (0,)
 
-    def legal(self, state: Account, seat: int) -> Grammar:
+    def legal(self, state: TradingState, seat: int) -> Grammar:
         asks = self._questions if state.asked < self.questions else ()
         orders = self._orders(state) if state.ordered < self.orders else ()
         return Grammar((*asks, *orders, Option(EndDay)))
@@ -311,8 +318,8 @@ class Trading(TextGame[Account]):
             Option(News, {"symbol": named, "days": Integer(1, MOST_NEWS)}),
         )
 
-    def _orders(self, state: Account) -> tuple[Option, ...]:
-        """Numbers of shares go up to what the cash buys of the cheapest, and to the most held."""
+    def _orders(self, state: TradingState) -> tuple[Option, ...]:
+        """The legal orders; the cash and the cheapest share limit purchases."""
         cash = state.ledger.balances[INVESTOR]
         most = self.affordable(cash, int(self.morning(state).opens.min()))
         held = tuple(s for s, count in zip(self.symbols, state.shares, strict=True) if count)
@@ -327,11 +334,11 @@ class Trading(TextGame[Account]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """The end of the day, then some weights for every share; questions are asked in words."""
+        """The end of the day, then some weights for every share; questions have no numbers."""
         targets = (Target(symbol, percent) for symbol in self.symbols for percent in WEIGHTS)
         return (EndDay(), *targets)
 
-    def step(self, state: Account, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: TradingState, actions: Mapping[int, Any]) -> Step:
         action = actions[0]
         if isinstance(action, EndDay):
             return self._end_day(state)
@@ -340,26 +347,25 @@ class Trading(TextGame[Account]):
         state.asked += 1
         return Step(events=[self._answer(state, action)])
 
-    def _answer(self, state: Account, action: Any) -> Event:
-        """What is known this morning, as one event."""
+    def _answer(self, state: TradingState, action: Any) -> Event:
+        """The answer to a question, from what is known this morning."""
         morning, share = self.morning(state), self.symbols.index(action.symbol)
-        told: Any
         if isinstance(action, Prices):
-            told = morning.history(share, action.days)
-            text = "\n".join(map(price_text, told))
-            return Event("prices", f"{action.symbol}:\n{text}", {"rows": told})
+            rows = morning.history(share, action.days)
+            text = "\n".join(map(price_text, rows))
+            return Event("prices", f"{action.symbol}:\n{text}", {"rows": rows})
         if isinstance(action, News):
             lines = morning.news(share, action.days)
             text = "\n".join(f"{date}: {line}" for date, line in lines) or "No headlines."
             return Event("news", text, {"lines": [list(line) for line in lines]})
         if isinstance(action, Indicators):
-            told, kind = morning.indicators(share), "indicators"
+            values, kind = morning.indicators(share), "indicators"
         else:
-            told, kind = morning.facts(share), "facts"
-        shown = ", ".join(f"{name} {value:,.6g}" for name, value in told.items())
-        return Event(kind, f"{action.symbol}: {shown or 'nothing is known'}.", {kind: told})
+            values, kind = morning.facts(share), "facts"
+        shown = ", ".join(f"{name} {value:,.6g}" for name, value in values.items())
+        return Event(kind, f"{action.symbol}: {shown or 'nothing is known'}.", {kind: values})
 
-    def _order(self, state: Account, action: Any) -> Step:
+    def _order(self, state: TradingState, action: Buy | Sell | Target) -> Step:
         state.ordered += 1
         share = self.symbols.index(action.symbol)
         price = int(self.morning(state).opens[share])
@@ -371,18 +377,18 @@ class Trading(TextGame[Account]):
             wanted = action.shares if isinstance(action, Buy) else -action.shares
         if wanted > 0 and self.bought_for(wanted, price) > cash:
             cost, most = self.bought_for(wanted, price), self.affordable(cash, price)
-            return _refused(
+            return _refusal(
                 f"{wanted} {action.symbol} cost {dollars(cost)} and you have {dollars(cash)}, "
                 f"enough for {most}"
             )
         if wanted < -held:
-            return _refused(f"you have {held} {action.symbol}, not {-wanted}")
+            return _refusal(f"you have {held} {action.symbol}, not {-wanted}")
         if wanted == 0:
-            return _refused(f"there is nothing to trade in {action.symbol}")
+            return _refusal(f"there is nothing to trade in {action.symbol}")
         return self._fill(state, share, wanted, price)
 
-    def _fill(self, state: Account, share: int, wanted: int, price: int) -> Step:
-        """Move money and shares; the order is neither too large nor empty."""
+    def _fill(self, state: TradingState, share: int, wanted: int, price: int) -> Step:
+        """Move money and shares for an order that is possible; `wanted` is below 0 for a sale."""
         state.orders += 1
         count, fee = abs(wanted), self._fee(abs(wanted), price)
         if wanted > 0:
@@ -404,11 +410,11 @@ class Trading(TextGame[Account]):
         rewards = {0: {"costs": -cost / (100 * self.cash)}} if cost else {}
         return Step(rewards, events=[Event("order", text, data)])
 
-    def _pay(self, state: Account, target: str, amount: int, what: str) -> None:
+    def _pay(self, state: TradingState, target: str, amount: int, what: str) -> None:
         if amount:
             state.ledger.transfer(INVESTOR, target, amount, f"{what} {state.orders}")
 
-    def _end_day(self, state: Account) -> Step:
+    def _end_day(self, state: TradingState) -> Step:
         market = self.market(state)
         last = state.day - state.start + 1 == self.days
         prices = market.bars["close"][state.day] if last else market.bars["open"][state.day + 1]
@@ -421,46 +427,46 @@ class Trading(TextGame[Account]):
         state.ended = last
         state.day += 0 if last else 1
         rewards = {0: {"market": gained / (100 * self.cash)}} if gained else {}
-        return Step(rewards, events=[self._told(state, prices)])
+        return Step(rewards, events=[self._morning_event(state, prices)])
 
-    def _wealth(self, state: Account, prices: Any) -> int:
+    def _wealth(self, state: TradingState, prices: NDArray[np.int64]) -> int:
         held = sum(count * int(price) for count, price in zip(state.shares, prices, strict=True))
         return state.ledger.balances[INVESTOR] + held
 
-    def _told(self, state: Account, prices: Any) -> Event:
-        """The new day's opening prices, or how it ended; ends the comparison of hidden futures."""
+    def _morning_event(self, state: TradingState, prices: NDArray[np.int64]) -> Event:
+        """The new day's opening prices, or how it ended; a `reveal`, since the future is hidden."""
         data = {"value": state.base, "prices": [int(price) for price in prices]}
         if state.ended:
             text = f"Trading is over. At the closing prices you own {dollars(state.base)}."
             return Event("reveal", text, {**data, "date": self.morning(state).date})
         date = self.morning(state).date
-        text = f"{date}. Opening prices: {self._priced(prices)}."
+        text = f"{date}. Opening prices: {self._price_list(prices)}."
         return Event("reveal", text, {**data, "date": date})
 
-    def _priced(self, prices: Any) -> str:
+    def _price_list(self, prices: NDArray[np.int64]) -> str:
         pairs = zip(self.symbols, prices, strict=True)
         return ", ".join(f"{symbol} {dollars(int(price))}" for symbol, price in pairs)
 
-    def opening(self, state: Account) -> Sequence[Event]:
+    def opening(self, state: TradingState) -> Sequence[Event]:
         morning = self.morning(state)
         data = {"value": state.base, "prices": morning.opens.tolist(), "date": morning.date}
-        text = f"{morning.date}. Opening prices: {self._priced(morning.opens)}."
+        text = f"{morning.date}. Opening prices: {self._price_list(morning.opens)}."
         return [Event("open", text, data)]
 
-    def outcome(self, state: Account) -> Outcome | None:
+    def outcome(self, state: TradingState) -> Outcome | None:
         if not state.ended:
             return None
         gain = state.base / (100 * self.cash) - 1
         return Outcome(("score",), (gain,), f"the return is {100 * gain:.2f} percent")
 
-    def determinize(self, state: Account, seat: int, rng: Rng) -> Account:
-        """Put the days to come together anew from days that have been."""
+    def determinize(self, state: TradingState, seat: int, rng: Rng) -> TradingState:
+        """Draw the days to come anew, from past days."""
         copy = self.clone(state)
         if not state.ended:
             copy.redraws = (*state.redraws, (state.day, rng.word()))
         return copy
 
-    def noop(self, state: Account, seat: int) -> TextAction:
+    def noop(self, state: TradingState, seat: int) -> TextAction:
         return EndDay()
 
     # What a player sees
@@ -470,7 +476,7 @@ class Trading(TextGame[Account]):
         counts = f"In a day you may ask {self.questions} questions and place {self.orders} orders."
         return f"{super().rules_for(seat)}\n{costs}{counts}"
 
-    def describe(self, state: Account, seat: int) -> str:
+    def describe(self, state: TradingState, seat: int) -> str:
         morning = self.morning(state)
         done = state.day - state.start
         cash = state.ledger.balances[INVESTOR]
@@ -492,7 +498,7 @@ class Trading(TextGame[Account]):
         return "\n".join(lines)
 
     def _changes(self, morning: Morning, share: int) -> list[float]:
-        """Of the opening price over the closes 1, 5 and 20 days ago, or the oldest there is."""
+        """Changes of the opening price over the closes 1, 5 and 20 days ago, or the oldest."""
         closes = morning.past("close", share)
         now = int(morning.opens[share])
         return [now / int(closes[-min(days, len(closes))]) - 1 for days in LOOKBACKS]
@@ -505,8 +511,8 @@ class Trading(TextGame[Account]):
         size = 4 + 5 * len(self.symbols)
         return spaces.Box(-1.0, MOST_SEEN, (size,), np.float32)
 
-    def observe(self, state: Account, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
+    def observe(self, state: TradingState, seat: int) -> NDArray[np.float32]:
+        """See the class for the layout."""
         morning, wealth = self.morning(state), max(1, state.base)
         cash = state.ledger.balances[INVESTOR]
         first = self.market(state).bars["open"][state.start]
@@ -515,11 +521,11 @@ class Trading(TextGame[Account]):
             price = int(morning.opens[share])
             seen += [price / int(first[share]), count * price / wealth]
             seen += self._changes(morning, share)
-        view: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
-        return view
+        obs: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
+        return obs
 
-    def scene(self, state: Account, seat: int | None = None) -> Scene:
-        """Wealth and buy-and-hold over time, and what the investor owns."""
+    def scene(self, state: TradingState, seat: int | None = None) -> Scene:
+        """The investor's wealth and buy-and-hold over time, and what the investor owns."""
         morning, percent = self.morning(state), 1 / self.cash  # cents to percent of the first day
         opens = self.market(state).bars["open"][state.start : state.day + 1]
         held = (100 * (opens / opens[0]).mean(1)).tolist()
@@ -542,25 +548,22 @@ class Trading(TextGame[Account]):
 
 @lru_cache(maxsize=16)
 def with_redraws(market: Market, redraws: tuple[tuple[int, int], ...]) -> Market:
-    """A market whose future was drawn anew, from every (day, seed) in order."""
+    """A market whose future is drawn anew at every (day, seed), in order."""
     day, seed = redraws[-1]
     earlier = with_redraws(market, redraws[:-1]) if redraws[:-1] else market
     return redrawn(earlier, day, seed)
 
 
-def _refused(why: str) -> Step:
+def _refusal(why: str) -> Step:
     return Step(events=[Event("refused", f"Your order is refused: {why}.")])
 
 
 def _up(cents: float) -> int:
-    """Rounded up to whole cents, but for the last digits of a float."""
+    """Round up to whole cents, forgiving errors in the last digits of a float."""
     return -int(-(cents - 1e-7) // 1)
 
 
-def dollars(cents: int) -> str:
-    return f"{cents / 100:,.2f}"
-
-
 def price_text(row: Mapping[str, Any]) -> str:
+    """One day's prices in a line."""
     prices = ", ".join(f"{name} {dollars(row[name])}" for name in ("open", "high", "low", "close"))
     return f"{row['date']}: {prices}, volume {row['volume']:,}"

@@ -1,24 +1,17 @@
-"""SALE: tasks go to whoever's short plan is the best bargain, round after round.
+"""SALE: an auction of tasks, won round after round by the plan with the best price for its chance.
 
 In every round there is a task of a known difficulty, worth the same to the client. All agents bid
 at once: how many steps their plan has, and the price they ask, or nothing. A jury judges the chance
 that each plan works; the plan with the lowest score, price less worth of that chance, wins if it is
-below 0. With `rebids`, who lost with a lower price than the winner may bid once more, knowing the
-score to beat. The winner is paid his price, or with `second` the price at which he would just have
-won, works off his plan, and it succeeds or not. All plans are told then: a shared memory.
+below 0. With `rebids`, losers who asked for less than the winner may bid once more, knowing the
+score to beat. The winner is paid their price, or with `second` the price at which they would just
+have won, pays for the steps of the plan, and it succeeds or fails. Then all plans are public, as in
+the paper's shared memory.
 
 The auction is that of "Scaling Small Agents Through Strategy Auctions", 2025. Known answers
 checked: with second scores no bid beats asking for the cost of one's best plan, by enumeration, and
 the task goes where worth less cost is largest; without rebids the first bids decide; among equal
 scores the cheaper wins.
-
-The array view is a float32 vector of 14 + 4 n numbers for n agents:
-
-    phase (0 bids, 1 rebids), round, last round, own seat, difficulty, worth of a task
-    own skill, own cost of a step, own earnings so far
-    own steps and price so far this round (0: none), score to beat (0: not told)
-    last round: winner (-1: nobody), whether it succeeded
-    last round, by seat: steps, price, the jury's chance (0: no bid), tasks won so far
 """
 
 from __future__ import annotations
@@ -27,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -37,6 +30,7 @@ from palestra import (
     Event,
     Grammar,
     Integer,
+    Meta,
     Option,
     Outcome,
     Result,
@@ -45,7 +39,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
     only,
 )
@@ -78,22 +71,22 @@ class Pass(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class Desk:
-    """The state; lists are by seat. `doubts` are what the jury errs by this round."""
+class TaskAuctionState:
+    """An auction between two bids; lists are by seat."""
 
     rng: Rng
     workers: tuple[Worker, ...]
-    difficulty: int = 0
-    doubts: list[float] = field(default_factory=list)
-    plans: list[Plan | None] = field(default_factory=list)
-    phase: int = BIDS
-    leader: int = -1
-    round: int = 0
-    last: list[Plan | None] = field(default_factory=list)
+    difficulty: int = 0  # of this round's task
+    doubts: list[float] = field(default_factory=list)  # errors of the jury in this round
+    plans: list[Plan | None] = field(default_factory=list)  # offered in this round
+    phase: int = BIDS  # or REBIDS
+    leader: int = -1  # the seat whose plan wins so far; -1 for nobody
+    round: int = 0  # rounds completed
+    last: list[Plan | None] = field(default_factory=list)  # the plans of the last round
     last_winner: int = -1
-    succeeded: bool = False
-    won: list[int] = field(default_factory=list)
-    earned: list[float] = field(default_factory=list)
+    succeeded: bool = False  # the last winner's plan
+    won: list[int] = field(default_factory=list)  # tasks so far
+    earned: list[float] = field(default_factory=list)  # payments less costs so far
 
 
 @environment(
@@ -109,65 +102,80 @@ class Desk:
         "second-score": {"second": True},
         "one-shot": {"rebids": False},
     },
-    players=(2, 10),
 )
 @dataclass(frozen=True)
-class TaskAuction(TextGame[Desk]):
-    """You bid for tasks with plans. Each round there is one task; one plan wins it.
+class TaskAuction(TextGame[TaskAuctionState]):
+    """Agents of different strength bid plans and prices for one task a round.
 
-    A plan has 1 to 10 steps. Every step costs you, if you win; more steps work more often, above
-    all where your skill is near the difficulty. A jury judges the chance that a plan works. The
-    lowest score wins: the price asked less the worth of the task times that chance. The winner is
-    paid, and pays for his steps. In your turn write one of:
-    Bid(steps=3, ask=200) to offer a plan of 3 steps for 200;
-    Pass() to offer nothing, or to leave your bid as it is.
+    Action 0 passes; the others bid 1 to 10 steps, each at prices of 0 to 100 percent of a task's
+    worth in steps of 5 percent, lower first. The winner of a round is paid its price less the cost
+    of its steps.
+
+    An observation is a float32 vector of 14 + 4 n numbers for n agents:
+
+        phase (0 bids, 1 rebids), round, last round, own seat, difficulty, worth of a task
+        own skill, own cost of a step, own earnings so far
+        own steps and price so far this round (0: none), score to beat (0: unknown)
+        last round: winner (-1: nobody), whether the plan succeeded
+        last round, by seat: steps, price, the jury's chance (0: no bid); tasks won so far by seat
     """
 
-    num_players: int = 4
-    worth: int = 1_000
-    second: bool = False
-    rebids: bool = True
-    noise: float = 0.05
-    rounds: int = 20
+    num_players: Annotated[int, Meta(ge=2, le=10, description="agents, the last the largest")] = 4
+    worth: Annotated[
+        int, Meta(ge=10, le=1_000_000, description="worth of a task to the client, and highest ask")
+    ] = 1_000
+    second: Annotated[
+        bool, Meta(description="whether winners are paid the price at which they would just win")
+    ] = False
+    rebids: Annotated[
+        bool, Meta(description="whether losers who asked for less may bid once more")
+    ] = True
+    noise: Annotated[
+        float, Meta(ge=0, le=1, description="standard deviation of the jury's errors in a chance")
+    ] = 0.05
+    rounds: Annotated[int, Meta(ge=1, le=10_000, description="tasks, one a round")] = 20
 
+    rules_text = """
+        You bid for tasks with plans. Each round there is one task; one plan wins it.
+
+        A plan has 1 to 10 steps. Every step costs you, if you win; more steps work more often,
+        above all where your skill is near the difficulty. A jury judges the chance that a plan
+        works. The lowest score wins: the price asked less the worth of the task times that chance.
+        The winner is paid, and pays for their steps. In your turn write one of:
+        Bid(steps=3, ask=200) to offer a plan of 3 steps for 200; Pass() to offer nothing, or to
+        leave your bid as it is.
+    """
     order = "phased"
     payoffs = "general"
     perfect_information = False
     reward_terms = ("paid", "steps")
     action_types = (Bid, Pass)
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("num_players", 2, 10),
-            ("worth", 10, 1_000_000),
-            ("noise", 0, 1),
-            ("rounds", 1, 10_000),
-        )
-        check_ranges(self, ranges)
-
     # What follows from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        dearest = LONGEST * self._step_cost(1.0) * 1.2 + LONGEST
-        return (-self.rounds * dearest, float(self.rounds * self.worth))
+        most_cost = LONGEST * self._step_cost(1.0) * 1.2 + LONGEST
+        return (-self.rounds * most_cost, float(self.rounds * self.worth))
 
     def _step_cost(self, strength: float) -> float:
-        """Of a step, before luck: stronger agents are dearer."""
+        """The mean cost of a step: stronger agents are more expensive."""
         return self.worth * (0.004 + 0.15 * strength**2)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Nothing, then every plan at some prices."""
+        """Pass, then every number of steps at some prices."""
         prices = sorted({self.worth * part // PRICES for part in range(PRICES + 1)})
         return (Pass(), *(Bid(*pair) for pair in product(range(1, LONGEST + 1), prices)))
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Desk:
+    def initial_state(self, seed: int | None = None) -> TaskAuctionState:
         rng, count = Rng.seeded(seed), self.num_players
         workers = tuple(self._draw_worker(seat, rng) for seat in range(count))
-        state = Desk(rng, workers, won=[0] * count, earned=[0.0] * count, last=[None] * count)
+        state = TaskAuctionState(
+            rng, workers, won=[0] * count, earned=[0.0] * count, last=[None] * count
+        )
         self._next_task(state)
         return state
 
@@ -178,21 +186,21 @@ class TaskAuction(TextGame[Desk]):
         cost = self._step_cost(strength) * (0.8 + 0.4 * rng.random())
         return Worker(round(skill, 2), max(1, round(cost)))
 
-    def _next_task(self, state: Desk) -> None:
+    def _next_task(self, state: TaskAuctionState) -> None:
         state.difficulty = state.rng.between(EASIEST, HARDEST)
         state.doubts = (self.noise * normals(state.rng, self.num_players)).tolist()
         state.plans = [None] * self.num_players
         state.phase, state.leader = BIDS, -1
 
-    def to_act(self, state: Desk) -> tuple[int, ...]:
+    def to_act(self, state: TaskAuctionState) -> tuple[int, ...]:
         if state.round >= self.rounds:
             return ()
         if state.phase == REBIDS:
             return tuple(self.challengers(state))
         return tuple(range(self.num_players))
 
-    def challengers(self, state: Desk) -> list[int]:
-        """Who lost with a lower price than the leader's."""
+    def challengers(self, state: TaskAuctionState) -> list[int]:
+        """The seats that asked for less than the leader, and do not lead."""
         leading = state.plans[state.leader] if state.leader >= 0 else None
         return [
             seat
@@ -200,7 +208,7 @@ class TaskAuction(TextGame[Desk]):
             if plan and leading and seat != state.leader and plan.ask < leading.ask
         ]
 
-    def legal(self, state: Desk, seat: int) -> Grammar:
+    def legal(self, state: TaskAuctionState, seat: int) -> Grammar:
         return self._offers
 
     @cached_property
@@ -208,23 +216,23 @@ class TaskAuction(TextGame[Desk]):
         bid = {"steps": Integer(1, LONGEST), "ask": Integer(0, self.worth)}
         return Grammar((Option(Bid, bid), Option(Pass)))
 
-    def step(self, state: Desk, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: TaskAuctionState, actions: Mapping[int, Any]) -> Step:
         for seat, action in sorted(actions.items()):
             if isinstance(action, Bid):
-                state.plans[seat] = self._judged(state, seat, action)
+                state.plans[seat] = self._judge(state, seat, action)
         state.leader = winner_of(state.plans, self.worth)
         if state.phase == BIDS and self.rebids and self.challengers(state):
             state.phase = REBIDS
             return Step(events=[self._to_beat(state)])
         return self._execute(state)
 
-    def _judged(self, state: Desk, seat: int, bid: Bid) -> Plan:
-        """The jury sees the chance of success, but for its doubts."""
+    def _judge(self, state: TaskAuctionState, seat: int, bid: Bid) -> Plan:
+        """The plan of a bid, with the chance of success that the jury sees, errors included."""
         chance = state.workers[seat].success(state.difficulty, bid.steps)
         believed = min(1.0, max(0.0, chance + state.doubts[seat]))
         return Plan(bid.steps, bid.ask, round(believed, 6))
 
-    def _to_beat(self, state: Desk) -> Event:
+    def _to_beat(self, state: TaskAuctionState) -> Event:
         plan = state.plans[state.leader]
         assert plan is not None
         name, score = self.players[state.leader], plan.score(self.worth)
@@ -232,8 +240,8 @@ class TaskAuction(TextGame[Desk]):
         data = {"leader": state.leader, "ask": plan.ask, "score": score}
         return Event("reveal", text, data)
 
-    def _execute(self, state: Desk) -> Step:
-        """Pay the winner, try his plan, tell all plans."""
+    def _execute(self, state: TaskAuctionState) -> Step:
+        """Pay the winner, carry out their plan, publish all plans."""
         winner, rewards, paid = state.leader, {}, 0
         state.succeeded = False
         if winner >= 0:
@@ -246,7 +254,7 @@ class TaskAuction(TextGame[Desk]):
             rewards = {winner: {"paid": float(paid), "steps": -float(cost)}}
             state.earned[winner] += paid - cost
             state.won[winner] += 1
-        event = self._told(state, paid)
+        event = self._result(state, paid)
         state.last, state.last_winner = list(state.plans), winner
         state.round += 1
         if state.round < self.rounds:
@@ -254,7 +262,8 @@ class TaskAuction(TextGame[Desk]):
             return Step(rewards, events=[event, self._task(state)])
         return Step(rewards, events=[event])
 
-    def _told(self, state: Desk, paid: int) -> Event:
+    def _result(self, state: TaskAuctionState, paid: int) -> Event:
+        """All plans of the round, and how it ended."""
         bids = "; ".join(
             f"{name} {plan.steps} steps for {plan.ask}, {100 * plan.believed:.0f} percent"
             for name, plan in zip(self.players, state.plans, strict=True)
@@ -273,33 +282,33 @@ class TaskAuction(TextGame[Desk]):
         }
         return Event("reveal", text, data)
 
-    def _task(self, state: Desk) -> Event:
+    def _task(self, state: TaskAuctionState) -> Event:
         text = f"Round {state.round + 1}: a task of difficulty {state.difficulty}."
         return Event("task", text, {"difficulty": state.difficulty})
 
-    def noop(self, state: Desk, seat: int) -> TextAction:
+    def noop(self, state: TaskAuctionState, seat: int) -> TextAction:
         return Pass()
 
-    def opening(self, state: Desk) -> Sequence[Event]:
-        told = []
+    def opening(self, state: TaskAuctionState) -> Sequence[Event]:
+        events = []
         for seat, worker in enumerate(state.workers):
             text = f"{self.players[seat]}, {worker_text(worker)}"
             data = {"skill": worker.skill, "step_cost": worker.step_cost}
-            told.append(Event("worker", text, data, only(seat)))
-        return [*told, self._task(state)]
+            events.append(Event("worker", text, data, only(seat)))
+        return [*events, self._task(state)]
 
-    def outcome(self, state: Desk) -> Outcome | None:
+    def outcome(self, state: TaskAuctionState) -> Outcome | None:
         if state.round < self.rounds:
             return None
         score: Result = "score"
         return Outcome((score,) * self.num_players, tuple(state.earned), "all tasks are done")
 
-    def determinize(self, state: Desk, player: int, rng: Rng) -> Desk:
-        """Draw the others' skills and costs anew, and what the jury errs by."""
+    def determinize(self, state: TaskAuctionState, seat: int, rng: Rng) -> TaskAuctionState:
+        """Draw the others' skills and costs anew, and the errors of the jury."""
         copy = self.clone(state)
         copy.workers = tuple(
-            worker if seat == player else self._draw_worker(seat, rng)
-            for seat, worker in enumerate(state.workers)
+            worker if other == seat else self._draw_worker(other, rng)
+            for other, worker in enumerate(state.workers)
         )
         copy.doubts = (self.noise * normals(rng, self.num_players)).tolist()
         return copy
@@ -307,7 +316,7 @@ class TaskAuction(TextGame[Desk]):
     # What a player sees
 
     def rules_for(self, seat: int) -> str:
-        price = "the price at which he would just have won" if self.second else "his price"
+        price = "the price at which they would just have won" if self.second else "their price"
         again = " Who lost with a lower price may bid once more." if self.rebids else ""
         return (
             f"{super().rules_for(seat)}\nA task is worth {self.worth}; the winner is paid {price}."
@@ -315,7 +324,7 @@ class TaskAuction(TextGame[Desk]):
             f"Later seats are stronger, and dearer. There are {self.rounds} rounds."
         )
 
-    def describe(self, state: Desk, seat: int) -> str:
+    def describe(self, state: TaskAuctionState, seat: int) -> str:
         at = min(state.round + 1, self.rounds)
         lines = [
             f"You are {self.players[seat]}: {worker_text(state.workers[seat])}",
@@ -339,8 +348,8 @@ class TaskAuction(TextGame[Desk]):
         most = float(max(1e7, *map(abs, self.payoff_bounds)))
         return spaces.Box(-most, most, (14 + 4 * self.num_players,), np.float32)
 
-    def observe(self, state: Desk, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
+    def observe(self, state: TaskAuctionState, seat: int) -> NDArray[np.float32]:
+        """See the class for the layout."""
         worker, own = state.workers[seat], state.plans[seat]
         leading = state.plans[state.leader] if state.phase == REBIDS else None
         seen: list[float] = [state.phase, state.round, self.rounds, seat]
@@ -353,16 +362,15 @@ class TaskAuction(TextGame[Desk]):
             seen += [plan.steps, plan.ask, plan.believed] if plan else [0, 0, 0]
         return np.array([*seen, *state.won], np.float32)
 
-    def scene(self, state: Desk, player: int | None = None) -> Scene:
-        """The last plans by price, and who has won how often."""
+    def scene(self, state: TaskAuctionState, seat: int | None = None) -> Scene:
+        """The last plans by price, and how many tasks each agent has won."""
         bars = []
-        for seat, name in enumerate(self.players):
-            bars.append(Bar(f"{name} won", float(state.won[seat]), float(self.rounds), seat))
-        for seat, plan in enumerate(state.last):
+        for bidder, name in enumerate(self.players):
+            bars.append(Bar(f"{name} won", float(state.won[bidder]), float(self.rounds), bidder))
+        for bidder, plan in enumerate(state.last):
             if plan:
-                bars.append(
-                    Bar(f"{plan.steps} steps for", float(plan.ask), float(self.worth), seat)
-                )
+                label = f"{plan.steps} steps for"
+                bars.append(Bar(label, float(plan.ask), float(self.worth), bidder))
         lines = [f"Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
         if state.last_winner >= 0:
             works = "succeeded" if state.succeeded else "failed"

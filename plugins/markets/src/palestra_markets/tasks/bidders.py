@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Annotated, cast
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.tasks.auction import REBIDS, Bid, Pass, TaskAuction
 from palestra_markets.tasks.bidding import Worker
 
 
-@agent(
-    "task-bidder",
-    plays=("markets/TaskAuction-v0",),
-    needs=("array",),
-    summary="Asks for the cost of its best plan and margin=20 percent more.",
-)
-class TaskBidder(Agent):
-    """Asks for the cost of its best plan and `margin` percent more; in a rebid for the cost alone.
+@agent("task-bidder", needs=("array",))
+class TaskBidder(ScriptedAgent):
+    """Asks for the cost of its best plan and a margin; in a rebid for the cost alone.
 
-    Where cost exceeds worth it passes. With margin=0 this is dominant under second scores.
+    It passes where that price exceeds the worth of the task. With margin=0 this is a dominant
+    strategy under second scores.
     """
 
-    def __init__(self, margin: float = 20.0) -> None:
-        if not 0 <= margin <= 10_000:
-            raise InvalidOption(f"task-bidder: margin must be from 0 to 10000, not {margin}")
+    plays = (TaskAuction,)
+
+    def __init__(
+        self,
+        margin: Annotated[
+            float, Meta(ge=0, le=10_000, description="percent asked on top of the cost")
+        ] = 20.0,
+    ) -> None:
+        super().__init__()
         self._margin = margin
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
-
-    def _choose(self, turn: Turn) -> TextAction:
-        game = turn.game
-        if not isinstance(game, TaskAuction):
-            raise InvalidOption(f"this bidder is for markets/TaskAuction-v0, not {turn.env}")
+    def choose(self, turn: Turn) -> TextAction:
+        game = cast(TaskAuction, turn.game)
         seen = np.asarray(turn.observation).astype(float).tolist()
         difficulty = int(seen[4])
         worker = Worker(round(seen[6], 2), int(seen[7]))

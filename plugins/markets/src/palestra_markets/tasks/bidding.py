@@ -1,4 +1,4 @@
-"""What a plan is worth and costs, and who wins with which price."""
+"""What a plan is worth and costs, which plan wins, and what the winner is paid."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ EASIEST, HARDEST = 1, 5
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """How able an agent is, on the scale of difficulties, and what a step costs him."""
+    """The strength and the costs of an agent."""
 
-    skill: float
+    skill: float  # on the scale of difficulties
     step_cost: int
 
     def success(self, difficulty: int, steps: int) -> float:
-        """The chance that a plan of so many steps works: logistic in skill, and log of steps."""
+        """The chance that a plan works: logistic in the skill plus the log of its steps."""
         return 1 / (1 + exp(difficulty - self.skill - log(steps)))
 
     def cost(self, steps: int) -> int:
+        """The cost of a plan."""
         return steps * self.step_cost
 
     def best_plan(self, difficulty: int, worth: int) -> int:
@@ -32,21 +33,21 @@ class Worker:
         )
 
     def surplus(self, difficulty: int, worth: int) -> float:
-        """What his best plan is worth less what it costs."""
+        """The worth of the best plan less its cost."""
         steps = self.best_plan(difficulty, worth)
         return worth * self.success(difficulty, steps) - self.cost(steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps, the price asked, and the chance of success that the jury sees in it."""
+    """A plan as it was offered and judged."""
 
     steps: int
-    ask: int
-    believed: float
+    ask: int  # the price asked
+    believed: float  # the chance of success that the jury sees
 
     def score(self, worth: int) -> float:
-        """Cost less value: the price asked less the worth of what the jury believes."""
+        """The price asked less the worth of the chance that the jury sees; lower is better."""
         return self.ask - worth * self.believed
 
 
@@ -62,10 +63,10 @@ def winner_of(plans: Sequence[Plan | None], worth: int) -> int:
 
 
 def second_price(plans: Sequence[Plan | None], worth: int, winner: int) -> int:
-    """The price at which the winner's score would be that of the next, or 0 without one.
+    """The price at which the winner's score equals the next lowest, or 0 if that is lower.
 
-    Y. Che, "Design Competition through Multidimensional Auctions", RAND Journal 24, 1993: a second-
-    score auction, in which it is dominant to ask for the cost of the best plan.
+    Y. Che, "Design Competition through Multidimensional Auctions", RAND Journal 24, 1993: in a
+    second-score auction asking for the cost of one's best plan is a dominant strategy.
     """
     others = [
         plan.score(worth) for seat, plan in enumerate(plans) if plan is not None and seat != winner

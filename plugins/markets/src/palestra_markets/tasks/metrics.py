@@ -13,26 +13,18 @@ def _tasks(record: EpisodeRecord) -> list[dict[str, Any]]:
     return [e.data for e in record.events if e.kind == "reveal" and "succeeded" in e.data]
 
 
-@metric(
-    "plan-success",
-    measures=("markets/TaskAuction-v0",),
-    summary="The part of all tasks that succeeded.",
-)
+@metric("plan-success", measures=("markets/TaskAuction-v0",))
 def plan_success(record: EpisodeRecord) -> float:
-    """The part of all tasks that succeeded."""
-    done = [bool(task["succeeded"]) for task in _tasks(record)]
-    return sum(done) / max(1, len(done))
+    """The share of all tasks whose plan succeeded."""
+    successes = [bool(task["succeeded"]) for task in _tasks(record)]
+    return sum(successes) / max(1, len(successes))
 
 
-@metric(
-    "task-efficiency",
-    measures=("markets/TaskAuction-v0",),
-    summary="What the winners' plans are worth less their costs, over the most.",
-)
+@metric("task-efficiency", measures=("markets/TaskAuction-v0",))
 def task_efficiency(record: EpisodeRecord) -> float:
-    """What the winners' best plans are worth less their costs, over the most of any agent's."""
-    told = (event.data for event in record.opening if event.kind == "worker")
-    workers = [Worker(data["skill"], data["step_cost"]) for data in told]
+    """Worth less cost of the winners' best plans, divided by the most that any agent's reach."""
+    types = (event.data for event in record.opening if event.kind == "worker")
+    workers = [Worker(data["skill"], data["step_cost"]) for data in types]
     worth, got, best = int(record.options["worth"]), 0.0, 0.0
     for task in _tasks(record):
         gains = [worker.surplus(task["difficulty"], worth) for worker in workers]
@@ -41,12 +33,8 @@ def task_efficiency(record: EpisodeRecord) -> float:
     return got / best if best else 1.0
 
 
-@metric(
-    "largest-share",
-    measures=("markets/TaskAuction-v0",),
-    summary="The part of the tasks won by the largest agent.",
-)
+@metric("largest-share", measures=("markets/TaskAuction-v0",))
 def largest_share(record: EpisodeRecord) -> float:
-    """The part of the tasks won by the largest agent, in the last seat."""
+    """The share of the awarded tasks won by the largest agent, in the last seat."""
     winners = [int(task["winner"]) for task in _tasks(record) if task["winner"] >= 0]
     return winners.count(len(record.players) - 1) / max(1, len(winners))

@@ -1,4 +1,4 @@
-"""Plots of task auctions: who wins, at which price, how hard."""
+"""Plots of task auctions: who wins, at which prices, and how difficult the tasks are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palestra_markets.report.plot import Line, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By round; prices by how hard the task was."""
+    """Tasks won by round, and prices by difficulty."""
     tasks = [e.data for e in record.events if e.kind == "reveal" and "succeeded" in e.data]
     won = [
         over_time(name, list(accumulate(task["winner"] == seat for task in tasks)), "step", 1)

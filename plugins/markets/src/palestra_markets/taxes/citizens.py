@@ -4,46 +4,43 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
-from palestra import Agent, Decision, Event, InvalidOption, TextAction, Turn, agent
+from palestra import Event, InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_markets.taxes.economy import RATES, SPEAK, VOTE, Rates, Speak, TaxEconomy, Vote, Work
 from palestra_markets.taxes.households import skill_behind, stackelberg
 from palestra_markets.taxes.schedule import FEDERAL, saez_rates, shares, tax
 
 
-def economy_of(turn: Turn) -> TaxEconomy:
-    if not isinstance(turn.game, TaxEconomy):
-        raise InvalidOption(f"this agent is for markets/TaxEconomy-v0, not {turn.env}")
-    return turn.game
-
-
 def last(events: Sequence[Event], kind: str) -> Mapping[str, Any] | None:
-    """The data of the last event of a kind."""
+    """The data of the last event of a kind; None if there is none."""
     return next((e.data for e in reversed(events) if e.kind == kind), None)
 
 
-@agent(
-    "rational-worker",
-    plays=("markets/TaxEconomy-v0",),
-    needs=("array",),
-    summary="Works the hours that serve it best, votes and, once elected, taxes for itself.",
-)
-class RationalWorker(Agent):
-    """Works the hours that serve him best, the others' taxes being those of the last step.
+def phase_of(turn: Turn) -> int:
+    """SPEAK, VOTE, RATES or WORK."""
+    return int(np.asarray(turn.observation)[0])
 
-    Elected, he sets the rates that pay him most at the last incomes. He votes for whoever sat
-    while his utility rose, else for himself, and says nothing.
+
+def rates_of(turn: Turn) -> list[int]:
+    """The rates in force, in percent."""
+    return [int(rate) for rate in np.asarray(turn.observation)[7:14]]
+
+
+@agent("rational-worker", needs=("array",))
+class RationalWorker(ScriptedAgent):
+    """Works the hours with the highest own utility, if the others pay the taxes of the last step.
+
+    Once elected, it sets the rates that leave it most of its last income. It votes for the last
+    winner if its utility rose in their year, else for itself, and says nothing.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (TaxEconomy,)
 
-    def _choose(self, turn: Turn) -> TextAction:
-        game = economy_of(turn)
-        phase = int(np.asarray(turn.observation)[0])
+    def choose(self, turn: Turn) -> TextAction:
+        game, phase = cast(TaxEconomy, turn.game), phase_of(turn)
         if phase == SPEAK:
             return Speak()
         if phase == VOTE:
@@ -76,95 +73,91 @@ class RationalWorker(Agent):
             return Rates(*FEDERAL)
         incomes, own = known["incomes"], game.worker_of(turn.seat)
 
-        def keeps(rates: Sequence[int]) -> int:
+        def kept(rates: Sequence[int]) -> int:
             owed = tax(incomes, rates)
             return int(sum(owed)) // len(incomes) - int(owed[own])
 
-        seen = [int(rate) for rate in np.asarray(turn.observation)[7:14]]
-        best = list(seen)
+        best = rates_of(turn)
         for place in range(len(best)):
             tries = [[*best[:place], rate, *best[place + 1 :]] for rate in range(0, 91, 10)]
-            best = max([best, *tries], key=keeps)
+            best = max([best, *tries], key=kept)
         return Rates(*best)
 
 
-class Planner(Agent):
+class Planner(ScriptedAgent):
     """Sets the rates of a year from the incomes of the last step."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(Rates(*self._decide(turn))) for turn in turns]
+    plays = (TaxEconomy,)
 
-    def _decide(self, turn: Turn) -> Sequence[int]:
-        game, known = economy_of(turn), last(turn.transcript, "returns")
-        if int(np.asarray(turn.observation)[0]) != RATES:
-            raise InvalidOption("planners take the planner's seat; workers play rational-worker")
-        return self.rates(game, turn, known["incomes"] if known else None)
+    def choose(self, turn: Turn) -> TextAction:
+        if phase_of(turn) != RATES:
+            raise InvalidOption(
+                f"agent {self.name!r} can take only the planner's seat; seat workers as "
+                "'rational-worker'"
+            )
+        known = last(turn.transcript, "returns")
+        incomes = known["incomes"] if known else None
+        return Rates(*self.rates(cast(TaxEconomy, turn.game), turn, incomes))
 
     @abstractmethod
     def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
         """Seven rates in percent, from the last incomes in cents where there are any."""
 
 
-@agent(
-    "fixed-planner",
-    plays=("markets/TaxEconomy-v0",),
-    needs=("array",),
-    summary="The same rates always: rate=20 in all brackets, or the federal ones.",
-)
+@agent("fixed-planner", needs=("array",))
 class FixedPlanner(Planner):
-    """The same rates in all years: one `rate` in all brackets, or below 0 the federal ones."""
+    """A planner who sets the same rates every year, by default those of the United States."""
 
-    def __init__(self, rate: int = -1) -> None:
-        if not -1 <= rate <= 100:
-            raise InvalidOption(f"fixed-planner: rate must be from 0 to 100, or -1, not {rate}")
+    def __init__(
+        self,
+        rate: Annotated[
+            int, Meta(ge=-1, le=100, description="percent in all brackets; -1: the federal rates")
+        ] = -1,
+    ) -> None:
+        super().__init__()
         self._rate = rate
 
     def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
         return FEDERAL if self._rate < 0 else [self._rate] * len(FEDERAL)
 
 
-@agent(
-    "saez-planner",
-    kind="solver",
-    plays=("markets/TaxEconomy-v0",),
-    needs=("array",),
-    summary="Saez's optimal rates from the last incomes.",
-)
+@agent("saez-planner", kind="solver", needs=("array",))
 class SaezPlanner(Planner):
-    """Saez's rates with the marginal utilities of a utilitarian, and the model's elasticity."""
+    """A planner who sets Saez's optimal rates, computed from the last incomes.
+
+    Welfare weights are the marginal utilities of consumption; the elasticity is the model's.
+    """
 
     def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
         if incomes is None:
             return FEDERAL
-        owed = tax(incomes, [int(rate) for rate in np.asarray(turn.observation)[7:14]])
+        owed = tax(incomes, rates_of(turn))
         spent = np.asarray(incomes) - owed + shares(int(owed.sum()), len(incomes))
         weights = game.tastes.weight(spent)
         found = saez_rates([cents / 100 for cents in incomes], weights, game.tastes.elasticity)
         return [round(100 * rate) for rate in found]
 
 
-@agent(
-    "stackelberg-planner",
-    kind="solver",
-    plays=("markets/TaxEconomy-v0",),
-    needs=("array",),
-    summary="The best rates of a grid of step=10 percents, by the workers' best answers.",
-)
+@agent("stackelberg-planner", kind="solver", needs=("array",))
 class StackelbergPlanner(Planner):
-    """The rates of a grid of `step` percents that lead to the most welfare when workers answer.
+    """A planner who sets the rates with the most welfare when every worker answers at their best.
 
-    Skills are those that would have led to the last incomes as best answers.
+    Skills are those that lead to the last incomes as best answers.
     """
 
-    def __init__(self, step: int = 10) -> None:
-        if not 1 <= step <= 50:
-            raise InvalidOption(f"stackelberg-planner: step must be from 1 to 50, not {step}")
+    def __init__(
+        self,
+        step: Annotated[
+            int, Meta(ge=1, le=50, description="percentage points between the rates that are tried")
+        ] = 10,
+    ) -> None:
+        super().__init__()
         self._step = step
 
     def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
         if incomes is None:
             return FEDERAL
-        seen = [int(rate) for rate in np.asarray(turn.observation)[7:14]]
-        rebate = int(tax(incomes, seen).sum()) // len(incomes)
-        skills = [skill_behind(game.tastes, income, seen, rebate) for income in incomes]
-        return stackelberg(game.tastes, skills, seen, self._step)
+        rates = rates_of(turn)
+        rebate = int(tax(incomes, rates).sum()) // len(incomes)
+        skills = [skill_behind(game.tastes, income, rates, rebate) for income in incomes]
+        return stackelberg(game.tastes, skills, rates, self._step)

@@ -2,26 +2,17 @@
 
 In a tax year the planner first sets the rates of seven brackets; then, step by step, all workers
 choose their hours at once. Income is skill times hours. Taxes are collected in whole cents and paid
-back at once, the same to everybody. A worker's utility rises with consumption, ever less, and
-falls with hours; what he is paid depends on his motive (see `households`). The planner is paid the
-workers' mean utility. With `elections` there is no planner's seat: before every year all workers
-speak, then vote, and the one with the most votes, by lot among equals, sets the rates.
+back at once, the same amount to everybody. A worker's utility rises with consumption, at a
+decreasing rate, and falls with hours; what they are paid depends on their motive (see
+`households`). The planner is paid the workers' mean utility. With `elections` there is no planner's
+seat: before every year all workers speak, then vote, and the one with the most votes, by lot among
+equals, sets the rates.
 
 The design is that of S. Karten et al., "LLM Economist: Large Population Models and Mechanism Design
 in Multi-Agent Generative Simulacra", 2025. Known answers checked: taxes equal rebates to the cent;
 without taxes hours are those of the closed form; Saez's rates are in [0, 1], for a Pareto tail
 1 / (1 + a e), and 73 percent with the figures of Diamond and Saez (2011); no rates on the grid
-serve better than Stackelberg's.
-
-The array view is a float32 vector of 23 + n numbers for n workers:
-
-    phase (0 speeches, 1 votes, 2 rates, 3 work), year, last year, step, last step of the year
-    whether the seat sets the rates, the seat that does (-1: not yet known)
-    the seven rates in percent
-    own skill in dollars an hour (0: the planner), own weight of the others' utility
-    last step: own hours, income, tax and consumption in thousand dollars, own utility
-    last step, of all: mean income in thousand dollars, mean utility
-    incomes of all workers in thousand dollars, to who sets the rates (-1: not told)
+lead to more welfare than Stackelberg's.
 """
 
 from __future__ import annotations
@@ -29,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -39,6 +30,8 @@ from palestra import (
     Event,
     Grammar,
     Integer,
+    InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -47,15 +40,16 @@ from palestra import (
     Scene,
     Seat,
     Step,
+    Talking,
     Text,
     TextAction,
     TextGame,
-    check_ranges,
     environment,
     only,
 )
 
 from palestra_markets.chart import chart
+from palestra_markets.money import dollars
 from palestra_markets.taxes.households import (
     CARE,
     MOST_HOURS,
@@ -68,8 +62,7 @@ from palestra_markets.taxes.schedule import BRACKETS, FEDERAL, shares, tax
 
 SPEAK, VOTE, RATES, WORK = range(4)
 PHASES = ("speeches", "votes", "rates", "work")
-MOST_PLAYERS = 101
-SHIFTS = (-10, 10)  # percent points by which a program moves one bracket
+SHIFTS = (-10, 10)  # percentage points by which a program moves one bracket
 
 
 class Speak(TextAction, frozen=True):
@@ -97,7 +90,7 @@ class Rates(TextAction, frozen=True):
 
 
 class Shift(TextAction, frozen=True):
-    """Move the rate of one bracket, from 1, by percent points; 0 leaves all as they are."""
+    """Move the rate of one bracket, from 1, by percentage points; 0 leaves all as they are."""
 
     bracket: int
     by: int
@@ -110,27 +103,23 @@ class Work(TextAction, frozen=True):
 
 
 @dataclass(slots=True)
-class Economy:
-    """The state; lists are by worker, money is in cents.
-
-    `planner` is the seat that sets the rates (-1: not elected yet). `history` is mean utility and
-    mean income of every step.
-    """
+class TaxEconomyState:
+    """An economy in mid-year; lists are by worker, money is in cents."""
 
     rng: Rng
     workers: tuple[Worker, ...]
-    rates: tuple[int, ...]
-    phase: int
-    planner: int
-    year: int = 0
-    step: int = 0
-    hours: list[int] = field(default_factory=list)
+    rates: tuple[int, ...]  # percent, by bracket
+    phase: int  # SPEAK, VOTE, RATES or WORK
+    planner: int  # the seat that sets the rates; -1: not elected yet
+    year: int = 0  # years completed
+    step: int = 0  # steps of this year completed
+    hours: list[int] = field(default_factory=list)  # of the last step, as the next four
     incomes: list[int] = field(default_factory=list)
     taxes: list[int] = field(default_factory=list)
     rebates: list[int] = field(default_factory=list)
     utilities: list[float] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    history: list[tuple[float, float]] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)  # paid so far, by seat
+    history: list[tuple[float, float]] = field(default_factory=list)  # mean utility, mean income
     ended: bool = False
 
 
@@ -148,54 +137,81 @@ class Economy:
         "hundred": {"num_players": 101},
         "mixed": {"num_players": 11, "altruists": 3, "adversaries": 1},
     },
-    players=(3, 101),
 )
 @dataclass(frozen=True)
-class TaxEconomy(TextGame[Economy]):
-    """You live in an economy of workers whose income is taxed and paid back in equal parts.
+class TaxEconomy(Talking, TextGame[TaxEconomyState]):
+    """Workers choose hours under a tax that a planner, or an elected worker, sets every year.
 
-    A worker chooses his hours in every step and earns his skill for each. Every year the planner
-    sets the rates of seven tax brackets. A rate applies to the part of an income within its
-    bracket. All taxes of a step are paid back at once, the same to everybody. What a worker can
-    spend makes him happier, ever less the more it is; hours make him less happy, ever more the
-    more they are. The planner wants the workers' mean happiness to be high. Write one of:
-    Work(hours=40) to work, from 0 to 100 hours in this step;
-    Rates(b1=10, b2=12, b3=22, b4=24, b5=32, b6=35, b7=37) to set all rates in percent;
-    Shift(bracket=3, by=-10) to change one of them by percent points, and by=0 none;
-    Speak(text='I would tax less.') to speak to all before an election, with or without words;
-    Vote(player='player_2') to vote for who sets the rates of the next year.
+    Actions by number are the hours (0 to 100), no change of the rates, changes of one bracket by 10
+    percentage points, and with `elections` a vote for each player and a speech without words; all
+    seven rates at once are written as text. Each step pays a worker the utility of what they
+    consume and of their hours, mixed with the others' by motive, and the planner the mean utility.
+
+    An observation is a float32 vector of 23 + n numbers for n workers:
+
+        phase (0 speeches, 1 votes, 2 rates, 3 work), year, last year, step, last step of the year
+        whether the seat sets the rates, the seat that does (-1: not yet known)
+        the seven rates in percent
+        own skill in dollars an hour (0: the planner), own weight of the others' utility
+        last step: own hours, income, tax and consumption in thousand dollars, own utility
+        last step, of all: mean income in thousand dollars, mean utility
+        incomes of all workers in thousand dollars, for the seat that sets the rates (-1: hidden)
     """
 
-    num_players: int = 6
-    years: int = 4
-    steps: int = 5
-    elections: bool = False
-    altruists: int = 0
-    adversaries: int = 0
-    aversion: float = 0.5
-    effort: float = 1.5e-5
-    toil: float = 3.0
-    message_limit: int = 300
+    num_players: Annotated[
+        int, Meta(ge=3, le=101, description="workers, and the planner unless there are elections")
+    ] = 6
+    years: Annotated[int, Meta(ge=1, le=100, description="tax years")] = 4
+    steps: Annotated[int, Meta(ge=1, le=100, description="steps of work in a year")] = 5
+    elections: Annotated[
+        bool, Meta(description="whether the workers elect who sets the rates of each year")
+    ] = False
+    altruists: Annotated[
+        int, Meta(ge=0, le=101, description="workers who also want the others' utility high")
+    ] = 0
+    adversaries: Annotated[
+        int, Meta(ge=0, le=101, description="workers who also want the others' utility low")
+    ] = 0
+    aversion: Annotated[
+        float,
+        Meta(ge=0, le=10, description="r in c^(1-r) / (1-r), the utility of c thousand dollars"),
+    ] = 0.5
+    effort: Annotated[
+        float, Meta(ge=1e-12, le=1e6, description="k in k h^d, the utility that h hours cost")
+    ] = 1.5e-5
+    toil: Annotated[
+        float, Meta(ge=1.01, le=10, description="d in k h^d, the utility that h hours cost")
+    ] = 3.0
+    message_limit: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="most characters in a speech")
+    ] = 300
 
+    rules_text = """
+        You live in an economy of workers whose income is taxed and paid back in equal parts.
+
+        A worker chooses their hours in every step and earns their skill for each. Every year the
+        planner sets the rates of seven tax brackets. A rate applies to the part of an income within
+        its bracket. All taxes of a step are paid back at once, the same to everybody. What a worker
+        can spend makes them happier, ever less the more it is; hours make them less happy, ever
+        more the more they are. The planner wants the workers' mean happiness to be high. Write one
+        of: Work(hours=40) to work, from 0 to 100 hours in this step;
+        Rates(b1=10, b2=12, b3=22, b4=24, b5=32, b6=35, b7=37) to set all rates in percent;
+        Shift(bracket=3, by=-10) to change one of them by percent points, and by=0 none;
+        Speak(text='I would tax less.') to speak to all before an election, with or without words;
+        Vote(player='player_2') to vote for who sets the rates of the next year.
+    """
     order = "phased"
     payoffs = "general"
     perfect_information = False
     reward_terms = ("utility",)
     action_types = (Speak, Vote, Rates, Shift, Work)
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("num_players", 3, MOST_PLAYERS),
-            ("years", 1, 100),
-            ("steps", 1, 100),
-            ("altruists", 0, self.num_workers),
-            ("adversaries", 0, self.num_workers - self.altruists),
-            ("aversion", 0, 10),
-            ("effort", 1e-12, 1e6),
-            ("toil", 1.01, 10),
-            ("message_limit", 1, 1_000_000),
-        )
-        check_ranges(self, ranges)
+    def validate(self) -> None:
+        if self.altruists + self.adversaries > self.num_workers:
+            raise InvalidOption(
+                f"altruists={self.altruists} and adversaries={self.adversaries} are more than the "
+                f"{self.num_workers} workers; lower one of them or raise num_players"
+            )
 
     # What follows from the options
 
@@ -215,10 +231,11 @@ class TaxEconomy(TextGame[Economy]):
         return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
 
     def worker_of(self, seat: int) -> int:
-        """Which worker a seat is; -1 for the planner."""
+        """The worker in a seat; -1 for the planner."""
         return seat if self.elections else seat - 1
 
     def seat_of(self, worker: int) -> int:
+        """The seat of a worker."""
         return worker if self.elections else worker + 1
 
     @property
@@ -230,7 +247,7 @@ class TaxEconomy(TextGame[Economy]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """All hours, changes of one rate, votes, and a speech without words."""
+        """All hours, changes of one rate, votes and a speech without words, in this order."""
         shifts = (Shift(b, by) for b in range(1, len(BRACKETS) + 1) for by in SHIFTS)
         hours = (Work(h) for h in range(MOST_HOURS + 1))
         votes = (Vote(player) for player in self.players) if self.elections else ()
@@ -239,7 +256,7 @@ class TaxEconomy(TextGame[Economy]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Economy:
+    def initial_state(self, seed: int | None = None) -> TaxEconomyState:
         rng = Rng.seeded(seed)
         motives = ["altruistic"] * self.altruists + ["adversarial"] * self.adversaries
         motives += ["selfish"] * (self.num_workers - len(motives))
@@ -247,19 +264,19 @@ class TaxEconomy(TextGame[Economy]):
         workers = tuple(draw_worker(motive, rng) for motive in motives)
         count = len(workers)
         phase, planner = (SPEAK, -1) if self.elections else (RATES, 0)
-        state = Economy(rng, workers, FEDERAL, phase, planner)
+        state = TaxEconomyState(rng, workers, FEDERAL, phase, planner)
         state.hours, state.incomes, state.taxes, state.rebates = ([0] * count for _ in range(4))
         state.utilities, state.scores = [0.0] * count, [0.0] * self.num_players
         return state
 
-    def to_act(self, state: Economy) -> tuple[int, ...]:
+    def to_act(self, state: TaxEconomyState) -> tuple[int, ...]:
         if state.ended:
             return ()
         if state.phase == RATES:
             return (state.planner,)
         return tuple(self.seat_of(worker) for worker in range(self.num_workers))
 
-    def legal(self, state: Economy, seat: int) -> Grammar:
+    def legal(self, state: TaxEconomyState, seat: int) -> Grammar:
         if state.phase == WORK:
             return HOURS
         if state.phase == SPEAK:
@@ -282,7 +299,7 @@ class TaxEconomy(TextGame[Economy]):
     def _votes(self) -> Grammar:
         return Grammar((Option(Vote, {"player": OneOf(self.players)}),))
 
-    def step(self, state: Economy, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: TaxEconomyState, actions: Mapping[int, Any]) -> Step:
         if state.phase == SPEAK:
             state.phase = VOTE
             said = ((seat, speech.text) for seat, speech in sorted(actions.items()))
@@ -297,10 +314,11 @@ class TaxEconomy(TextGame[Economy]):
         return self._work(state, actions)
 
     def _speech(self, seat: int, text: str) -> Event:
-        return Event("speech", f"{self.players[seat]}: {text}", {"player": seat, "text": text})
+        said = f"{self.players[seat]}: {self.quoted(text)}"
+        return Event("speech", said, {"player": seat, "text": text})
 
-    def _elect(self, state: Economy, actions: Mapping[int, Vote]) -> list[Event]:
-        """The most votes win, by lot among equals; who wins is shown last year's incomes."""
+    def _elect(self, state: TaxEconomyState, actions: Mapping[int, Vote]) -> list[Event]:
+        """Elect whoever has the most votes, by lot among equals, and show them the incomes."""
         counts = [0] * self.num_players
         for vote in actions.values():
             counts[self.players.index(vote.player)] += 1
@@ -310,7 +328,7 @@ class TaxEconomy(TextGame[Economy]):
         data = {"player": state.planner, "votes": counts}
         return [Event("elected", text, data), *self._returns(state)]
 
-    def _returns(self, state: Economy) -> list[Event]:
+    def _returns(self, state: TaxEconomyState) -> list[Event]:
         """The incomes of the last step, to who sets the rates."""
         if not state.history:
             return []
@@ -318,7 +336,7 @@ class TaxEconomy(TextGame[Economy]):
         text = f"The last incomes of all workers were {listed}."
         return [Event("returns", text, {"incomes": list(state.incomes)}, only(state.planner))]
 
-    def _work(self, state: Economy, actions: Mapping[int, Work]) -> Step:
+    def _work(self, state: TaxEconomyState, actions: Mapping[int, Work]) -> Step:
         """Earn, collect, pay back, and pay utilities."""
         count = self.num_workers
         state.hours = [actions[self.seat_of(worker)].hours for worker in range(count)]
@@ -342,15 +360,16 @@ class TaxEconomy(TextGame[Economy]):
             events += self._returns(state)
         return Step({seat: {"utility": value} for seat, value in paid.items()}, events=events)
 
-    def consumption(self, state: Economy, worker: int) -> int:
+    def consumption(self, state: TaxEconomyState, worker: int) -> int:
+        """The cents a worker had to spend in the last step."""
         return state.incomes[worker] - state.taxes[worker] + state.rebates[worker]
 
-    def _paid(self, state: Economy, worker: int) -> float:
+    def _paid(self, state: TaxEconomyState, worker: int) -> float:
         care, own = CARE[state.workers[worker].motive], state.utilities[worker]
         others = (sum(state.utilities) - own) / max(1, self.num_workers - 1)
         return (1 - abs(care)) * own + care * others
 
-    def _advance(self, state: Economy) -> None:
+    def _advance(self, state: TaxEconomyState) -> None:
         state.step += 1
         if state.step < self.steps:
             return
@@ -358,7 +377,7 @@ class TaxEconomy(TextGame[Economy]):
         state.phase = SPEAK if self.elections else RATES
         state.ended = state.year == self.years
 
-    def _slip(self, state: Economy, worker: int) -> Event:
+    def _slip(self, state: TaxEconomyState, worker: int) -> Event:
         """A worker's own figures of a step."""
         seat = self.seat_of(worker)
         hours, utility = state.hours[worker], state.utilities[worker]
@@ -372,8 +391,8 @@ class TaxEconomy(TextGame[Economy]):
         data = {"hours": hours, **money, "utility": utility}
         return Event("slip", text, data, only(seat))
 
-    def _books(self, state: Economy) -> Event:
-        """What everybody learns of a step; ends the comparison of hidden skills."""
+    def _books(self, state: TaxEconomyState) -> Event:
+        """What everybody learns of a step; a `reveal`, since it depends on hidden skills."""
         utility, mean = state.history[-1]
         total = sum(state.incomes)
         data = {
@@ -391,16 +410,16 @@ class TaxEconomy(TextGame[Economy]):
         )
         return Event("reveal", text, data)
 
-    def opening(self, state: Economy) -> Sequence[Event]:
-        told = []
+    def opening(self, state: TaxEconomyState) -> Sequence[Event]:
+        events = []
         for number, worker in enumerate(state.workers):
             seat = self.seat_of(number)
             text = f"{self.players[seat]}, {worker_text(worker)}"
             data = {"skill": worker.skill, "motive": worker.motive, "persona": worker.persona}
-            told.append(Event("worker", text, data, only(seat)))
-        return told
+            events.append(Event("worker", text, data, only(seat)))
+        return events
 
-    def outcome(self, state: Economy) -> Outcome | None:
+    def outcome(self, state: TaxEconomyState) -> Outcome | None:
         if not state.ended:
             return None
         mean = sum(utility for utility, _ in state.history) / len(state.history)
@@ -408,8 +427,8 @@ class TaxEconomy(TextGame[Economy]):
         reason = f"the mean utility of a step was {mean:.3f}"
         return Outcome((score,) * self.num_players, tuple(state.scores), reason)
 
-    def determinize(self, state: Economy, seat: int, rng: Rng) -> Economy:
-        """Draw the other workers anew; what they earned so far stays as it was."""
+    def determinize(self, state: TaxEconomyState, seat: int, rng: Rng) -> TaxEconomyState:
+        """Draw the other workers anew; keep what they have earned so far."""
         copy, own = self.clone(state), self.worker_of(seat)
         motives = [w.motive for n, w in enumerate(state.workers) if n != own]
         rng.shuffle(motives)
@@ -434,7 +453,7 @@ class TaxEconomy(TextGame[Economy]):
             f"of {self.steps} steps, and {self.num_workers} workers."
         )
 
-    def describe(self, state: Economy, seat: int) -> str:
+    def describe(self, state: TaxEconomyState, seat: int) -> str:
         year, step = min(state.year + 1, self.years), state.step + 1
         lines = [
             f"You are {self.players[seat]}. Year {year} of {self.years}, step {step} of "
@@ -461,8 +480,8 @@ class TaxEconomy(TextGame[Economy]):
             lines.append(f"Incomes were {', '.join(map(dollars, state.incomes))}.")
         return "\n".join(lines)
 
-    def _sees_incomes(self, state: Economy, seat: int) -> bool:
-        """Who sets the rates sees them while he does."""
+    def _sees_incomes(self, state: TaxEconomyState, seat: int) -> bool:
+        """Whether a seat is setting the rates, and so sees the last incomes."""
         return seat == state.planner and state.phase == RATES and bool(state.history)
 
     def observation_space(self, seat: int) -> spaces.Box:
@@ -472,8 +491,8 @@ class TaxEconomy(TextGame[Economy]):
     def _space(self) -> spaces.Box:
         return spaces.Box(-1e9, 1e9, (23 + self.num_workers,), np.float32)
 
-    def observe(self, state: Economy, seat: int) -> NDArray[np.float32]:
-        """See the module's docstring for the layout."""
+    def observe(self, state: TaxEconomyState, seat: int) -> NDArray[np.float32]:
+        """See the class for the layout."""
         own = self.worker_of(seat)
         setting = state.phase == RATES and seat == state.planner
         seen: list[float] = [state.phase, state.year, self.years, state.step, self.steps]
@@ -487,12 +506,12 @@ class TaxEconomy(TextGame[Economy]):
             seen += [0.0] * 7
         utility, mean = state.history[-1] if state.history else (0.0, 0.0)
         seen += [mean / 1e5, utility]
-        told = self._sees_incomes(state, seat)
-        seen += [cents / 1e5 if told else -1.0 for cents in state.incomes]
-        view: NDArray[np.float32] = np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
-        return view
+        shown = self._sees_incomes(state, seat)
+        seen += [cents / 1e5 if shown else -1.0 for cents in state.incomes]
+        obs: NDArray[np.float32] = np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
+        return obs
 
-    def scene(self, state: Economy, seat: int | None = None) -> Scene:
+    def scene(self, state: TaxEconomyState, seat: int | None = None) -> Scene:
         """Mean utility over time, and the rates."""
         rates = zip(BRACKETS, state.rates, strict=True)
         bars = tuple(Bar(f"from {start:,}", float(rate), 100.0, 1) for start, rate in rates)
@@ -511,7 +530,8 @@ class TaxEconomy(TextGame[Economy]):
 HOURS = Grammar((Option(Work, {"hours": Integer(0, MOST_HOURS)}),))
 
 
-def new_rates(rates: Sequence[int], action: Any) -> tuple[int, ...]:
+def new_rates(rates: Sequence[int], action: Rates | Shift) -> tuple[int, ...]:
+    """The rates after all of them, or one, are set."""
     if isinstance(action, Rates):
         return tuple(getattr(action, name) for name in Rates.__struct_fields__)
     changed = list(rates)
@@ -526,10 +546,6 @@ def gini(incomes: Sequence[int]) -> float:
     if total == 0:
         return 0.0
     return float((2 * np.arange(1, count + 1) - count - 1) @ ordered / (count * total))
-
-
-def dollars(cents: int) -> str:
-    return f"{cents / 100:,.2f}"
 
 
 def rates_text(rates: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""Who works: skills, personas, isoelastic utility, and the hours that serve them best."""
+"""The workers: skills, personas, isoelastic utility, and the best hours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palestra_markets.taxes.schedule import tax
 MOST_HOURS = 100
 LEAST_SKILL, MOST_SKILL = 1_000, 1_000_000  # cents an hour
 CARE = {"selfish": 0.0, "altruistic": 0.5, "adversarial": -0.5}
-"""The weight of the others' mean utility in what one is paid; the rest is one's own."""
+"""The weight of the others' mean utility in what a worker is paid; the rest is their own."""
 
 INCOME_SCALE, INCOME_SHAPES = 72_402.78, (2.0721, 0.48652, 1.14104)
 """A generalised beta distribution of the second kind, fitted to incomes of the American Community
@@ -29,11 +29,11 @@ TRAITS = ("saving for a house", "raising two children", "paying off a loan", "cl
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Cents an hour, what moves him, and who he is in words."""
+    """A worker, as drawn at the start of an episode."""
 
-    skill: int
-    motive: str
-    persona: str
+    skill: int  # cents an hour
+    motive: str  # a key of CARE
+    persona: str  # who they are, in words
 
 
 def draw_skill(rng: Rng) -> int:
@@ -44,6 +44,7 @@ def draw_skill(rng: Rng) -> int:
 
 
 def draw_worker(motive: str, rng: Rng) -> Worker:
+    """A worker of a given motive, with a drawn skill and persona."""
     skill = draw_skill(rng)
     persona = f"a {rng.choice(TRADES)} of {rng.between(18, 70)}, {rng.choice(TRAITS)}"
     return Worker(skill, motive, persona)
@@ -62,7 +63,7 @@ class Tastes:
     toil: float
 
     def utility(self, consumption: Any, hours: Any) -> Any:
-        """Of consumption in cents, an array or a number; no less than a cent is counted."""
+        """The utility of consumption in cents, an array or a number; at least a cent is counted."""
         thousands = np.maximum(np.asarray(consumption, float), 1.0) / 1e5
         if self.aversion == 1:
             enjoyed = np.log(thousands)
@@ -71,7 +72,7 @@ class Tastes:
         return enjoyed - self.effort * np.asarray(hours, float) ** self.toil
 
     def weight(self, consumption: Any) -> Any:
-        """Marginal utility of consumption: the welfare weight of a utilitarian planner."""
+        """The marginal utility of consumption: the welfare weight of a utilitarian planner."""
         return (np.maximum(np.asarray(consumption, float), 1.0) / 1e5) ** -self.aversion
 
     def untaxed_hours(self, skill: int) -> float:
@@ -81,13 +82,13 @@ class Tastes:
 
     @property
     def elasticity(self) -> float:
-        """Of income to the part that is kept, (1-r) / (d-1+r), under a flat tax not paid back."""
+        """The elasticity of income to the part kept of it, (1-r) / (d-1+r), if taxes are lost."""
         return (1 - self.aversion) / (self.toil - 1 + self.aversion)
 
     def best_hours(self, skills: Any, rates: Sequence[int], rebate: Any, back: float = 0.0) -> Any:
         """The best whole hours for each skill, the fewest of equal ones.
 
-        `rebate` is what comes from the others' taxes, `back` the part of one's own that does.
+        `rebate` is paid back from the others' taxes, `back` the part of one's own that is.
         """
         hours = np.arange(MOST_HOURS + 1)
         income = np.asarray(skills, np.int64)[..., None] * hours
@@ -97,9 +98,10 @@ class Tastes:
 
 
 def settle(tastes: Tastes, skills: Any, rates: Sequence[int], rounds: int = 12) -> tuple[Any, Any]:
-    """Hours and rebate, by skill, where everybody works what is best given the others' taxes.
+    """Hours by skill, and the rebate, where nobody gains by other hours given the others' taxes.
 
-    Best answers in turn, from no rebate; the last ones where whole hours keep changing by one.
+    Found by best answers in turn, starting without a rebate; where whole hours keep changing by
+    one, the last ones are returned.
     """
     skills = np.asarray(skills, np.int64)
     count, rebate = len(skills), np.zeros(len(skills))
@@ -115,7 +117,7 @@ def settle(tastes: Tastes, skills: Any, rates: Sequence[int], rounds: int = 12) 
 
 
 def welfare(tastes: Tastes, skills: Any, rates: Sequence[int]) -> float:
-    """Mean utility where everybody works what is best."""
+    """Mean utility where everybody works their best hours."""
     skills = np.asarray(skills, np.int64)
     hours, rebate = settle(tastes, skills, rates)
     income = skills * hours
@@ -129,7 +131,7 @@ def _income_by_skill(tastes: Tastes, rates: tuple[int, ...], rebate: int) -> tup
 
 
 def skill_behind(tastes: Tastes, income: int, rates: Sequence[int], rebate: int) -> int:
-    """The skill that would have earned an income as its best answer, to the nearest per cent."""
+    """The skill whose best hours earn an income, to the nearest percent."""
     skills, incomes = _income_by_skill(tastes, tuple(rates), rebate)
     return int(skills[np.abs(incomes - income).argmin()])
 
@@ -137,23 +139,23 @@ def skill_behind(tastes: Tastes, income: int, rates: Sequence[int], rebate: int)
 def stackelberg(
     tastes: Tastes, skills: Any, start: Sequence[int], step: int = 10, most: int = 90
 ) -> tuple[int, ...]:
-    """The rates on a grid of percents that lead to the most welfare when workers answer.
+    """The rates on a grid of percents with the most welfare when workers answer at their best.
 
-    One bracket after the other, through all its rates, until none can be bettered: the optimum
-    along every axis, from the better of `start` and no tax at all.
+    Tries all rates of one bracket after the other until none improves: the optimum along every
+    axis, from the better of `start` and no tax at all.
     """
     grid = range(0, most + 1, step)
     best = max(
         (tuple(min(most, step * round(rate / step)) for rate in start), (0,) * len(start)),
         key=lambda rates: welfare(tastes, skills, rates),
     )
-    value, bettered = welfare(tastes, skills, best), True
-    while bettered:
-        bettered = False
+    value, improved = welfare(tastes, skills, best), True
+    while improved:
+        improved = False
         for place in range(len(best)):
             for rate in grid:
                 tried = (*best[:place], rate, *best[place + 1 :])
                 found = welfare(tastes, skills, tried)
                 if found > value + 1e-12:
-                    best, value, bettered = tried, found, True
+                    best, value, improved = tried, found, True
     return best

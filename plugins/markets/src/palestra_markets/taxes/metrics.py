@@ -6,35 +6,23 @@ from palestra import EpisodeRecord, metric
 
 
 def _mean(record: EpisodeRecord, name: str) -> float:
-    told = [float(e.data[name]) for e in record.events if e.kind == "reveal"]
-    return sum(told) / max(1, len(told))
+    values = [float(e.data[name]) for e in record.events if e.kind == "reveal"]
+    return sum(values) / max(1, len(values))
 
 
-@metric(
-    "social-welfare",
-    measures=("markets/TaxEconomy-v0",),
-    summary="The workers' utility, a step and head.",
-)
+@metric("social-welfare", measures=("markets/TaxEconomy-v0",))
 def social_welfare(record: EpisodeRecord) -> float:
-    """The workers' utility, a step and head."""
+    """The workers' mean utility of a step."""
     return _mean(record, "welfare")
 
 
-@metric(
-    "income-gini",
-    measures=("markets/TaxEconomy-v0",),
-    summary="The Gini coefficient of incomes before taxes, in the mean of all steps.",
-)
+@metric("income-gini", measures=("markets/TaxEconomy-v0",))
 def income_gini(record: EpisodeRecord) -> float:
-    """The Gini coefficient of incomes before taxes, in the mean of all steps."""
+    """The Gini coefficient of incomes before taxes, averaged over all steps."""
     return _mean(record, "gini")
 
 
-@metric(
-    "tax-share",
-    measures=("markets/TaxEconomy-v0",),
-    summary="Taxes over incomes, in the mean of all steps.",
-)
+@metric("tax-share", measures=("markets/TaxEconomy-v0",))
 def tax_share(record: EpisodeRecord) -> float:
-    """Taxes over incomes, in the mean of all steps."""
+    """Taxes divided by incomes, averaged over all steps."""
     return _mean(record, "tax_share")

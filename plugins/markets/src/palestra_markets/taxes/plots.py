@@ -8,13 +8,13 @@ from palestra_markets.report.plot import Line, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By step of a year; rates by bracket in the first and the last year."""
-    told = [event.data for event in record.events if event.kind == "reveal"]
+    """Plots by step; rates by bracket in the first and the last year."""
+    steps = [event.data for event in record.events if event.kind == "reveal"]
     rates = [event.data["rates"] for event in record.events if event.kind == "rates"]
     ends = [("first year", rates[0]), ("last year", rates[-1])] if rates else []
 
     def path(name: str, scale: float = 1.0) -> list[float]:
-        return [scale * float(data[name]) for data in told]
+        return [scale * float(data[name]) for data in steps]
 
     return [
         Plot(
@@ -35,7 +35,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
 
 def _incomes(record: EpisodeRecord) -> Plot:
     """Incomes of the last year from the poorest to the richest."""
-    told = [event.data["incomes"] for event in record.events if event.kind == "returns"]
-    paid = sorted(income / 100 for income in told[-1]) if told else []
+    returns = [event.data["incomes"] for event in record.events if event.kind == "returns"]
+    paid = sorted(income / 100 for income in returns[-1]) if returns else []
     line = Line("income", range(1, len(paid) + 1), paid, "bars")
     return Plot("Incomes at last", [line], "worker, the poorest first", "dollars")

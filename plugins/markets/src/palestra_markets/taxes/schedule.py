@@ -25,7 +25,7 @@ def tax(income: Any, rates: Sequence[int]) -> Any:
 
 
 def shares(total: int, count: int, first: int = 0) -> list[int]:
-    """A sum in equal whole parts; cents left over go one each to the places from `first` on."""
+    """A sum in equal whole parts; what is left over goes one each to the places from `first`."""
     each, left = divmod(total, count)
     return [each + ((place - first) % count < left) for place in range(count)]
 
@@ -33,9 +33,9 @@ def shares(total: int, count: int, first: int = 0) -> list[int]:
 def saez_rate(weight: float, tail: float, elasticity: float) -> float:
     """(1 - G) / (1 - G + a e): E. Saez, Review of Economic Studies 68, 2001.
 
-    G is the mean welfare weight of incomes above, over that of all; a the local Pareto parameter
-    z f(z) / (1 - F(z)) of incomes; e the elasticity of income to what is kept of it. Weights above
-    1 are taken as 1.
+    weight: G, the mean welfare weight of incomes above, over that of all; above 1 it counts as 1.
+    tail: a, the local Pareto parameter z f(z) / (1 - F(z)) of incomes z.
+    elasticity: e, of income to the part of it that is kept.
     """
     gain = 1 - min(max(weight, 0.0), 1.0)
     return gain / (gain + tail * elasticity) if gain > 0 else 0.0

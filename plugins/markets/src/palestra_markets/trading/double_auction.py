@@ -1,10 +1,10 @@
 """The continuous double auction: buyers and sellers with private values meet on an order book.
 
-Every buyer has a private value for each unit he may buy in a trading period, every seller a private
-cost for each unit he may sell; units are traded best first. In every round one trader who has units
-left, drawn at random, may place a limit order, take his order off the book, or pass. An order
-trades at once with the best orders of the other side, at their prices, earlier orders first at
-equal prices; what is left of it rests on the book. A trader has one order on the book: a new one
+Every buyer has a private value for each unit they may buy in a trading period, every seller a
+private cost for each unit they may sell; units are traded best first. In every round one trader who
+has units left, drawn at random, may place a limit order, take their order off the book, or pass. An
+order trades at once with the best orders of the other side, at their prices, earlier orders first
+at equal prices; what is left of it rests on the book. A trader has one order on the book: a new one
 takes the place of the old. A period ends after `rounds` rounds, or when one side has nothing left
 to trade; the next starts with an empty book and the same values and costs. Buyers are paid value
 minus price, sellers price minus cost.
@@ -16,17 +16,6 @@ better than the best of its side, the rule of the New York Stock Exchange.
 
 Known answers checked: the optimum against an assignment solver; the efficiency of unconstrained
 random traders, who trade every unit, in closed form; that of constrained ones, above 97 %.
-
-The array view is a float32 vector of 39 + units numbers:
-
-    role                       1 for a seller, 0 for a buyer
-    own values or costs        one a unit, 0 for none
-    units traded this period, surplus so far
-    own order                  price and quantity, 0 and 0 for none
-    period, round, trades this period
-    prices of the last nine trades, newest first (0 for none)
-    the book                   five best bids, then five best asks: price, quantity (0 for none)
-    buyers' and sellers' units left
 """
 
 from __future__ import annotations
@@ -34,19 +23,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     Bar,
     Event,
     InvalidOption,
+    Meta,
     Outcome,
     Rng,
     Scene,
     Seat,
-    check_ranges,
+    Shape,
+    constant,
     environment,
     only,
 )
@@ -57,22 +50,38 @@ from palestra_markets.chart import chart
 from palestra_markets.trading.order_book import (
     ASK,
     BID,
-    book_fields,
+    BookState,
     cancel,
     clear_book,
     depth,
+    levels_of,
     next_level,
     open_book,
     place,
 )
-from palestra_markets.trading.schedules import Equilibrium, Rows, check_rows, equilibrium
+from palestra_markets.trading.schedules import PRESETS, Equilibrium, Rows, check_rows, equilibrium
 
 PASS, WITHDRAW, FIRST_ORDER = 0, 1, 2
 SHOWN = 5  # prices of each side that are shown
-RECENT = 9  # trades whose prices are told
+RECENT = 9  # trades whose prices an observation has
 DRAWN = 40  # trades whose prices a scene draws
-MOST_PLAYERS, MOST_UNITS, MOST_PRICE = 100, 20, 10_000
+MOST_UNITS = 20
 DRAWN_UNITS = 3  # units a trader has where values are drawn
+
+
+class DoubleAuctionState(BookState):
+    """A market between two orders; on the book, a trader's order has the number of their seat."""
+
+    role: Annotated[NDArray[np.uint8], Shape("num_players")]  # BID for buyers, ASK for sellers
+    endowed: Annotated[NDArray[np.int32], Shape("num_players")]  # units a period
+    worth: Annotated[NDArray[np.int32], Shape("num_players", "most_units")]  # values or costs
+    row: Annotated[NDArray[np.int32], Shape("num_players")]  # of a fixed schedule, as dealt
+    traded: Annotated[NDArray[np.int32], Shape("num_players")]  # units this period
+    earned: Annotated[NDArray[np.int64], Shape("num_players")]  # surplus so far
+    period: Annotated[int, np.int32]  # periods completed
+    elapsed: Annotated[int, np.int32]  # rounds of this period completed
+    trades: Annotated[int, np.int32]  # in this period
+    recent: Annotated[NDArray[np.int32], Shape(DRAWN)]  # prices of the last trades, newest first
 
 
 @environment(
@@ -83,189 +92,88 @@ DRAWN_UNITS = 3  # units a trader has where values are drawn
         "Smith (1962), An Experimental Study of Competitive Market Behavior; Gode and Sunder "
         "(1993), Allocative Efficiency of Markets with Zero-Intelligence Traders"
     ),
-    splits={
-        "gode-sunder-1": {
-            "demand": (
-                (123, 105, 87, 68),
-                (120, 102, 84, 65),
-                (117, 99, 80, 62),
-                (114, 96, 77, 59),
-                (111, 93, 74, 56),
-                (108, 90, 71, 53),
-            ),
-            "supply": (
-                (15, 33, 51, 70),
-                (18, 36, 54, 73),
-                (21, 39, 58, 76),
-                (24, 42, 61, 79),
-                (27, 45, 64, 82),
-                (30, 48, 67, 85),
-            ),
-            "num_players": 12,
-            "max_price": 200,
-            "rounds": 2000,
-            "empty_on_trade": True,
-        },
-        "gode-sunder-2": {
-            "demand": (
-                (94, 86, 77, 69),
-                (93, 84, 76, 67),
-                (91, 83, 74, 66),
-                (90, 81, 73, 64),
-                (89, 80, 71, 63),
-                (87, 79, 70, 61),
-            ),
-            "supply": (
-                (7, 28, 49, 70),
-                (10, 31, 52, 73),
-                (14, 35, 56, 77),
-                (17, 38, 59, 80),
-                (21, 42, 63, 84),
-                (24, 45, 66, 88),
-            ),
-            "num_players": 12,
-            "max_price": 200,
-            "rounds": 2000,
-            "empty_on_trade": True,
-        },
-        "gode-sunder-3": {
-            "demand": (
-                (158, 138, 118, 98),
-                (155, 135, 115, 95),
-                (152, 132, 112, 92),
-                (148, 128, 108, 88),
-                (145, 125, 105, 85),
-                (142, 122, 102, 82),
-            ),
-            "supply": (
-                (63, 80, 96, 112),
-                (66, 82, 99, 115),
-                (69, 85, 101, 118),
-                (72, 88, 104, 120),
-                (74, 91, 107, 123),
-                (77, 93, 110, 126),
-            ),
-            "num_players": 12,
-            "max_price": 200,
-            "rounds": 2000,
-            "empty_on_trade": True,
-        },
-        "gode-sunder-4": {
-            "demand": (
-                (197, 185, 173, 161),
-                (195, 183, 171, 159),
-                (193, 181, 169, 157),
-                (191, 179, 167, 155),
-                (189, 177, 165, 153),
-                (187, 175, 163, 151),
-            ),
-            "supply": (
-                (133, 150, 166, 182),
-                (136, 152, 169, 185),
-                (139, 155, 171, 188),
-                (142, 158, 174, 190),
-                (144, 161, 177, 193),
-                (147, 163, 180, 196),
-            ),
-            "num_players": 12,
-            "max_price": 200,
-            "rounds": 2000,
-            "empty_on_trade": True,
-        },
-        "gode-sunder-5": {
-            "demand": (
-                (169, 155, 142, 129),
-                (167, 153, 140, 126),
-                (164, 151, 138, 124),
-                (162, 149, 135, 122),
-                (160, 147, 133, 120),
-                (158, 144, 131, 118),
-            ),
-            "supply": (
-                (96, 108, 121, 133),
-                (98, 110, 123, 135),
-                (100, 113, 125, 137),
-                (102, 115, 127, 139),
-                (104, 117, 129, 141),
-                (106, 119, 131, 143),
-            ),
-            "num_players": 12,
-            "max_price": 200,
-            "rounds": 2000,
-            "empty_on_trade": True,
-        },
-        "flat-supply": {
-            "demand": ((150,), (140,), (130,), (120,), (110,), (100,), (90,), (80,), (70,)),
-            "supply": ((50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,), (50,)),
-            "num_players": 20,
-            "max_price": 200,
-            "rounds": 400,
-        },
-    },
-    players=(2, 100),
+    splits=PRESETS,
 )
 @dataclass(frozen=True)
-class DoubleAuction(ArrayGame):
-    """You are a buyer or a seller in a market and trade units of one good on an order book.
+class DoubleAuction(ArrayGame[DoubleAuctionState]):
+    """Buyers and sellers with private values and costs trade units of one good on an order book.
 
-    What a unit is worth to you, or costs you, is private. You trade your units in order, best
-    first, and in every trading period you have all of them again. A buyer earns the unit's value
-    minus the price he pays, a seller the price he is paid minus the unit's cost; you can lose
-    money, and a unit you do not trade earns and costs nothing. When it is your turn write one of:
-    - "bid 2 at 95" as a buyer: buy up to 2 units for at most 95 each;
-    - "ask 2 at 105" as a seller: sell up to 2 units for at least 105 each;
-    - "withdraw": take your order off the book;
-    - "pass": do nothing; your order stays.
-    An order trades at once with the best orders of the other side at their prices, earlier orders
-    first; what is left rests on the book until it is met. You have one order on the book: a new
-    order takes the place of your old one. Whose turn comes next is drawn at random. A period ends
-    when its rounds are used up, or when all buyers or all sellers have traded all their units.
+    Action 0 passes and 1 withdraws the own order; 2 + (q - 1) * max_price + p - 1 orders q units at
+    price p. A buyer is paid value minus price for each unit, a seller price minus cost.
+
+    An observation is a float32 vector of 39 + units numbers:
+
+        role                       1 for a seller, 0 for a buyer
+        own values or costs        one a unit, 0 for none
+        units traded this period, surplus so far
+        own order                  price and quantity, 0 and 0 for none
+        period, round, trades this period
+        prices of the last nine trades, newest first (0 for none)
+        the book                   five best bids, then five best asks: price, quantity (0 for none)
+        buyers' and sellers' units left
     """
 
-    num_players: int = 6
-    buyers: int | None = None
-    demand: Sequence[Sequence[int]] = ()
-    supply: Sequence[Sequence[int]] = ()
-    max_price: int = 100
-    lot: int = 1
-    periods: int = 1
-    rounds: int = 200
-    empty_on_trade: bool = False
-    improve: bool = False
+    num_players: Annotated[int, Meta(ge=2, le=100, description="buyers and sellers")] = 6
+    buyers: Annotated[
+        int | None,
+        Meta(ge=1, le=99, description="players who buy; by default half, or the rows of demand"),
+    ] = None
+    demand: Annotated[
+        Rows, Meta(description="a row of unit values a buyer, best first; empty: values are drawn")
+    ] = ()
+    supply: Annotated[
+        Rows, Meta(description="a row of unit costs a seller, best first; empty: costs are drawn")
+    ] = ()
+    max_price: Annotated[int, Meta(ge=1, le=10_000, description="highest price of an order")] = 100
+    lot: Annotated[int, Meta(ge=1, le=20, description="most units in an order")] = 1
+    periods: Annotated[int, Meta(ge=1, le=1000, description="trading periods")] = 1
+    rounds: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="turns in a period before it ends")
+    ] = 200
+    empty_on_trade: Annotated[
+        bool, Meta(description="whether every trade empties the book (Gode and Sunder)")
+    ] = False
+    improve: Annotated[
+        bool, Meta(description="whether an order must be better than the best of its side")
+    ] = False
 
+    rules_text = """
+        You are a buyer or a seller in a market and trade units of one good on an order book.
+
+        What a unit is worth to you, or costs you, is private. You trade your units in order, best
+        first, and in every trading period you have all of them again. A buyer earns the unit's
+        value minus the price they pay, a seller the price they are paid minus the unit's cost; you
+        can lose money, and a unit you do not trade earns and costs nothing. When it is your turn
+        write one of:
+        - "bid 2 at 95" as a buyer: buy up to 2 units for at most 95 each;
+        - "ask 2 at 105" as a seller: sell up to 2 units for at least 105 each;
+        - "withdraw": take your order off the book;
+        - "pass": do nothing; your order stays.
+        An order trades at once with the best orders of the other side at their prices, earlier
+        orders first; what is left rests on the book until it is met. You have one order on the
+        book: a new order takes the place of your old one. Whose turn comes next is drawn at random.
+        A period ends when its rounds are used up, or when all buyers or all sellers have traded all
+        their units.
+    """
     order = "sequential"
     payoffs = "general"
     perfect_information = False
     reward_terms = ("surplus",)
     observation_dtype = np.float32
 
-    def __post_init__(self) -> None:
-        ranges = (
-            ("num_players", 2, MOST_PLAYERS),
-            ("max_price", 1, MOST_PRICE),
-            ("lot", 1, MOST_UNITS),
-            ("periods", 1, 1000),
-            ("rounds", 1, 1_000_000),
-        )
-        check_ranges(self, ranges)
-        self._take_schedule()
+    def validate(self) -> None:
+        check_rows("demand", self.demand, best_first=-1)
+        check_rows("supply", self.supply, best_first=1)
         if not 1 <= self.num_buyers < self.num_players:
             raise InvalidOption(
                 f"{self.num_buyers} buyers among {self.num_players} players: there must be at "
                 "least one buyer and one seller"
             )
+        if self.demand or self.supply:
+            self._check_schedule(self.demand, self.supply)
 
-    def _take_schedule(self) -> None:
-        """Make the schedule a value; InvalidOption says what does not fit."""
-        try:
-            demand = check_rows("demand", self.demand, best_first=-1)
-            supply = check_rows("supply", self.supply, best_first=1)
-        except ValueError as error:
-            raise InvalidOption(str(error)) from error
-        object.__setattr__(self, "demand", demand)
-        object.__setattr__(self, "supply", supply)
-        if not demand and not supply:
-            return
+    def _check_schedule(self, demand: Rows, supply: Rows) -> None:
+        """Raise `InvalidOption` where a fixed schedule does not fit the other options."""
         buyers = len(demand) if self.buyers is None else self.buyers
         if (len(demand), len(supply)) != (buyers, self.num_players - buyers):
             raise InvalidOption(
@@ -284,7 +192,7 @@ class DoubleAuction(ArrayGame):
 
     # What follows from the options
 
-    @cached_property
+    @constant
     def num_buyers(self) -> int:
         if self.demand:
             return len(self.demand)
@@ -296,6 +204,43 @@ class DoubleAuction(ArrayGame):
         if not self.demand:
             return DRAWN_UNITS, DRAWN_UNITS
         return len(self.demand[0]), len(self.supply[0])
+
+    @constant
+    def buyer_units(self) -> int:
+        return self.units[BID]
+
+    @constant
+    def seller_units(self) -> int:
+        return self.units[ASK]
+
+    @constant
+    def most_units(self) -> int:
+        return max(self.units)
+
+    @constant
+    def fixed(self) -> bool:
+        """Whether values and costs are given by the options."""
+        return bool(self.demand)
+
+    @constant
+    def all_values(self) -> tuple[int, ...]:
+        """The values of `demand`, row after row."""
+        return tuple(chain.from_iterable(self.demand)) or (0,)
+
+    @constant
+    def all_costs(self) -> tuple[int, ...]:
+        """The costs of `supply`, row after row."""
+        return tuple(chain.from_iterable(self.supply)) or (0,)
+
+    @property
+    def capacity(self) -> int:
+        """Orders on the book: one a trader."""
+        return self.num_players
+
+    @property
+    def levels(self) -> int:
+        """Prices of the book, with one below the lowest and one above the highest."""
+        return levels_of(self.max_price)
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
@@ -313,12 +258,12 @@ class DoubleAuction(ArrayGame):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        most = float(self.periods * max(self.units) * (self.max_price - 1))
+        most = float(self.periods * self.most_units * (self.max_price - 1))
         return (-most, most)
 
     @property
     def observation_shape(self) -> tuple[int]:
-        return (10 + max(self.units) + RECENT + 4 * SHOWN,)
+        return (10 + self.most_units + RECENT + 4 * SHOWN,)
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
@@ -327,44 +272,10 @@ class DoubleAuction(ArrayGame):
         )
         return (-most, most)
 
-    def constants(self) -> Mapping[str, Any]:
-        own = {
-            "num_buyers": self.num_buyers,
-            "buyer_units": self.units[BID],
-            "seller_units": self.units[ASK],
-            "units": max(self.units),
-            "fixed": bool(self.demand),
-            "demand": tuple(unit for row in self.demand for unit in row) or (0,),
-            "supply": tuple(unit for row in self.supply for unit in row) or (0,),
-        }
-        return {**super().constants(), **own}
-
-    def fields(self) -> list[tuple[Any, ...]]:
-        """The book, where a trader's one order has his seat's number; and who has what.
-
-        `worth` are values and costs by unit, `endowed` units a period, `traded` units this
-        period, `row` the row of a fixed schedule that was dealt, `earned` the surplus so far;
-        `recent` are the prices of the last trades, newest first.
-        """
-        seats = self.num_players
-        return [
-            *book_fields(self.max_price, seats),
-            ("role", np.uint8, seats),
-            ("endowed", np.int32, seats),
-            ("worth", np.int32, (seats, max(self.units))),
-            ("row", np.int32, seats),
-            ("traded", np.int32, seats),
-            ("earned", np.int64, seats),
-            ("period", np.int32),
-            ("elapsed", np.int32),
-            ("trades", np.int32),
-            ("recent", np.int32, DRAWN),
-        ]
-
     # The rules
 
     @staticmethod
-    def init_state(config: Any, state: Any) -> None:
+    def init_state(config: DoubleAuction, state: DoubleAuctionState) -> None:
         for seat in range(config.num_players):
             buyer = seat < config.num_buyers
             state.role[seat] = BID if buyer else ASK
@@ -377,7 +288,9 @@ class DoubleAuction(ArrayGame):
         call_trader(state)
 
     @staticmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+    def apply_actions(
+        config: DoubleAuction, state: DoubleAuctionState, actions: Any, out: Any
+    ) -> None:
         seat = mover(state)
         action = actions[seat]
         forget_fills(state)
@@ -396,7 +309,9 @@ class DoubleAuction(ArrayGame):
             call_trader(state)
 
     @staticmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+    def write_legal_mask(
+        config: DoubleAuction, state: DoubleAuctionState, seat: int, mask: Any
+    ) -> None:
         mask[PASS] = 1
         mask[WITHDRAW] = state.order_quantity[seat] > 0
         low, high = 1, config.max_price
@@ -409,56 +324,58 @@ class DoubleAuction(ArrayGame):
             mask[cheapest : cheapest + max(0, high - low + 1)] = 1
 
     @staticmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
-        """See the module's docstring for the layout."""
-        units = config.units
-        view[0] = state.role[seat]
+    def write_observation(
+        config: DoubleAuction, state: DoubleAuctionState, seat: int, obs: Any
+    ) -> None:
+        """See the class for the layout."""
+        units = config.most_units
+        obs[0] = state.role[seat]
         for unit in range(units):
-            view[1 + unit] = state.worth[seat, unit]
+            obs[1 + unit] = state.worth[seat, unit]
         at = 1 + units
-        view[at], view[at + 1] = state.traded[seat], state.earned[seat]
-        view[at + 2], view[at + 3] = state.order_price[seat], state.order_quantity[seat]
-        view[at + 4], view[at + 5] = state.period, state.elapsed
-        view[at + 6] = state.trades
+        obs[at], obs[at + 1] = state.traded[seat], state.earned[seat]
+        obs[at + 2], obs[at + 3] = state.order_price[seat], state.order_quantity[seat]
+        obs[at + 4], obs[at + 5] = state.period, state.elapsed
+        obs[at + 6] = state.trades
         for trade in range(RECENT):
-            view[at + 7 + trade] = state.recent[trade]
+            obs[at + 7 + trade] = state.recent[trade]
         at += 7 + RECENT
-        show_side(state, BID, view, at)
-        show_side(state, ASK, view, at + 2 * SHOWN)
+        show_side(state, BID, obs, at)
+        show_side(state, ASK, obs, at + 2 * SHOWN)
         at += 4 * SHOWN
-        view[at], view[at + 1] = side_left(state, BID), side_left(state, ASK)
+        obs[at], obs[at + 1] = side_left(state, BID), side_left(state, ASK)
 
-    def outcome(self, state: Any) -> Outcome | None:
-        if not state["over"]:
+    def outcome(self, state: DoubleAuctionState) -> Outcome | None:
+        if super().outcome(state) is None:
             return None
         score: Result = "score"
         return Outcome((score,) * self.num_players, self.scores(state), "the market closed")
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: DoubleAuctionState) -> tuple[float, ...]:
         """The surplus each trader has earned."""
-        return tuple(float(value) for value in state["earned"].tolist())
+        return tuple(float(value) for value in state.earned.tolist())
 
-    def noop(self, state: Any, seat: int) -> int:
+    def noop(self, state: DoubleAuctionState, seat: int) -> int:
         return PASS
 
     # What the market could yield
 
-    def schedule(self, state: Any) -> tuple[Rows, Rows]:
-        """Values and costs as they were dealt: a row for every buyer and for every seller."""
+    def schedule(self, state: DoubleAuctionState) -> tuple[Rows, Rows]:
+        """Values and costs as they are dealt: a row for every buyer and for every seller."""
         rows = [tuple(row) for row in state.worth.tolist()]
         demand, supply = rows[: self.num_buyers], rows[self.num_buyers :]
         bid, ask = self.units
         return tuple(row[:bid] for row in demand), tuple(row[:ask] for row in supply)
 
-    def optimum(self, state: Any) -> Equilibrium:
+    def optimum(self, state: DoubleAuctionState) -> Equilibrium:
         """The competitive outcome of one period; its surplus is the most that can be earned."""
         return equilibrium(*self.schedule(state))
 
-    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
-        """Draw the other traders' values and costs anew, as they were dealt."""
+    def determinize(self, state: DoubleAuctionState, seat: int, rng: Rng) -> Any:
+        """Draw the other traders' values and costs anew, in the way they are dealt."""
         copy = self.clone(state)
         if self.demand:
-            self._deal_again(copy, seat, rng)
+            self._redeal(copy, seat, rng)
             return copy
         for other in range(self.num_players):
             if other != seat:
@@ -466,26 +383,32 @@ class DoubleAuction(ArrayGame):
                 copy.worth[other] = sorted(units, reverse=self.side(other) == BID)
         return copy
 
-    def _deal_again(self, state: Any, player: int, rng: Rng) -> None:
+    def _redeal(self, state: DoubleAuctionState, seat: int, rng: Rng) -> None:
+        """Deal the rows of all seats but one to them again."""
         for side in (BID, ASK):
-            seats = [p for p in range(self.num_players) if self.side(p) == side and p != player]
-            dealt = [(state.worth[seat].copy(), int(state.row[seat])) for seat in seats]
-            rng.shuffle(dealt)
-            for seat, (worth, row) in zip(seats, dealt, strict=True):
-                state.worth[seat], state.row[seat] = worth, row
+            others = [p for p in range(self.num_players) if self.side(p) == side and p != seat]
+            rows = [(state.worth[other].copy(), int(state.row[other])) for other in others]
+            rng.shuffle(rows)
+            for other, (worth, row) in zip(others, rows, strict=True):
+                state.worth[other], state.row[other] = worth, row
 
     # Words
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> list[Event]:
+    def narrate(
+        self,
+        before: DoubleAuctionState | None,
+        actions: Mapping[int, int],
+        after: DoubleAuctionState,
+    ) -> list[Event]:
         if before is None:
-            return [self._dealt(after, seat) for seat in range(self.num_players)]
+            return [self._deal_event(after, seat) for seat in range(self.num_players)]
         ((seat, action),) = actions.items()
         fills = fills_of(after)
-        events = [self._told(seat, action, sum(units for _, _, units in fills))]
+        events = [self._move_event(seat, action, sum(units for _, _, units in fills))]
         for other, price, units in fills:
             buyer, seller = (seat, other) if self.side(seat) == BID else (other, seat)
             names = self.players[buyer], self.players[seller]
-            text = f"{names[0]} buys {counted(units)} from {names[1]} at {price}."
+            text = f"{names[0]} buys {units_text(units)} from {names[1]} at {price}."
             data = {"buyer": buyer, "seller": seller, "price": price, "quantity": units}
             events.append(Event("trade", text, {**data, "maker": other, "taker": seat}))
         if after.over:
@@ -495,34 +418,35 @@ class DoubleAuction(ArrayGame):
             events.append(Event("period", text, {"period": int(after.period)}))
         return events
 
-    def _dealt(self, state: Any, seat: int) -> Event:
+    def _deal_event(self, state: DoubleAuctionState, seat: int) -> Event:
         side = self.side(seat)
         units = state.worth[seat].tolist()[: self.units[side]]
         word = "are worth" if side == BID else "cost you"
-        text = f"You, {self.players[seat]}, are a {ROLES[side]}. Your units {word} {listed(units)}."
+        text = f"You, {self.players[seat]}, are a {ROLES[side]}. "
+        text += f"Your units {word} {enumeration(units)}."
         return Event("deal", text, {"role": ROLES[side], "units": units}, only(seat))
 
-    def _told(self, seat: int, action: int, traded: int) -> Event:
+    def _move_event(self, seat: int, action: int, traded: int) -> Event:
         name, data = self.players[seat], {"player": seat}
         if action == PASS:
             return Event("pass", f"{name} passes.", data)
         if action == WITHDRAW:
-            return Event("withdraw", f"{name} withdraws his order.", data)
+            return Event("withdraw", f"{name} withdraws their order.", data)
         side, config = self.side(seat), self.config
         price, quantity = price_of(config, action), quantity_of(config, action)
         text = f"{name} {WORDS[side]}s {quantity} at {price}."
         order = {"side": WORDS[side], "price": price, "quantity": quantity, "traded": traded}
         return Event("order", text, {**data, **order})
 
-    def describe(self, state: Any, seat: int) -> str:
+    def describe(self, state: DoubleAuctionState, seat: int) -> str:
         side, bought = self.side(seat), ("bought", "sold")
         units = state.worth[seat].tolist()[: self.units[side]]
         word = ("worth", "that cost")[side]
         done, earned = int(state.traded[seat]), int(state.earned[seat])
         lines = [
-            f"You are {self.players[seat]}, a {ROLES[side]} of units {word} {listed(units)}.",
+            f"You are {self.players[seat]}, a {ROLES[side]} of units {word} {enumeration(units)}.",
             f"Period {state.period + 1} of {self.periods}, round {state.elapsed} of {self.rounds}.",
-            f"You have {bought[side]} {counted(done)} this period and earned {earned} in all.",
+            f"You have {bought[side]} {units_text(done)} this period and earned {earned} in all.",
             self._own_order(state, seat),
             f"Trades this period: {state.trades}. Last prices, newest first: {prices(state)}.",
             f"Bids: {levels(state, BID)}. Asks: {levels(state, ASK)}.",
@@ -530,14 +454,14 @@ class DoubleAuction(ArrayGame):
         ]
         return "\n".join(lines)
 
-    def _own_order(self, state: Any, seat: int) -> str:
+    def _own_order(self, state: DoubleAuctionState, seat: int) -> str:
         quantity = int(state.order_quantity[seat])
         if not quantity:
             return "You have no order on the book."
         word = WORDS[self.side(seat)]
         return f"Your order on the book: {word} {quantity} at {state.order_price[seat]}."
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: DoubleAuctionState, seat: int, action: int) -> str:
         if action == PASS:
             return "pass"
         if action == WITHDRAW:
@@ -545,7 +469,7 @@ class DoubleAuction(ArrayGame):
         config, word = self.config, WORDS[self.side(seat)]
         return f"{word} {quantity_of(config, action)} at {price_of(config, action)}"
 
-    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: DoubleAuctionState, seat: int, moves: Mapping[str, int]) -> str:
         """Orders as ranges: all quantities at the same prices are legal together."""
         orders = [move for move in moves.values() if move >= FIRST_ORDER]
         words = [text for text, move in moves.items() if move < FIRST_ORDER]
@@ -557,7 +481,7 @@ class DoubleAuction(ArrayGame):
             words.append(f"{word} {units} at {prices[0]}..{prices[-1]}")
         return ", ".join(words)
 
-    def scene(self, state: Any, seat: int | None = None) -> Scene:
+    def scene(self, state: DoubleAuctionState, seat: int | None = None) -> Scene:
         """The prices of the last trades beside the equilibrium price, and the book."""
         bars = []
         for side in (ASK, BID):
@@ -592,10 +516,10 @@ ROLES = ("buyer", "seller")
 WORDS = ("bid", "ask")
 
 
-# Helpers of the rules
+# Parts of the rules
 
 
-def deal_rows(config: Any, state: Any) -> None:
+def deal_rows(config: DoubleAuction, state: DoubleAuctionState) -> None:
     """Deal the rows of a fixed schedule to buyers and sellers in random order."""
     for seat in range(config.num_players):
         state.row[seat] = seat if seat < config.num_buyers else seat - config.num_buyers
@@ -604,26 +528,26 @@ def deal_rows(config: Any, state: Any) -> None:
     for seat in range(config.num_players):
         for unit in range(state.endowed[seat]):
             if state.role[seat] == BID:
-                worth = config.demand[state.row[seat] * config.buyer_units + unit]
+                worth = config.all_values[state.row[seat] * config.buyer_units + unit]
             else:
-                worth = config.supply[state.row[seat] * config.seller_units + unit]
+                worth = config.all_costs[state.row[seat] * config.seller_units + unit]
             state.worth[seat, unit] = worth
 
 
-def shuffle_part(state: Any, start: int, end: int) -> None:
+def shuffle_part(state: DoubleAuctionState, start: int, end: int) -> None:
     """Shuffle rows[start:end]."""
     for last in range(end - 1, start, -1):
         other = start + randint(state, last - start + 1)
-        held = state.row[last]
+        row = state.row[last]
         state.row[last] = state.row[other]
-        state.row[other] = held
+        state.row[other] = row
 
 
-def draw_units(config: Any, state: Any) -> None:
+def draw_units(config: DoubleAuction, state: DoubleAuctionState) -> None:
     """Draw values and costs from 1 to the highest price, and sort each trader's best first."""
     for seat in range(config.num_players):
         sign = -1 if state.role[seat] == BID else 1
-        for unit in range(config.units):
+        for unit in range(config.most_units):
             drawn = 1 + randint(state, config.max_price)
             at = unit
             while at > 0 and sign * state.worth[seat, at - 1] > sign * drawn:
@@ -632,12 +556,12 @@ def draw_units(config: Any, state: Any) -> None:
             state.worth[seat, at] = drawn
 
 
-def units_left(state: Any, seat: int) -> int:
+def units_left(state: DoubleAuctionState, seat: int) -> int:
     """Units a trader may still trade this period."""
     return state.endowed[seat] - state.traded[seat]  # type: ignore[no-any-return]
 
 
-def side_left(state: Any, side: int) -> int:
+def side_left(state: DoubleAuctionState, side: int) -> int:
     """Units all buyers or all sellers have left this period."""
     total = 0
     for seat in range(len(state.role)):
@@ -646,31 +570,34 @@ def side_left(state: Any, side: int) -> int:
     return total
 
 
-def nothing_left(state: Any) -> bool:
+def nothing_left(state: DoubleAuctionState) -> bool:
     """Whether buyers or sellers have traded everything."""
     return side_left(state, BID) == 0 or side_left(state, ASK) == 0
 
 
-def order_action(config: Any, price: int, quantity: int) -> int:
-    return FIRST_ORDER + (quantity - 1) * config.max_price + price - 1  # type: ignore[no-any-return]
+def order_action(config: DoubleAuction, price: int, quantity: int) -> int:
+    """The action that orders a quantity at a price."""
+    return FIRST_ORDER + (quantity - 1) * config.max_price + price - 1
 
 
-def price_of(config: Any, action: int) -> int:
-    return (action - FIRST_ORDER) % config.max_price + 1  # type: ignore[no-any-return]
+def price_of(config: DoubleAuction, action: int) -> int:
+    """The price of an order."""
+    return (action - FIRST_ORDER) % config.max_price + 1
 
 
-def quantity_of(config: Any, action: int) -> int:
-    return (action - FIRST_ORDER) // config.max_price + 1  # type: ignore[no-any-return]
+def quantity_of(config: DoubleAuction, action: int) -> int:
+    """The quantity of an order."""
+    return (action - FIRST_ORDER) // config.max_price + 1
 
 
-def forget_fills(state: Any) -> None:
-    """Clear what the last order met, so that the same position is the same record."""
+def forget_fills(state: DoubleAuctionState) -> None:
+    """Clear the trades of the last order, so that equal positions are equal records."""
     for fill in range(state.fill_count):
         state.fill_order[fill], state.fill_price[fill], state.fill_quantity[fill] = 0, 0, 0
     state.fill_count = 0
 
 
-def settle(state: Any, seat: int, out: Any) -> None:
+def settle(state: DoubleAuctionState, seat: int, out: Any) -> None:
     """Pay both sides of every trade of the order just placed."""
     for fill in range(state.fill_count):
         other, price = state.fill_order[fill], state.fill_price[fill]
@@ -683,8 +610,8 @@ def settle(state: Any, seat: int, out: Any) -> None:
         state.recent[0] = price
 
 
-def earn(state: Any, seat: int, price: int, out: Any) -> None:
-    """Trade the best unit `seat` has left, at `price`."""
+def earn(state: DoubleAuctionState, seat: int, price: int, out: Any) -> None:
+    """Trade the best unit that `seat` has left, at `price`."""
     worth = state.worth[seat, state.traded[seat]]
     surplus = worth - price if state.role[seat] == BID else price - worth
     state.traded[seat] += 1
@@ -692,8 +619,8 @@ def earn(state: Any, seat: int, price: int, out: Any) -> None:
     out.rewards[seat, 0] += surplus
 
 
-def next_period(state: Any, periods: int) -> None:
-    """Close the market for this period: everybody has all units again, or it was the last."""
+def next_period(state: DoubleAuctionState, periods: int) -> None:
+    """End this period: everybody has all units again, or the market closes if it was the last."""
     if state.period + 1 >= periods:
         finish(state)
         return
@@ -704,7 +631,7 @@ def next_period(state: Any, periods: int) -> None:
         state.traded[seat] = 0
 
 
-def call_trader(state: Any) -> None:
+def call_trader(state: DoubleAuctionState) -> None:
     """Ask one trader who has units left, drawn at random."""
     waiting = 0
     for seat in range(len(state.role)):
@@ -718,23 +645,23 @@ def call_trader(state: Any) -> None:
             skip -= 1
 
 
-def show_side(state: Any, side: int, view: Any, at: int) -> None:
-    """Write the best prices of one side and the quantities there."""
+def show_side(state: DoubleAuctionState, side: int, obs: Any, at: int) -> None:
+    """Write the best prices of one side and the quantities there, from obs[at] on."""
     level = state.best_bid if side == BID else state.best_ask
     left = state.side_quantity[side]
     for shown in range(SHOWN):
         if left == 0:
             return
-        view[at + 2 * shown], view[at + 2 * shown + 1] = level, state.level_quantity[level]
+        obs[at + 2 * shown], obs[at + 2 * shown + 1] = level, state.level_quantity[level]
         left -= state.level_quantity[level]
         if left > 0:
             level = next_level(state, level)
 
 
-# Helpers of the words
+# Texts
 
 
-def fills_of(state: Any) -> list[tuple[int, int, int]]:
+def fills_of(state: DoubleAuctionState) -> list[tuple[int, int, int]]:
     """The last order's trades: the other trader, price and quantity."""
     count = int(state.fill_count)
     columns = (state.fill_order, state.fill_price, state.fill_quantity)
@@ -742,22 +669,23 @@ def fills_of(state: Any) -> list[tuple[int, int, int]]:
     return [(order, price, quantity) for order, price, quantity in rows]
 
 
-def counted(units: int) -> str:
+def units_text(units: int) -> str:
+    """A number of units: '1 unit', '3 units'."""
     return f"{units} unit" if units == 1 else f"{units} units"
 
 
-def listed(units: Sequence[int]) -> str:
-    """`90, 80 and 70`."""
+def enumeration(units: Sequence[int]) -> str:
+    """Values or costs as '90, 80 and 70'."""
     words = [str(unit) for unit in units]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def prices(state: Any) -> str:
+def prices(state: DoubleAuctionState) -> str:
     """The prices of the last trades, newest first."""
     return ", ".join(str(price) for price in state.recent[:RECENT].tolist() if price) or "none"
 
 
-def levels(state: Any, side: int) -> str:
-    """The best prices of a side as `95 (2), 93 (1)`."""
+def levels(state: DoubleAuctionState, side: int) -> str:
+    """The best prices of a side with their quantities: '95 (2), 93 (1)'."""
     shown = [f"{price} ({quantity})" for price, quantity in depth(state, side, SHOWN)]
     return ", ".join(shown) or "none"

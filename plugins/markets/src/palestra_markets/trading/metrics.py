@@ -11,45 +11,37 @@ from palestra_markets.trading.schedules import Equilibrium, equilibrium
 
 
 def optimum(record: EpisodeRecord) -> Equilibrium:
-    """The competitive outcome of the values and costs that were dealt."""
-    dealt: list[Any] = [event.data for event in record.opening if event.kind == "deal"]
-    demand = [deal["units"] for deal in dealt if deal["role"] == "buyer"]
-    supply = [deal["units"] for deal in dealt if deal["role"] == "seller"]
+    """The competitive outcome of the values and costs of a record."""
+    deals: list[Any] = [event.data for event in record.opening if event.kind == "deal"]
+    demand = [deal["units"] for deal in deals if deal["role"] == "buyer"]
+    supply = [deal["units"] for deal in deals if deal["role"] == "seller"]
     return equilibrium(demand, supply)
 
 
-@metric(
-    "market-efficiency",
-    measures=("markets/DoubleAuction-v0",),
-    summary="Surplus earned over the most that could be earned.",
-)
+@metric("market-efficiency", measures=("markets/DoubleAuction-v0",))
 def market_efficiency(record: EpisodeRecord) -> float:
-    """Surplus earned over the most that could be earned; 1 where there is nothing to gain."""
+    """Surplus earned, divided by the most that could be earned.
+
+    Where nothing can be gained, 1 plus the surplus earned.
+    """
     best = optimum(record).surplus * int(record.options["periods"])
     earned = sum(record.returns)
     return earned / best if best else 1.0 + earned
 
 
-@metric(
-    "buyers-share",
-    measures=("markets/DoubleAuction-v0",),
-    summary="The buyers' part of the surplus.",
-)
+@metric("buyers-share", measures=("markets/DoubleAuction-v0",))
 def buyers_share(record: EpisodeRecord) -> float:
-    """The buyers' part of the surplus earned; one half where none was."""
+    """The buyers' share of the surplus earned; one half where none is earned."""
     buyers = sum(event.data.get("role") == "buyer" for event in record.opening)
     total = sum(record.returns)
     return sum(record.returns[:buyers]) / total if total else 0.5
 
 
-@metric(
-    "price-error",
-    measures=("markets/DoubleAuction-v0",),
-    summary="Root mean square deviation from the equilibrium price, over that price.",
-)
+@metric("price-error", measures=("markets/DoubleAuction-v0",))
 def price_error(record: EpisodeRecord) -> float:
-    """Smith's coefficient of convergence: the root mean square deviation of the prices of trades
-    from the equilibrium price, over that price; 0 without a trade.
+    """The root mean square deviation of trade prices from the equilibrium price, over that price.
+
+    Smith's coefficient of convergence; 0 without a trade.
     """
     price = optimum(record).price
     trades = [event.data for event in record.events if event.kind == "trade"]

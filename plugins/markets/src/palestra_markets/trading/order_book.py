@@ -5,82 +5,98 @@ one price the order that came first. An incoming order trades at the prices of t
 it meets, and what is left of it rests. Order numbers, from 0 to `capacity` - 1, are the caller's: a
 number is free when nothing of its order rests.
 
-The functions below take any record with the fields of `book_fields`, stay inside the subset of
-Python that numba compiles, and are therefore the same lines for rules of an `ArrayGame`, for
-`OrderBook` and for a compiled stream of messages. A level is a doubly linked list of orders; links
-hold an order's number + 1, and 0 is none, so that zeroed memory is an empty ladder.
+The functions below take any record with the fields of `BookState` and use only the subset of Python
+that numba compiles, so that the rules of an `ArrayGame`, `OrderBook` and a compiled stream of
+messages share them. A level is a doubly linked list of orders; links hold an order's number + 1,
+and 0 is none, so that zeroed memory is an empty ladder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, MissingExtra, UnknownName
+from palestra import ArrayState, InvalidOption, MissingExtra, Shape, UnknownName
 from palestra.kernel.array_game import record_dtype
+from palestra.kernel.state import HEADER, fields_of
 
 BID, ASK = 0, 1
 SIDES = ("bid", "ask")
 PLACE, CANCEL = 0, 1  # kinds of message
 
 
-def book_fields(ticks: int, capacity: int) -> list[tuple[Any, ...]]:
-    """The fields of a book, for a record's dtype.
+class BookState(ArrayState):
+    """A state with a book; its game has `capacity`, the number of orders, and `levels`."""
 
-    Of every resting order: its price, its quantity (0: nothing rests), its side, and its
-    neighbours in time. Of every price: the first and last order, and the quantity there; and the
-    quantity of each side.
-    `best_bid` is 0 and `best_ask` is `ticks` + 1 where there is none. Of the last incoming order:
-    the resting orders it met, in order, at what price, and for how much.
-    """
-    levels = ticks + 2
-    return [
-        ("order_price", np.int32, capacity),
-        ("order_quantity", np.int64, capacity),
-        ("order_side", np.uint8, capacity),
-        ("order_before", np.int32, capacity),
-        ("order_after", np.int32, capacity),
-        ("level_first", np.int32, levels),
-        ("level_last", np.int32, levels),
-        ("level_quantity", np.int64, levels),
-        ("side_quantity", np.int64, 2),
-        ("best_bid", np.int32),
-        ("best_ask", np.int32),
-        ("fill_count", np.int32),
-        ("fill_order", np.int32, capacity),
-        ("fill_price", np.int32, capacity),
-        ("fill_quantity", np.int64, capacity),
-    ]
+    # resting orders, by number
+    order_price: Annotated[NDArray[np.int32], Shape("capacity")]
+    order_quantity: Annotated[NDArray[np.int64], Shape("capacity")]  # 0: nothing rests
+    order_side: Annotated[NDArray[np.uint8], Shape("capacity")]
+    order_before: Annotated[NDArray[np.int32], Shape("capacity")]  # the earlier order in the queue
+    order_after: Annotated[NDArray[np.int32], Shape("capacity")]  # the later one
+    # levels, by price
+    level_first: Annotated[NDArray[np.int32], Shape("levels")]  # the first order in the queue
+    level_last: Annotated[NDArray[np.int32], Shape("levels")]
+    level_quantity: Annotated[NDArray[np.int64], Shape("levels")]
+    side_quantity: Annotated[NDArray[np.int64], Shape(2)]  # resting on each side
+    best_bid: Annotated[int, np.int32]  # 0: none
+    best_ask: Annotated[int, np.int32]  # the highest price + 1: none
+    # trades of the last incoming order with resting ones, in order
+    fill_count: Annotated[int, np.int32]
+    fill_order: Annotated[NDArray[np.int32], Shape("capacity")]
+    fill_price: Annotated[NDArray[np.int32], Shape("capacity")]
+    fill_quantity: Annotated[NDArray[np.int64], Shape("capacity")]
+
+
+@dataclass(frozen=True)
+class BookSize:
+    """The sizes of a book outside a game."""
+
+    capacity: int
+    levels: int
+    num_players: int = 0
+
+
+def levels_of(ticks: int) -> int:
+    """Prices from 1 to `ticks`, one below and one above."""
+    return ticks + 2
+
+
+def book_fields(ticks: int, capacity: int) -> list[tuple[Any, ...]]:
+    """The fields of a book outside a game, for a record's dtype."""
+    fields = fields_of(BookState, BookSize(capacity, levels_of(ticks)))
+    return [field for field in fields if field[0] not in HEADER]
 
 
 # The rules
 
 
-def open_book(book: Any) -> None:
+def open_book(book: BookState) -> None:
     """Make a zeroed record an empty book."""
     book.best_bid = 0
     book.best_ask = len(book.level_first) - 1
 
 
-def clear_book(book: Any) -> None:
+def clear_book(book: BookState) -> None:
     """Take every order off the book."""
     for order in range(len(book.order_price)):
         cancel(book, order)
 
 
-def place(book: Any, order: int, side: int, price: int, quantity: int) -> int:
-    """Trade an incoming order and let the rest stand; returns the quantity that rests."""
+def place(book: BookState, order: int, side: int, price: int, quantity: int) -> int:
+    """Trade an incoming order and let what is left rest; return the quantity that rests."""
     left = match(book, side, price, quantity)
     if left > 0:
         rest(book, order, side, price, left)
     return left
 
 
-def match(book: Any, side: int, price: int, quantity: int) -> int:
-    """Trade against the other side as far as `price` allows; returns the quantity left."""
+def match(book: BookState, side: int, price: int, quantity: int) -> int:
+    """Trade against the other side as far as `price` allows; return the quantity left."""
     for fill in range(book.fill_count):
         book.fill_order[fill], book.fill_price[fill], book.fill_quantity[fill] = 0, 0, 0
     book.fill_count = 0
@@ -98,15 +114,15 @@ def match(book: Any, side: int, price: int, quantity: int) -> int:
     return left
 
 
-def crosses(book: Any, side: int, price: int) -> bool:
+def crosses(book: BookState, side: int, price: int) -> bool:
     """Whether an order at `price` meets a resting order of the other side."""
     if side == BID:
         return bool(book.best_ask <= price)
     return bool(book.best_bid >= price and book.best_bid > 0)
 
 
-def reduce(book: Any, order: int, quantity: int) -> None:
-    """Take `quantity` off a resting order; it leaves the book when nothing is left."""
+def reduce(book: BookState, order: int, quantity: int) -> None:
+    """Take `quantity` off a resting order, which leaves the book when nothing is left."""
     book.order_quantity[order] -= quantity
     book.level_quantity[book.order_price[order]] -= quantity
     book.side_quantity[book.order_side[order]] -= quantity
@@ -114,15 +130,15 @@ def reduce(book: Any, order: int, quantity: int) -> None:
         unlink(book, order)
 
 
-def cancel(book: Any, order: int) -> int:
-    """Take a resting order off the book; returns the quantity that rested, 0 if none did."""
+def cancel(book: BookState, order: int) -> int:
+    """Take a resting order off the book; return the quantity that rested, 0 if none did."""
     quantity = book.order_quantity[order]
     if quantity > 0:
         reduce(book, order, quantity)
     return int(quantity)
 
 
-def rest(book: Any, order: int, side: int, price: int, quantity: int) -> None:
+def rest(book: BookState, order: int, side: int, price: int, quantity: int) -> None:
     """Put an order last in its price's queue."""
     last = book.level_last[price]
     book.order_price[order], book.order_side[order] = price, side
@@ -141,7 +157,7 @@ def rest(book: Any, order: int, side: int, price: int, quantity: int) -> None:
         book.best_ask = min(book.best_ask, price)
 
 
-def unlink(book: Any, order: int) -> None:
+def unlink(book: BookState, order: int) -> None:
     """Close the gap an order leaves in its queue."""
     before, after = book.order_before[order], book.order_after[order]
     price, side = book.order_price[order], book.order_side[order]
@@ -159,8 +175,8 @@ def unlink(book: Any, order: int) -> None:
         leave_level(book, side, price)
 
 
-def leave_level(book: Any, side: int, price: int) -> None:
-    """Move the best price on if it was the one that has been emptied."""
+def leave_level(book: BookState, side: int, price: int) -> None:
+    """Move the best price of a side on if it is the price that has become empty."""
     left = book.side_quantity[side] > 0
     if side == BID and price == book.best_bid:
         book.best_bid = next_level(book, price) if left else 0
@@ -168,8 +184,8 @@ def leave_level(book: Any, side: int, price: int) -> None:
         book.best_ask = next_level(book, price) if left else len(book.level_first) - 1
 
 
-def next_level(book: Any, price: int) -> int:
-    """The next price with orders behind `price`, on its own side, where there is one."""
+def next_level(book: BookState, price: int) -> int:
+    """The next worse price of the same side with orders; there must be one."""
     step = 1 if price >= book.best_ask else -1
     level = price + step
     while book.level_quantity[level] == 0:
@@ -194,9 +210,10 @@ FILL = record_dtype(
 
 
 def run(books: Any, messages: Any, fills: Any) -> int:
-    """Play messages on books[0], writing trades into `fills`; returns how many there were.
+    """Play messages on books[0] and write trades into `fills`; return the number of trades.
 
-    -1 if `fills` is too short; a message trades with at most as many orders as there are.
+    Returns -1 if `fills` is too short. books: records with the fields of `BookState`. messages,
+    fills: records of the dtypes MESSAGE and FILL.
     """
     book = books[0]
     count = 0
@@ -219,7 +236,7 @@ def run(books: Any, messages: Any, fills: Any) -> int:
 
 @lru_cache(maxsize=1)
 def compiled_run() -> Callable[[Any, Any, Any], int]:
-    """`run` as machine code; raises `MissingExtra` without numba."""
+    """`run`, compiled; raises `MissingExtra` without numba."""
     try:
         from numba import njit
     except ImportError as error:
@@ -243,9 +260,9 @@ class Fill(NamedTuple):
 
 
 class OrderBook:
-    """A book on its own, with order numbers it gives out and arguments it checks.
+    """An order book to use outside a game: it numbers orders and checks arguments.
 
-    `capacity` bounds the orders that rest at one time.
+    ticks: the highest price. capacity: most orders that rest at one time.
     """
 
     def __init__(self, *, ticks: int = 10_000, capacity: int = 10_000) -> None:
@@ -262,15 +279,19 @@ class OrderBook:
         self._next = 0
 
     def place(self, side: str, price: int, quantity: int) -> tuple[int, list[Fill]]:
-        """Trade an order and let the rest stand; returns its number and its trades, in order."""
+        """Trade an order and let what is left rest; return its number and its trades, in order.
+
+        side: "bid" or "ask". Raises `InvalidOption` for a price or quantity out of range, and where
+        the book is full.
+        """
         if side not in SIDES:
             raise UnknownName("side", side, SIDES)
-        whole("price", price, 1, self.ticks)
-        whole("quantity", quantity, 1, 2**62)
+        check_whole("price", price, 1, self.ticks)
+        check_whole("quantity", quantity, 1, 2**62)
         if not self._free:
             raise InvalidOption(
-                f"{self.capacity} orders rest, which is all this book has room for; cancel some "
-                "or make it with a higher capacity"
+                f"{self.capacity} orders rest, as many as this book can hold; cancel some or make "
+                "a book with a higher capacity"
             )
         number, self._next = self._next, self._next + 1
         slot = self._free.pop()
@@ -283,23 +304,25 @@ class OrderBook:
         return number, fills
 
     def cancel(self, order: int) -> int:
-        """Take an order off the book; returns the quantity that rested."""
+        """Take an order off the book; return the quantity that rested."""
         if order not in self._slots:
-            raise InvalidOption(f"order {order} does not rest on the book: nothing to cancel")
+            raise InvalidOption(f"order {order} does not rest on the book and cannot be cancelled")
         quantity = cancel(self._book, self._slots[order])
         self._release(order)
         return quantity
 
     def quantity(self, order: int) -> int:
-        """What rests of an order; 0 where it has been filled or cancelled."""
+        """The quantity of an order that rests; 0 once it is filled or cancelled."""
         return int(self._book.order_quantity[self._slots[order]]) if order in self._slots else 0
 
     @property
     def best_bid(self) -> int | None:
+        """The highest bid; None without any."""
         return int(self._book.best_bid) or None
 
     @property
     def best_ask(self) -> int | None:
+        """The lowest ask; None without any."""
         return int(self._book.best_ask) if self._book.best_ask <= self.ticks else None
 
     def depth(self, side: str, levels: int = 5) -> list[tuple[int, int]]:
@@ -309,8 +332,8 @@ class OrderBook:
         return depth(self._book, SIDES.index(side), levels)
 
     def queue(self, price: int) -> list[tuple[int, int]]:
-        """The orders at a price with what rests of each, first to trade first."""
-        whole("price", price, 1, self.ticks)
+        """The orders at a price with the quantity of each, first to trade first."""
+        check_whole("price", price, 1, self.ticks)
         waiting = queue(self._book, price)
         return [(self._numbers[slot], quantity) for slot, quantity in waiting]
 
@@ -330,7 +353,7 @@ class OrderBook:
         self._free.append(slot)
 
 
-def depth(book: Any, side: int, levels: int) -> list[tuple[int, int]]:
+def depth(book: BookState, side: int, levels: int) -> list[tuple[int, int]]:
     """The best `levels` prices of a side with the quantity at each, best first."""
     level, left = int(book.best_bid if side == BID else book.best_ask), book.side_quantity[side]
     found: list[tuple[int, int]] = []
@@ -341,8 +364,8 @@ def depth(book: Any, side: int, levels: int) -> list[tuple[int, int]]:
     return found
 
 
-def queue(book: Any, price: int) -> list[tuple[int, int]]:
-    """The orders at a price with what rests of each, first to trade first."""
+def queue(book: BookState, price: int) -> list[tuple[int, int]]:
+    """The orders at a price with the quantity of each, first to trade first."""
     found, order = [], int(book.level_first[price]) - 1
     while order >= 0:
         found.append((order, int(book.order_quantity[order])))
@@ -350,7 +373,7 @@ def queue(book: Any, price: int) -> list[tuple[int, int]]:
     return found
 
 
-def whole(what: str, value: object, low: int, high: int) -> None:
+def check_whole(what: str, value: object, low: int, high: int) -> None:
     """Raise `InvalidOption` unless a value is a whole number in [low, high]."""
     number = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not number or not low <= value <= high:  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Plots of a double auction: prices, the book, surplus."""
+"""Plots of a double auction: prices, the book, and surplus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS = 1000
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """The path of prices with the best quotes, how deep the book was at last, and surplus."""
+    """Prices and best quotes over time, the book at the end, and the surplus."""
     best, steps = optimum(record), len(record.steps)
     book: Any = None
     asks: list[float] = []
@@ -52,7 +52,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
 
 
 def _quote(book: Any, side: int) -> float:
-    """The best price of a side; nothing is drawn where there is none."""
+    """The best price of a side; nan, which is not drawn, where there is none."""
     rows = depth(book, side, 1)
     return float(rows[0][0]) if rows else float("nan")
 

@@ -11,19 +11,18 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from palestra import InvalidOption
+
 Rows = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Equilibrium:
-    """The competitive outcome: units traded, their surplus, and the prices that clear the market.
+    """The competitive outcome of a market."""
 
-    With no gain from trade, `low` to `high` lies between the best value and the best cost.
-    """
-
-    quantity: int
+    quantity: int  # units traded
     surplus: int
-    low: int
+    low: int  # of the prices that clear the market; of the best value and cost without trade
     high: int
 
     @property
@@ -33,7 +32,7 @@ class Equilibrium:
 
 
 def equilibrium(demand: Sequence[Sequence[int]], supply: Sequence[Sequence[int]]) -> Equilibrium:
-    """Where the two step functions cross; the last unit traded gains something."""
+    """The crossing of demand and supply; units that gain nothing are not traded."""
     values = sorted(chain.from_iterable(demand), reverse=True)
     costs = sorted(chain.from_iterable(supply))
     quantity = 0
@@ -45,48 +44,50 @@ def equilibrium(demand: Sequence[Sequence[int]], supply: Sequence[Sequence[int]]
     return Equilibrium(quantity, surplus, min(low, high), max(low, high))
 
 
-def check_rows(name: str, rows: Sequence[Sequence[int]], *, best_first: int) -> Rows:
-    """A schedule as tuples; raises ValueError, which says what is wrong with it.
+def check_rows(name: str, rows: Rows, *, best_first: int) -> None:
+    """Raise `InvalidOption` unless all rows have as many units, best first.
 
     `best_first` is -1 where values fall from unit to unit and 1 where costs rise.
     """
-    checked = tuple(tuple(row) for row in rows)
-    for trader, row in enumerate(checked):
-        if len(row) != len(checked[0]) or not row:
-            raise ValueError(f"row {trader} of {name} has {len(row)} units, not {len(checked[0])}")
-        if any(isinstance(unit, bool) or not isinstance(unit, int) for unit in row):
-            raise ValueError(f"row {trader} of {name} is {row}: prices are whole numbers")
+    for trader, row in enumerate(rows):
+        if not row:
+            raise InvalidOption(f"row {trader} of {name} has no units; give one at least")
+        if len(row) != len(rows[0]):
+            raise InvalidOption(
+                f"row {trader} of {name} has {len(row)} units, not {len(rows[0])} as row 0; give "
+                "every trader as many units"
+            )
         if list(row) != sorted(row, reverse=best_first < 0):
             order = "falling" if best_first < 0 else "rising"
-            raise ValueError(f"row {trader} of {name} is {row}, not {order}: best unit first")
-    return checked
+            raise InvalidOption(f"row {trader} of {name} is {row}, not {order}: best unit first")
 
 
 # Known schedules
 
 
-def dealt(units: Sequence[int], traders: int) -> Rows:
-    """Units, best first, dealt round a table: a row for every trader."""
+def deal(units: Sequence[int], traders: int) -> Rows:
+    """Deal units, best first, to traders one by one: a row for every trader."""
     return tuple(tuple(units[trader::traders]) for trader in range(traders))
 
 
 def crossing(*, price: float, units: float, top: int, bottom: int, total: int) -> Mapping[str, Any]:
-    """Straight demand from `top` and supply from `bottom` that cross at `price` after `units`.
+    """Straight lines of demand from `top` and supply from `bottom` that cross at `price`.
 
-    `total` units on each side are dealt to six buyers and six sellers; prices go to 200.
+    They cross after `units` units; `total` units on each side are dealt to six buyers and six
+    sellers. Prices go to 200.
     """
     at = [(unit + 0.5) / units for unit in range(total)]
     values = [max(1, round(top + (price - top) * share)) for share in at]
     costs = [min(200, round(bottom + (price - bottom) * share)) for share in at]
-    return {"demand": dealt(values, 6), "supply": dealt(costs, 6), "num_players": 12}
+    return {"demand": deal(values, 6), "supply": deal(costs, 6), "num_players": 12}
 
 
 def gode_sunder(market: int) -> Mapping[str, Any]:
-    """One of five markets after Gode and Sunder (1993), as options of the double auction.
+    """One of five markets (1 to 5) after Gode and Sunder (1993), as options of the double auction.
 
-    Six buyers and six sellers with four units each, prices from 1 to 200, and a book that is
-    emptied by every trade. The paper draws its schedules and prints no numbers; these are straight
-    lines with the same equilibrium prices (69, 69, 106, 170 and 131) and, where every unit is
+    Six buyers and six sellers with four units each, prices from 1 to 200, and a book that every
+    trade empties. The paper plots its schedules and prints no numbers; these are straight lines
+    with the same equilibrium prices (69, 69, 106, 170 and 131) and, where every unit is
     traded as unconstrained random traders do, the same efficiencies (90, 90, 76.7, 48.8 and 86 %).
     """
     lines = {
@@ -103,16 +104,16 @@ RULES: Mapping[str, Any] = {"max_price": 200, "rounds": 2000, "empty_on_trade": 
 
 
 def flat_supply(buyers: int) -> Mapping[str, Any]:
-    """One unit each, every cost 50, values 150 down to 70: the market of Cliff (1997) where the
-    average price of random traders stays above the equilibrium price, which is the common cost.
+    """The market of Cliff (1997) with one unit each, every cost 50, and values from 150 to 70.
 
+    The average price of random traders stays above the equilibrium price, which is the common cost.
     There are two sellers more than buyers, so that no seller can hold out for more.
     """
     values = [150 - round(80 * buyer / (buyers - 1)) for buyer in range(buyers)]
     sellers = buyers + 2
     return {
-        "demand": dealt(values, buyers),
-        "supply": dealt([50] * sellers, sellers),
+        "demand": deal(values, buyers),
+        "supply": deal([50] * sellers, sellers),
         "num_players": buyers + sellers,
         "max_price": 200,
         "rounds": 400,

@@ -1,6 +1,6 @@
 """Traders of the literature for `markets/DoubleAuction-v0`: zero intelligence, ZIP and GD.
 
-Each decides one unit at a time, from its own array view and from what the market has heard.
+Each decides one unit at a time, from its own observation and from the quotes and trades so far.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
-from palestra import Agent, Decision, Event, InvalidOption, Rng, Turn, agent
+from numpy.typing import NDArray
+from palestra import Event, Meta, ScriptedAgent, Turn, agent
 
 from palestra_markets.trading.double_auction import (
     PASS,
@@ -22,12 +23,12 @@ from palestra_markets.trading.double_auction import (
 )
 from palestra_markets.trading.order_book import BID
 
-BOOK = 7 + RECENT  # where the book begins in the array view, counted from the own trades
+BOOK = 7 + RECENT  # where the book begins in an observation, counted from the own trades
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What a trader can see in front of him: his next unit, the best prices, the legal prices."""
+class TraderView:
+    """What a trader sees: their units, the best prices, and the prices they may quote."""
 
     game: DoubleAuction
     seat: int
@@ -36,16 +37,15 @@ class Desk:
     traded: int  # units traded this period
     best_bid: int  # 0 for none
     best_ask: int  # 0 for none
-    lowest: int  # of the prices he may quote; none if above `highest`
+    lowest: int  # of the prices they may quote; none if above `highest`
     highest: int
 
     @classmethod
-    def of(cls, turn: Turn) -> Desk:
-        game = turn.game
-        if not isinstance(game, DoubleAuction):
-            raise InvalidOption(f"traders play markets/DoubleAuction-v0, not {turn.env}")
+    def of(cls, turn: Turn) -> TraderView:
+        """Read the observation of a turn."""
+        game = cast(DoubleAuction, turn.game)
         seen = np.asarray(turn.observation).astype(int).tolist()
-        at = 1 + max(game.units)
+        at = 1 + game.most_units
         bid, ask = seen[at + BOOK], seen[at + BOOK + 2 * SHOWN]
         low, high = 1, game.max_price
         if game.improve:
@@ -55,56 +55,53 @@ class Desk:
 
     @property
     def limit(self) -> int:
-        """Value or cost of the next unit."""
+        """The value or cost of the next unit."""
         return self.units[self.traded]
 
     def quote(self, price: float) -> int:
-        """The action of one unit at a price; pass where the market does not take it."""
+        """The action that orders one unit at a price; pass where that price is not allowed."""
         whole = min(max(round(price), 1), self.game.max_price)
         if not self.lowest <= whole <= self.highest:
             return PASS  # a quote that does not improve on the best
         return order_action(self.game.config, whole, 1)
 
 
-class Trader(Agent):
-    """A trader that draws from a generator of its own."""
+class Trader(ScriptedAgent):
+    """A trader that decides from its view of the market."""
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
+    plays = (DoubleAuction,)
+    stream = 3
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn, Desk.of(turn))) for turn in turns]
+    def choose(self, turn: Turn) -> int:
+        return self.trade(turn, TraderView.of(turn))
 
     @abstractmethod
-    def _choose(self, turn: Turn, desk: Desk) -> int: ...
+    def trade(self, turn: Turn, view: TraderView) -> int:
+        """The number of the action to play."""
 
 
-@agent(
-    "zi",
-    plays=("markets/DoubleAuction-v0",),
-    needs=("array",),
-    summary="Quotes random prices; constrained=true never loses money (ZI-C), false may (ZI-U).",
-)
+@agent("zi", needs=("array",))
 class ZeroIntelligence(Trader):
-    """Quotes a price drawn at random, after Gode and Sunder (JPE 1993).
+    """Quotes a price drawn at random (zero intelligence, Gode and Sunder, JPE 1993)."""
 
-    Constrained (ZI-C), from those that cannot lose money; unconstrained (ZI-U), from all.
-    """
-
-    def __init__(self, *, constrained: bool = True, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        constrained: Annotated[
+            bool, Meta(description="whether it never quotes at a loss (ZI-C); false: ZI-U")
+        ] = True,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(seed=seed)
         self._constrained = constrained
 
-    def _choose(self, turn: Turn, desk: Desk) -> int:
-        low, high = 1, desk.game.max_price
-        if self._constrained and desk.side == BID:
-            high = desk.limit
+    def trade(self, turn: Turn, view: TraderView) -> int:
+        low, high = 1, view.game.max_price
+        if self._constrained and view.side == BID:
+            high = view.limit
         elif self._constrained:
-            low = desk.limit
-        return desk.quote(self._rng.between(low, high))
+            low = view.limit
+        return view.quote(self.rng.between(low, high))
 
 
 @dataclass(slots=True)
@@ -129,7 +126,7 @@ class Margin:
 
 @dataclass(slots=True)
 class Memory:
-    """What one ZIP trader keeps: parameters drawn once, and a margin for every unit."""
+    """What a ZIP trader remembers: parameters drawn once, and a margin for every unit."""
 
     side: int
     rate: float
@@ -138,22 +135,17 @@ class Memory:
     heard: int = 0  # events of the transcript already learnt from
 
 
-@agent(
-    "zip",
-    plays=("markets/DoubleAuction-v0",),
-    needs=("array",),
-    summary="Zero intelligence plus: quotes at a profit margin that learns from every quote.",
-)
+@agent("zip", needs=("array",))
 class Zip(Trader):
-    """Zero intelligence plus: quotes at a profit margin that follows what the market accepts.
+    """Zero intelligence plus: quotes at a profit margin that learns from every quote.
 
     The rules, and the ranges parameters are drawn from, are those of D. Cliff, "Minimal-
     intelligence agents for bargaining behaviors in market-based environments", HP Labs 1997. A
-    seller raises his margin when a trade was at his price or higher; he lowers it when a trade that
-    a bid accepted, or an ask that stood unaccepted, his own included, was at his price or lower.
-    Buyers mirror him. Two things go beyond the paper, whose traders have one unit and quote what
-    they like: every unit learns a margin of its own, and where quotes must improve on the best, a
-    trader who cannot learns from that best quote as one that stands unaccepted.
+    seller raises their margin when a trade is at their price or higher; they lower it when a trade
+    that a bid accepted, or an ask that stands unaccepted, their own included, is at their price or
+    lower. Buyers do the reverse. Two things go beyond the paper, whose traders have one unit and
+    quote freely: every unit learns a margin of its own, and where quotes must improve on the best,
+    a trader who cannot improve learns from that best quote as from one that stands unaccepted.
     """
 
     def __init__(self, *, seed: int | None = None) -> None:
@@ -163,26 +155,26 @@ class Zip(Trader):
     def forget(self, episode_key: int) -> None:
         self._memory = {key: m for key, m in self._memory.items() if key[0] != episode_key}
 
-    def _choose(self, turn: Turn, desk: Desk) -> int:
+    def trade(self, turn: Turn, view: TraderView) -> int:
         key = turn.episode_key, turn.seat
         if key not in self._memory:
-            self._memory[key] = self._draw(desk)
+            self._memory[key] = self._draw(view)
         memory = self._memory[key]
         log = turn.transcript
         for shout in shouts(log[memory.heard :]):
-            self._learn(memory, desk.traded, shout)
+            self._learn(memory, view.traded, shout)
         memory.heard = len(log)
-        action = desk.quote(memory.units[desk.traded].price)
+        action = view.quote(memory.units[view.traded].price)
         if action == PASS:
-            best = desk.best_bid if desk.side == BID else desk.best_ask
-            self._learn(memory, desk.traded, Shout(turn.seat, desk.side, best))
+            best = view.best_bid if view.side == BID else view.best_ask
+            self._learn(memory, view.traded, Shout(turn.seat, view.side, best))
         return action
 
-    def _draw(self, desk: Desk) -> Memory:
-        rng = self._rng
-        margin = (-1 if desk.side == BID else 1) * (0.05 + 0.3 * rng.random())
-        units = [Margin(limit, margin) for limit in desk.units]
-        return Memory(desk.side, 0.1 + 0.4 * rng.random(), 0.1 * rng.random(), units)
+    def _draw(self, view: TraderView) -> Memory:
+        rng = self.rng
+        margin = (-1 if view.side == BID else 1) * (0.05 + 0.3 * rng.random())
+        units = [Margin(limit, margin) for limit in view.units]
+        return Memory(view.side, 0.1 + 0.4 * rng.random(), 0.1 * rng.random(), units)
 
     def _learn(self, memory: Memory, traded: int, shout: Shout) -> None:
         """Adjust every unit to a quote; units already traded only ever raise their margin."""
@@ -197,18 +189,13 @@ class Zip(Trader):
 
     def _target(self, price: int, direction: int) -> float:
         """A price a little above or below one that was heard."""
-        relative = 1 + direction * 0.05 * self._rng.random()
-        return relative * price + direction * 0.05 * self._rng.random()
+        relative = 1 + direction * 0.05 * self.rng.random()
+        return relative * price + direction * 0.05 * self.rng.random()
 
 
-@agent(
-    "gd",
-    plays=("markets/DoubleAuction-v0",),
-    needs=("array",),
-    summary="Gjerstad and Dickhaut: the best quote under beliefs from the last memory=5 trades.",
-)
+@agent("gd", needs=("array",))
 class GjerstadDickhaut(Trader):
-    """Quotes the price with the highest expected surplus under beliefs formed from the market.
+    """Quotes the price with the highest expected surplus, believing what the market has accepted.
 
     S. Gjerstad and J. Dickhaut, "Price formation in double auctions", Games and Economic Behavior
     22, 1998. The belief that an ask will be accepted at a price is
@@ -217,45 +204,48 @@ class GjerstadDickhaut(Trader):
         / (those + asks not accepted at or below),
 
     mirrored for bids, over the quotes that led to the last `memory` trades, and interpolated
-    between the prices that were heard by cubics with slope zero there.
+    between the prices of these quotes by cubics with slope zero there.
     """
 
-    def __init__(self, *, memory: int = 5, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        memory: Annotated[int, Meta(ge=1, description="last trades that it learns from")] = 5,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(seed=seed)
-        if memory < 1:
-            raise InvalidOption(f"gd: memory must be at least 1 trade, not {memory}")
         self._trades = memory
 
-    def _choose(self, turn: Turn, desk: Desk) -> int:
+    def trade(self, turn: Turn, view: TraderView) -> int:
         heard = recent(shouts(turn.transcript), self._trades)
-        low, high = desk.lowest, desk.highest
-        if desk.side == BID:
-            high = min(high, desk.limit, desk.best_ask or high)
+        low, high = view.lowest, view.highest
+        if view.side == BID:
+            high = min(high, view.limit, view.best_ask or high)
         else:
-            low = max(low, desk.limit, desk.best_bid or low)
+            low = max(low, view.limit, view.best_bid or low)
         if low > high:
             return PASS
         prices = np.arange(low, high + 1)
-        believed = beliefs(heard, desk, prices)
-        gains = (desk.limit - prices if desk.side == BID else prices - desk.limit) * believed
+        believed = beliefs(heard, view, prices)
+        gains = (view.limit - prices if view.side == BID else prices - view.limit) * believed
         if gains.max() <= 0:
-            return desk.quote(prices[-1] if desk.side == BID else prices[0])
-        return desk.quote(float(prices[int(gains.argmax())]))
+            return view.quote(prices[-1] if view.side == BID else prices[0])
+        return view.quote(float(prices[int(gains.argmax())]))
 
 
-# What the market has heard
+# Quotes so far
 
 
 @dataclass(slots=True)
 class Shout:
-    """A quote: who, which side, at what price, and whether it was traded on.
+    """A quote: who made it, on which side, at what price, and whether a trade followed.
 
-    An order that meets one on the book is the acceptance of that quote, and not heard as a quote of
-    its own: `price` is the trade's, `side` the accepting order's, and `accepted` at once.
+    An order that trades at once accepts a quote on the book, and does not count as a quote of its
+    own: `price` is the trade's, `side` the accepting order's, and `accepted` is true.
     """
 
     seat: int
-    side: int
+    side: int  # BID or ASK
     price: int
     accepted: bool = False
     taken: list[int] = field(default_factory=list)  # prices of earlier quotes this one accepted
@@ -276,16 +266,18 @@ def shouts(events: Sequence[Event]) -> list[Shout]:
 
 
 def recent(heard: Sequence[Shout], trades: int) -> Sequence[Shout]:
-    """The shouts that led to the last few trades, and those since."""
+    """The quotes that led to the last few trades, and those since."""
     ends = [place for place, shout in enumerate(heard) if shout.accepted]
     return heard[ends[-trades - 1] + 1 :] if len(ends) > trades else heard
 
 
-def beliefs(heard: Sequence[Shout], desk: Desk, prices: Any) -> Any:
+def beliefs(
+    heard: Sequence[Shout], view: TraderView, prices: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """The believed chance that a quote of the trader's side at each price is accepted."""
-    top = desk.game.max_price + 1
-    sign = -1 if desk.side == BID else 1  # counted from the trader's bad end: high is ambitious
-    accepted, refused, others = quotes(heard, desk.side)
+    top = view.game.max_price + 1
+    sign = -1 if view.side == BID else 1  # counted from the trader's bad end: high is ambitious
+    accepted, refused, others = quotes(heard, view.side)
     knots = sorted({*accepted, *refused, *others} - {0, top})
     chances = [chance(price, accepted, refused, others, sign) for price in knots]
     ends = (1.0, 0.0) if sign > 0 else (0.0, 1.0)
@@ -294,11 +286,11 @@ def beliefs(heard: Sequence[Shout], desk: Desk, prices: Any) -> Any:
     right = np.clip(np.searchsorted(at, prices, side="left"), 1, len(at) - 1)
     share = (prices - at[right - 1]) / (at[right] - at[right - 1])
     smooth = share * share * (3 - 2 * share)  # the cubic with slope zero at both ends
-    found = known[right - 1] + smooth * (known[right] - known[right - 1])
-    if desk.side == BID and desk.best_ask:
-        found = np.where(prices >= desk.best_ask, 1.0, found)
-    if desk.side != BID and desk.best_bid:
-        found = np.where(prices <= desk.best_bid, 1.0, found)
+    found: NDArray[np.float64] = known[right - 1] + smooth * (known[right] - known[right - 1])
+    if view.side == BID and view.best_ask:
+        found = np.where(prices >= view.best_ask, 1.0, found)
+    if view.side != BID and view.best_bid:
+        found = np.where(prices <= view.best_bid, 1.0, found)
     return found
 
 
