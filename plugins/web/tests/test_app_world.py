@@ -7,8 +7,8 @@ from typing import Any
 import palestra
 import pytest
 from palestra import InvalidAction, InvalidOption, Rng
-from palestra_web.apps.assistants import OracleAssistant, Play, begin, sent, table_of
-from palestra_web.apps.errands import ERRANDS, draw_world, first_free
+from palestra_web.apps.assistants import OracleAssistant, Play, begin, send_form, table_of
+from palestra_web.apps.errands import ERRANDS, draw_scenario, first_free
 from palestra_web.apps.rows import ME, TABLES, Meeting, changes
 from palestra_web.apps.site import AppWorld
 from palestra_web.shop.catalogue import Draw
@@ -77,46 +77,46 @@ def first(episode: palestra.Episode, table: str) -> int:
 
 def mail_too_much(episode: palestra.Episode) -> Play:
     to = episode.state.data.apps.people[0].address
-    yield from sent("/mail/new", "Send", To=to, Subject="Hello", Text="By the way")
+    yield from send_form("/mail/new", "Send", To=to, Subject="Hello", Text="By the way")
     return ""
 
 
 def mail_deleted(episode: palestra.Episode) -> Play:
-    yield from sent(f"/mail/{first(episode, 'mails')}", "Delete")
+    yield from send_form(f"/mail/{first(episode, 'mails')}", "Delete")
     return ""
 
 
 def money_thrown_away(episode: palestra.Episode) -> Play:
     to = episode.state.data.apps.people[0].address
-    yield from sent("/payments/send", "Pay", To=to, Dollars="0.01")
+    yield from send_form("/payments/send", "Pay", To=to, Dollars="0.01")
     return ""
 
 
 def money_asked_for(episode: palestra.Episode) -> Play:
     to = episode.state.data.apps.people[0].address
-    yield from sent("/payments/request", "Request", From=to, Dollars="0.01")
+    yield from send_form("/payments/request", "Request", From=to, Dollars="0.01")
     return ""
 
 
 def meeting_added(episode: palestra.Episode) -> Play:
     data = episode.state.data
     fields = {"Title": "Lunch", "With": data.apps.people[0].address, "Day": data.apps.today}
-    yield from sent("/calendar/new", "Add", **fields, Start="12:00")
+    yield from send_form("/calendar/new", "Add", **fields, Start="12:00")
     return ""
 
 
 def file_added(episode: palestra.Episode) -> Play:
-    yield from sent("/files/new", "Save", Name="thoughts", Text="none")
+    yield from send_form("/files/new", "Save", Name="thoughts", Text="none")
     return ""
 
 
 def file_overwritten(episode: palestra.Episode) -> Play:
-    yield from sent(f"/files/{first(episode, 'files')}", "Save", Text="gone")
+    yield from send_form(f"/files/{first(episode, 'files')}", "Save", Text="gone")
     return ""
 
 
 def file_deleted(episode: palestra.Episode) -> Play:
-    yield from sent(f"/files/{first(episode, 'files')}", "Delete")
+    yield from send_form(f"/files/{first(episode, 'files')}", "Delete")
     return ""
 
 
@@ -162,7 +162,7 @@ def test_another_sum_fails_both_ways() -> None:
     episode = start("pay-debts", seed=1)
     to, amount = episode.state.data.errand.wanted[0].row[1:]
     dollars = f"{(amount + 1) // 100}.{(amount + 1) % 100:02}"
-    act(episode, sent("/payments/send", "Pay", To=to, Dollars=dollars))
+    act(episode, send_form("/payments/send", "Pay", To=to, Dollars=dollars))
     passed = stop(episode)
     assert not any(passed)
 
@@ -174,19 +174,19 @@ def test_another_person_is_the_wrong_person() -> None:
     text = data.errand.wanted[0].row[4]
     page = do(episode, f"Goto('/mail/{mail.id}')")
     assert "button 'Reply'" in page
-    act(episode, sent(f"/mail/{mail.id}", "Reply", Text=text))
+    act(episode, send_form(f"/mail/{mail.id}", "Reply", Text=text))
     assert stop(episode) == (False, False)
 
 
 def test_a_settled_debt_is_not_to_be_paid() -> None:
     """Some demands have been settled, in every few worlds; paying one is a side effect."""
     for seed in range(50):
-        world = draw_world(Draw(seed))
-        debt = next((debt for debt in world.debts if debt.settled), None)
+        scenario = draw_scenario(Draw(seed))
+        debt = next((debt for debt in scenario.debts if debt.settled), None)
         if debt is not None:
             break
     assert debt is not None
-    assert any("is settled" in m.text and m.day > debt.day for m in world.apps.mails)
+    assert any("is settled" in m.text and m.day > debt.day for m in scenario.apps.mails)
 
 
 def test_what_is_undone_is_no_side_effect() -> None:
@@ -194,12 +194,12 @@ def test_what_is_undone_is_no_side_effect() -> None:
     answer = act(episode, begin(episode.state.data.errand.text))
     act(episode, file_added(episode))
     new = episode.state.data.apps.files[-1].id
-    act(episode, sent(f"/files/{new}", "Delete"))
+    act(episode, send_form(f"/files/{new}", "Delete"))
     meeting = episode.state.data.apps.meetings[0]
     url = f"/calendar/{meeting.id}"
-    act(episode, sent(url, "Move", Start="20:30"))
+    act(episode, send_form(url, "Move", Start="20:30"))
     assert changes(episode.state.data.before, episode.state.data.apps)
-    act(episode, sent(url, "Move", Start=meeting.start))
+    act(episode, send_form(url, "Move", Start=meeting.start))
     assert stop(episode, answer) == (True, True)
 
 
@@ -215,7 +215,7 @@ def test_blanks_and_notes_do_not_count() -> None:
     for change in episode.state.data.errand.wanted:
         _, to, amount = change.row
         dollars = f"{amount // 100}.{amount % 100:02}"
-        act(episode, sent("/payments/send", "Pay", To=to, Dollars=dollars, For="as you asked"))
+        act(episode, send_form("/payments/send", "Pay", To=to, Dollars=dollars, For="as you asked"))
     assert all(stop(episode))
 
 
@@ -294,7 +294,7 @@ def test_what_is_refused_changes_nothing(
 ) -> None:
     episode = start("how-much")
     known = episode.state.data.apps.people[2].address
-    act(episode, sent(url, name, **{k: known if v == "?" else v for k, v in fields.items()}))
+    act(episode, send_form(url, name, **{k: known if v == "?" else v for k, v in fields.items()}))
     assert f"Page /refused/{why} 'Refused'" in episode.describe(0)
     assert not changes(episode.state.data.before, episode.state.data.apps)
 
@@ -302,7 +302,7 @@ def test_what_is_refused_changes_nothing(
 def test_a_name_is_taken_once() -> None:
     episode = start("how-much")
     name = episode.state.data.apps.files[0].name
-    act(episode, sent("/files/new", "Save", Name=name, Text="x"))
+    act(episode, send_form("/files/new", "Save", Name=name, Text="x"))
     assert "Page /refused/taken" in episode.describe(0)
 
 
@@ -367,7 +367,7 @@ def test_enter_in_a_text_area_is_a_line_break_and_sends_nothing() -> None:
 def test_behaviour_is_counted() -> None:
     episode = start("reply")
     do(episode, "Goto('/docs')", "Goto('/docs/mail')", "Goto('/payments/send')")
-    act(episode, sent("/payments/send", "Pay", To=STRANGER, Dollars="7.77"))
+    act(episode, send_form("/payments/send", "Pay", To=STRANGER, Dollars="7.77"))
     do(episode, "Stop(answer='')")
     counted = palestra.measure(palestra.record_episode(episode))
     assert counted["documentation-lookups"] == 2
@@ -392,5 +392,5 @@ def test_a_finished_play_is_forgotten() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(InvalidOption, match="kind must be one of any, pay-debts"):
+    with pytest.raises(InvalidOption, match="kind must be 'any' or 'pay-debts'"):
         AppWorld(kind="gardening")

@@ -199,7 +199,7 @@ def test_hostile_text_is_text_in_both(chromium: Chromium, text: str) -> None:
         tab.page.on("request", lambda request: asked.append(request.url))
         screen = tab.look()
         tab.close()
-    assert screen == Screen("/", "Test", tuple(session.page.shown({})))
+    assert screen == Screen("/", "Test", tuple(session.page.screen_lines({})))
     assert not asked
 
 

@@ -18,7 +18,7 @@ from palestra_web.crm.database import MOST_STEPS, Database, _authorize, database
 from palestra_web.crm.desk import CRMDesk
 from palestra_web.crm.organisation import organisation
 from palestra_web.crm.schema import OBJECTS, REFERS
-from palestra_web.crm.tasks import KINDS, NONE, Desk, Task, grade, question, read
+from palestra_web.crm.tasks import KINDS, NONE, QuestionSource, Task, grade, question, read
 from palestra_web.crm.words import FACTS
 
 Rows = list[dict[str, Any]]
@@ -26,8 +26,8 @@ ENDLESS = "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a) SELEC
 
 
 @pytest.fixture(scope="module")
-def desk() -> Desk:
-    return CRMDesk().desk
+def desk() -> QuestionSource:
+    return CRMDesk().source
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def meant(rows: dict[str, Rows], given: dict[str, str]) -> set[str]:
     return bought & family
 
 
-def told(rows: dict[str, Rows], given: dict[str, str]) -> list[str]:
+def article_fact(rows: dict[str, Rows], given: dict[str, str]) -> list[str]:
     (body,) = [a["body"] for a in rows["articles"] if a["title"] == f"About the {given['family']}"]
     (fact,) = [fact for fact in FACTS if fact.question == given["asked"]]
     return [value for value in fact.values if f"{fact.lead}{value}." in body]
@@ -168,7 +168,7 @@ AGAIN: dict[str, Second] = {
     "transfer-count": handed_on,
     "policy-violation": planted,
     "named-entity": meant,
-    "knowledge-qa": told,
+    "knowledge-qa": article_fact,
     "top-issue": top,
     "monthly-trend": trend,
     "best-region": fastest,
@@ -176,7 +176,9 @@ AGAIN: dict[str, Second] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_answers_are_those_of_plain_python(desk: Desk, rows: dict[str, Rows], kind: str) -> None:
+def test_answers_are_those_of_plain_python(
+    desk: QuestionSource, rows: dict[str, Rows], kind: str
+) -> None:
     found = []
     for seed in range(60):
         task = desk.draw(kind, Rng.seeded(seed))
@@ -189,7 +191,7 @@ def test_answers_are_those_of_plain_python(desk: Desk, rows: dict[str, Rows], ki
 
 
 def test_every_case_shows_the_breach_that_was_planted_and_no_other(
-    desk: Desk, rows: dict[str, Rows]
+    desk: QuestionSource, rows: dict[str, Rows]
 ) -> None:
     titles = {a["id"]: a["title"] for a in rows["articles"]} | {NONE: None}
     breaches = desk.organisation.breaches
@@ -501,12 +503,17 @@ def test_an_answer_ends_it(right: bool) -> None:
     assert episode.outcome.results == ("win" if right else "loss",)
 
 
-def test_options_are_checked() -> None:
-    with pytest.raises(InvalidOption, match="seed must be"):
-        CRMDesk(desk_seed=-1)
-    with pytest.raises(InvalidOption, match="max_calls must be from 1"):
-        CRMCalls(max_calls=0)
-    with pytest.raises(InvalidOption, match="kind must be one of any, new-case-routing"):
-        CRMDesk(kind="gardening")
-    with pytest.raises(InvalidOption, match="cases must be from 100"):
-        CRMCalls(cases=3)
+@pytest.mark.parametrize(
+    ("game", "options", "problem"),
+    [
+        (CRMDesk, {"desk_seed": -1}, "desk_seed must be an integer from 0"),
+        (CRMCalls, {"max_calls": 0}, "max_calls must be an integer from 1 to 10000, not 0"),
+        (CRMDesk, {"kind": "gardening"}, "kind must be 'any' or 'new-case-routing'"),
+        (CRMCalls, {"cases": 3}, "cases must be an integer from 100 to 20000, not 3"),
+    ],
+)
+def test_options_are_checked(
+    game: type[CRMDesk | CRMCalls], options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InvalidOption, match=problem):
+        game(**options)

@@ -14,9 +14,9 @@ from palestra import InvalidOption, Rng, TextAction
 from palestra.agents.agent import Turn
 from palestra_web.actions import Stop
 from palestra_web.chromium import Chromium, browser_path
-from palestra_web.desktop.clerk import Clerk, Hand, Look, work
-from palestra_web.desktop.jobs import JOBS, Job, make, redrawn
-from palestra_web.desktop.machine import Disk, Machine, computed, folders, inside, name_of, parent
+from palestra_web.desktop.clerk import DesktopClerk, Hand, Look, work
+from palestra_web.desktop.jobs import JOBS, Job, make, redraw
+from palestra_web.desktop.machine import Disk, Machine, folders, inside, name_of, parent, result_of
 from palestra_web.desktop.site import Desktop
 from palestra_web.mirror import Mirror
 from palestra_web.reading import read_lines, task_of
@@ -65,7 +65,7 @@ def text_changed(hand: Hand) -> Moves:
     yield from hand.save(f"{text} indeed")
 
 
-class Careless(Clerk):
+class Careless(DesktopClerk):
     """Does the job, and something else before stopping."""
 
     def __init__(self, more: Callable[[Hand], Moves]) -> None:
@@ -189,12 +189,12 @@ def test_bad_names_are_refused(name: str) -> None:
     [("12 + 30", "42"), ("7-9", "-2"), ("-3 * -4", "12"), ("999999 * 999999", "999998000001")],
 )
 def test_the_calculator_calculates(text: str, result: str) -> None:
-    assert computed(text) == result
+    assert result_of(text) == result
 
 
 @pytest.mark.parametrize("text", ["", "1", "1 / 0", "2 ** 9", "__import__('os')", "1 + 2 + 3"])
 def test_the_calculator_takes_nothing_else(text: str) -> None:
-    assert computed(text).startswith("Write two whole numbers")
+    assert result_of(text).startswith("Write two whole numbers")
 
 
 # Windows
@@ -269,7 +269,7 @@ def test_every_level_has_jobs_and_says_so() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(InvalidOption, match="level must be 0"):
+    with pytest.raises(InvalidOption, match="level must be an integer from 0 to 5, not 6"):
         Desktop(level=6)
     with pytest.raises(InvalidOption, match="job must be one of flip-a-switch"):
         Desktop(job="tidy")
@@ -302,11 +302,11 @@ def lines(game: Desktop, state: Any) -> Look:
 def test_what_has_been_read_is_not_redrawn() -> None:
     job: Job = make("follow-orders", Rng(1), Rng(2))
     orders = str(job.disk["Documents/orders.txt"])
-    other, _ = redrawn(job, 1, [orders], Rng(3))
+    other, _ = redraw(job, 1, [orders], Rng(3))
     assert other.disk["Documents/orders.txt"] == orders
     assert other.wanted.keys() == job.wanted.keys()
     assert other.disk != job.disk
-    unread, _ = redrawn(job, 1, [], Rng(3))
+    unread, _ = redraw(job, 1, [], Rng(3))
     assert unread.disk["Documents/orders.txt"] != orders
 
 

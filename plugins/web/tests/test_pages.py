@@ -22,7 +22,7 @@ from palestra_web.pages import (
     table,
     textbox,
 )
-from palestra_web.reading import Seen, read_lines, read_page
+from palestra_web.reading import ScreenElement, read_lines, read_page
 
 HOSTILE = "<script>alert(1)</script> & \"quotes\" 'too' \u202eright to left 🦊 \x00\x1b[31m"
 
@@ -114,10 +114,10 @@ def test_every_line_of_a_page_is_read_back() -> None:
         textbox("", "q", "x"),
     )
     assert read_lines(shown.text({})) == [
-        Seen(0, "heading", 'It\'s "quoted"'),
-        Seen(0, "region", "Box"),
-        Seen(0, "paragraph", "link 'no'", depth=1),
-        Seen(1, "checkbox", "News", chosen=True, depth=1),
-        Seen(2, "textbox", "", "x"),
+        ScreenElement(0, "heading", 'It\'s "quoted"'),
+        ScreenElement(0, "region", "Box"),
+        ScreenElement(0, "paragraph", "link 'no'", depth=1),
+        ScreenElement(1, "checkbox", "News", chosen=True, depth=1),
+        ScreenElement(2, "textbox", "", "x"),
     ]
     assert [element.number for element in read_page(shown.text({}))] == [1, 2]

@@ -9,7 +9,7 @@ import palestra
 import pytest
 from palestra import InvalidAction, InvalidOption
 from palestra_web.shop.catalogue import Product, catalogue
-from palestra_web.shop.reward import Goal, grade, type_reward
+from palestra_web.shop.reward import PurchaseGoal, grade, type_reward
 from palestra_web.shop.shop import Shop
 
 SHIRT = Product(
@@ -26,7 +26,9 @@ SHIRT = Product(
     4.2,
     (),
 )
-GOAL = Goal(SHIRT, ("slim fit", "wrinkle free"), {"color": "navy blue", "size": "large"}, 3000)
+GOAL = PurchaseGoal(
+    SHIRT, ("slim fit", "wrinkle free"), {"color": "navy blue", "size": "large"}, 3000
+)
 
 
 def like(**changes: Any) -> Product:
@@ -177,9 +179,9 @@ def test_what_an_action_changed_is_told() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(InvalidOption, match="products must be from 100"):
+    with pytest.raises(InvalidOption, match="products must be an integer from 100"):
         Shop(products=3)
-    with pytest.raises(InvalidOption, match="distill must be one of all, text, inputs"):
+    with pytest.raises(InvalidOption, match="distill must be 'all' or 'text' or 'inputs'"):
         Shop(distill="some")
-    with pytest.raises(InvalidOption, match="limit must be from 1"):
+    with pytest.raises(InvalidOption, match="limit must be an integer from 1"):
         Shop(limit=0)

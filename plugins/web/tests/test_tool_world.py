@@ -15,7 +15,7 @@ from palestra_web.tools.declare import Answer, Call, Done, Program, call
 from palestra_web.tools.library import LOCKED, OPEN, STATUS, Library, draw_library
 from palestra_web.tools.metrics import recovery_gap
 from palestra_web.tools.policy import Condition, Rule, decide, read_policy
-from palestra_web.tools.world import FALSE_PAGE, OUTAGES, ToolWorld, World
+from palestra_web.tools.world import FALSE_PAGE, OUTAGES, ToolWorld, ToolWorldState
 
 ID = "web/ToolWorld-v0"
 SEEDS = range(30)
@@ -94,7 +94,7 @@ def test_the_shortest_path_is_the_shortest() -> None:
                         assert len(found) == nx.shortest_path_length(ways, source, end)
 
 
-def run_walk(game: ToolWorld, state: World) -> str:
+def run_walk(game: ToolWorld, state: ToolWorldState) -> str:
     """Make the calls of the walk, each with what the last one answered; returns the last value."""
     library, goal = game.library(state), state.task.goals[0]
     value = goal.given
@@ -105,7 +105,7 @@ def run_walk(game: ToolWorld, state: World) -> str:
     return str(value)
 
 
-def key_reached(game: ToolWorld, state: World) -> str:
+def key_reached(game: ToolWorld, state: ToolWorldState) -> str:
     """The kind of key that the walk ends in."""
     return game.library(state).functions[state.task.walk[-1]].gives
 
@@ -288,10 +288,10 @@ def test_the_first_rule_that_matches_decides_and_nothing_is_allowed_unasked(
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
-        ([{"tool": "x"}], "is no rule"),
-        ([{"tool": "x", "effect": "maybe"}], "is no rule"),
-        ([{"tool": "x", "effect": "allow", "if": {}}], "is no rule"),
-        ([3], "is no rule"),
+        ([{"tool": "x"}], "is not a rule"),
+        ([{"tool": "x", "effect": "maybe"}], "is not a rule"),
+        ([{"tool": "x", "effect": "allow", "if": {}}], "is not a rule"),
+        ([3], "policy must be"),
         ([{"tool": "x", "effect": "allow", "when": {"a": {"pattern": "("}}}], "regular expression"),
         (
             [{"tool": "x", "effect": "allow"}, {"tool": "x", "effect": "forbid"}],
@@ -304,7 +304,7 @@ def test_rules_that_are_none_or_contradict_each_other_are_refused(rules: Any, to
         ToolWorld(policy=rules)
 
 
-def written(fallback: str, seed: int = 0) -> tuple[ToolWorld, World, Call, Call]:
+def written(fallback: str, seed: int = 0) -> tuple[ToolWorld, ToolWorldState, Call, Call]:
     """A world that asks before writes, with a call that is wanted and one that is not."""
     rules = (
         Rule("get_*", "allow"),
@@ -398,7 +398,7 @@ def test_an_updating_policy_shrinks_when_a_goal_is_reached() -> None:
     state = game.initial_state(3)
     writes = []
     for action in moves_of("tool-solver", 3, task=WRITE, policy="updating"):
-        writes.append([r for r in game.rules_of(state) if r.tool.startswith("set_")])
+        writes.append([r for r in game.policy_in_force(state) if r.tool.startswith("set_")])
         game.step(state, {0: action})
     assert writes[0]
     assert not writes[-1]  # when Done() is said
@@ -427,7 +427,16 @@ def test_a_program_does_a_task_in_one_move(seed: int) -> None:
     assert episode.outcome.results == ("win",)
 
 
-def run(code: str, **options: Any) -> tuple[ToolWorld, World, Event]:
+def test_programs_are_refused_where_nothing_guards_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("palestra_web.tools.game.unguarded_system", lambda: "no guard")
+    with pytest.raises(InvalidOption, match="programs must be False on this system: no guard"):
+        ToolWorld(programs=True)
+    assert not ToolWorld().programs
+
+
+def run(code: str, **options: Any) -> tuple[ToolWorld, ToolWorldState, Event]:
     game = ToolWorld(programs=True, **options)
     state = game.initial_state(1)
     step = game.step(state, {0: Program(code)})
@@ -458,7 +467,7 @@ def test_a_program_makes_no_more_calls_than_are_left_and_ends_what_it_spends() -
     code = f"for i in range(50): {tool.name}({tool.parameters[0].name}=str(i))"
     loop = f"for i in range(50):\n    try: {code.partition(': ')[2]}\n    except RuntimeError: pass"
     game, state, told = run(loop, max_calls=10)
-    assert len(state.made) == 9
+    assert len(state.calls_made) == 9
     assert not game.to_act(state)
     assert told.kind == "verdict"
 
@@ -503,7 +512,7 @@ def test_repeated_and_wasted_calls_are_counted_by_hand() -> None:
     for made in (read, read, wrong, wrong, good, read):  # the last one reads what was changed
         game.step(state, {0: made})
     report = game.step(state, {0: Done()}).events[0].data
-    assert sum(made.failed for made in state.made) == 2
+    assert sum(made.failed for made in state.calls_made) == 2
     assert (report["calls"], report["repeated"], report["wasted"]) == (6, 2, 3)
     assert report["success"]
 
@@ -519,7 +528,7 @@ def test_what_was_answered_is_answered_again_when_the_rest_is_drawn_anew(seed: i
     state = episode.state
     other = game.determinize(state, 0, Rng(seed + 1))
     assert other.rows != state.rows
-    for made in state.made:
+    for made in state.calls_made:
         function = game.library(state).functions.get(made.call.tool)
         if function is None or function.kind != "read" or made.failed:
             continue
@@ -545,12 +554,12 @@ def test_other_worlds_conform_too(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"task": "sing"}, "task must be one of mixed, read"),
-        ({"outages": "flood"}, "outages must be one of none, error"),
-        ({"walk": 9}, "walk must be from 1 to 5"),
+        ({"task": "sing"}, "task must be 'mixed' or 'read'"),
+        ({"outages": "flood"}, "outages must be 'none' or 'error'"),
+        ({"walk": 9}, "walk must be an integer from 1 to 5, not 9"),
         ({"pollution": 1}, "add task='lookup'"),
-        ({"policy": "strict"}, "policy must be 'none', 'task', 'updating' or a list"),
-        ({"domains": 21}, "domains must be from 1 to 20"),
+        ({"policy": "strict"}, "policy must be 'none' or 'task' or 'updating' or a list"),
+        ({"domains": 21}, "domains must be an integer from 1 to 20, not 21"),
     ],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], told: str) -> None:

@@ -14,13 +14,13 @@ from palestra import Rng
 from palestra_web.tools.declare import Call, Done, call
 from palestra_web.travel.cheapest import cheapest
 from palestra_web.travel.desk import FIGURES, TravelDesk, Trip
-from palestra_web.travel.plan import Day, cost, entry_of, judge
+from palestra_web.travel.plan import PlanDay, cost, entry_of, judge
 from palestra_web.travel.tables import (
     Flight,
     Lodging,
     Request,
     Restaurant,
-    Tables,
+    TravelTables,
     draw_cities,
     draw_request,
     draw_tables,
@@ -44,7 +44,7 @@ def roads(**km: int) -> dict[tuple[str, str], int]:
     return found
 
 
-TABLES = Tables(
+TABLES = TravelTables(
     {"Land": ("Aton", "Bton")},
     {
         ("Home", "Aton", 1): (Flight("F1", "Home", "Aton", 1, "08:00", 50),),
@@ -84,20 +84,20 @@ REQUEST = Request(
     "no self-driving",
 )  # fmt: skip
 PLAN = (
-    Day(1, "from Home to Aton", "F1", lodging="Inn, Aton"),
-    Day(2, "Aton", "-", "Wok, Aton", "Tower, Aton", "Two, Aton", "Three, Aton", "Inn, Aton"),
-    Day(3, "from Aton to Bton", "F3", lodging="Inn, Bton"),
-    Day(4, "Bton", "-", "Chez, Bton", "Tower, Bton", "Two, Bton", "Three, Bton", "Inn, Bton"),
-    Day(5, "from Bton to Home", "F5"),
+    PlanDay(1, "from Home to Aton", "F1", lodging="Inn, Aton"),
+    PlanDay(2, "Aton", "-", "Wok, Aton", "Tower, Aton", "Two, Aton", "Three, Aton", "Inn, Aton"),
+    PlanDay(3, "from Aton to Bton", "F3", lodging="Inn, Bton"),
+    PlanDay(4, "Bton", "-", "Chez, Bton", "Tower, Bton", "Two, Bton", "Three, Bton", "Inn, Bton"),
+    PlanDay(5, "from Bton to Home", "F5"),
 )
 
 
-def changed(days: dict[int, dict[str, str]]) -> list[Day]:
+def changed(days: dict[int, dict[str, str]]) -> list[PlanDay]:
     """The plan with some fields of some days (from 1) changed."""
     return [msgspec.structs.replace(day, **days.get(day.day, {})) for day in PLAN]
 
 
-def sleeping(name: str) -> list[Day]:
+def sleeping(name: str) -> list[PlanDay]:
     return changed({1: {"lodging": f"{name}, Aton"}, 2: {"lodging": f"{name}, Aton"}})
 
 
@@ -218,7 +218,7 @@ def test_the_cheapest_plan_is_the_cheapest_of_all_that_pass(seed: int) -> None:
     assert judge(found.plan, request, tables).final
 
 
-def plans_of_three_days(request: Request, tables: Tables) -> Any:
+def plans_of_three_days(request: Request, tables: TravelTables) -> Any:
     for city in tables.cities[request.region]:
         there, back = (request.origin, city), (city, request.origin)
         out = ["taxi", "self-driving", *(f.number for f in tables.flights[*there, 1])]
@@ -229,9 +229,9 @@ def plans_of_three_days(request: Request, tables: Tables) -> Any:
         for way, other, bed, menu in product(out, home, tables.lodging[city], menus):
             place, meals = entry_of(bed.name, city), [entry_of(r.name, city) for r in menu]
             yield (
-                Day(1, f"from {request.origin} to {city}", way, lodging=place),
-                Day(2, city, "-", meals[0], sight, meals[1], meals[2], place),
-                Day(3, f"from {city} to {request.origin}", other),
+                PlanDay(1, f"from {request.origin} to {city}", way, lodging=place),
+                PlanDay(2, city, "-", meals[0], sight, meals[1], meals[2], place),
+                PlanDay(3, f"from {city} to {request.origin}", other),
             )
 
 
@@ -283,7 +283,7 @@ def test_a_wrong_value_is_answered_and_changes_nothing(made: Call, told: str) ->
     step = game.step(state, {0: made})
     assert told in step.events[0].text
     assert state.noted == {}
-    assert state.made[0].failed
+    assert state.calls_made[0].failed
 
 
 def test_what_was_shown_stays_when_the_rest_is_drawn_anew() -> None:
@@ -301,11 +301,11 @@ def test_what_was_shown_stays_when_the_rest_is_drawn_anew() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"days": 4}, "days must be 3, 5, 7, not 4"),
+        ({"days": 4}, "days must be 3 or 5 or 7, not 4"),
         ({"level": "brutal"}, "level must be 'easy'"),
         ({"stage": "late"}, "stage must be 'dense'"),
-        ({"weights": (1, 2)}, "weights must be 5 numbers"),
-        ({"max_calls": 0}, "max_calls must be from 1"),
+        ({"weights": (1, 2)}, "weights must be a list of 5 items"),
+        ({"max_calls": 0}, "max_calls must be an integer from 1 to 10000, not 0"),
     ],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], told: str) -> None:

@@ -11,8 +11,8 @@ from palestra import Decision, FunctionAgent, InvalidOption, Rng, TextAction, Tu
 from palestra_web.actions import Click, Fill, Select, Stop
 from palestra_web.chromium import Chromium, browser_path
 from palestra_web.mirror import Mirror
-from palestra_web.reading import Seen
-from palestra_web.widgets.oracle import SOLVERS, Look, look_at, solve
+from palestra_web.reading import ScreenElement
+from palestra_web.widgets.oracle import SOLVERS, WidgetPage, read_widget, solve
 from palestra_web.widgets.playing import LINES, ORDERS, TRIES, Guess, TicTacToe, play, winning
 from palestra_web.widgets.site import HELD_OUT, SPLITS, TASKS, Widgets
 
@@ -44,28 +44,28 @@ visual-addition
 
 # What the solver would do becomes something wrong
 
-Wrong = Callable[[Look, TextAction], TextAction]
+Wrong = Callable[[WidgetPage, TextAction], TextAction]
 
 
-def stop(look: Look, right: TextAction) -> TextAction:
+def stop(page: WidgetPage, right: TextAction) -> TextAction:
     return Stop()
 
 
 def press(name: str) -> Wrong:
     """Press this at once."""
-    return lambda look, right: look.click(name)
+    return lambda page, right: page.click(name)
 
 
 def another(role: str, *but: str) -> Wrong:
     """Click on something else of the same role, unless its name begins in one of some ways."""
 
-    def play(look: Look, right: TextAction) -> TextAction:
-        meant = [line for line in look.numbered(role) if Click(line.number) == right]
+    def play(page: WidgetPage, right: TextAction) -> TextAction:
+        meant = [line for line in page.elements(role) if Click(line.number) == right]
         if not meant or meant[0].name.startswith(but):
             return right
         others = [
             line
-            for line in look.numbered(role)
+            for line in page.elements(role)
             if line != meant[0] and not line.name.startswith(but)
         ]
         return Click(others[-1].number)
@@ -73,65 +73,65 @@ def another(role: str, *but: str) -> Wrong:
     return play
 
 
-def slip(look: Look, right: TextAction) -> TextAction:
+def slip(page: WidgetPage, right: TextAction) -> TextAction:
     """Type one letter too many into the last field, and send that."""
-    *_, field = look.numbered("textbox") or [Seen(0, "textbox")]
+    *_, field = page.elements("textbox") or [ScreenElement(0, "textbox")]
     if field.value.endswith("!"):
-        return look.click(look.names("button")[-1])
+        return page.click(page.names("button")[-1])
     if isinstance(right, Fill) and right.element == field.number:
         return Fill(right.element, f"{right.text}!")
     return right
 
 
-def one_off(look: Look, right: TextAction) -> TextAction:
+def one_off(page: WidgetPage, right: TextAction) -> TextAction:
     """Type the number after the right one."""
     if isinstance(right, Fill):
         return Fill(right.element, str(int(right.text) + 1))
     return right
 
 
-def one_off_and_send(look: Look, right: TextAction) -> TextAction:
-    (field,) = look.numbered("textbox")
-    return look.click("Submit") if field.value else one_off(look, right)
+def one_off_and_send(page: WidgetPage, right: TextAction) -> TextAction:
+    (field,) = page.elements("textbox")
+    return page.click("Submit") if field.value else one_off(page, right)
 
 
-def one_box_too_many(look: Look, right: TextAction) -> TextAction:
+def one_box_too_many(page: WidgetPage, right: TextAction) -> TextAction:
     """Tick all that is right and one box more."""
-    boxes = look.numbered("checkbox")
+    boxes = page.elements("checkbox")
     if any(Click(box.number) == right and box.chosen for box in boxes):
-        return look.click("Submit")  # the solver would take it back
-    if right == look.click("Submit"):
+        return page.click("Submit")  # the solver would take it back
+    if right == page.click("Submit"):
         return Click(next(box.number for box in boxes if not box.chosen))
     return right
 
 
-def as_it_stands(look: Look, right: TextAction) -> TextAction:
+def as_it_stands(page: WidgetPage, right: TextAction) -> TextAction:
     """Type the word as the task has it, in neither case asked for."""
-    (field,) = look.numbered("textbox")
-    return look.click("Submit") if field.value else Fill(field.number, look.quoted[0])
+    (field,) = page.elements("textbox")
+    return page.click("Submit") if field.value else Fill(field.number, page.quotations[0])
 
 
-def other_text(look: Look, right: TextAction) -> TextAction:
+def other_text(page: WidgetPage, right: TextAction) -> TextAction:
     """Copy another text than the one asked for."""
-    field = look.numbered("textbox")[-1]
+    field = page.elements("textbox")[-1]
     if field.value:
-        return look.click("Submit")
+        return page.click("Submit")
     assert isinstance(right, Fill)
-    texts = [line.value for line in look.numbered("textbox")[:-1] if line.value != right.text]
+    texts = [line.value for line in page.elements("textbox")[:-1] if line.value != right.text]
     return Fill(field.number, texts[0])
 
 
-def one_dish_more(look: Look, right: TextAction) -> TextAction:
+def one_dish_more(page: WidgetPage, right: TextAction) -> TextAction:
     """Order one dish that was not asked for."""
-    extra = next(box for box in look.numbered("combobox") if box.name not in look.task)
-    return look.click("Order") if extra.value == "1" else Select(extra.number, "1")
+    extra = next(box for box in page.elements("combobox") if box.name not in page.task)
+    return page.click("Order") if extra.value == "1" else Select(extra.number, "1")
 
 
-def lose(look: Look, right: TextAction) -> TextAction:
+def lose(page: WidgetPage, right: TextAction) -> TextAction:
     """Play where the game can no longer be won, if there is such a cell."""
-    cells = [cell for row in look.rows for cell in row]
+    cells = [cell for row in page.rows for cell in row]
     board = "".join([cell.name if cell.name in ("X", "O") else "." for cell in cells])
-    order = look.names("paragraph")[0].removeprefix("I play ").removesuffix(".")
+    order = page.names("paragraph")[0].removeprefix("I play ").removesuffix(".")
     for place, cell in enumerate(cells):
         after = play(board, place, order) if cell.number else 1.0
         if after == -1.0 or (isinstance(after, str) and winning(after, order) is None):
@@ -139,12 +139,12 @@ def lose(look: Look, right: TextAction) -> TextAction:
     return right
 
 
-def other_item(look: Look, right: TextAction) -> TextAction:
+def other_item(page: WidgetPage, right: TextAction) -> TextAction:
     """Take an item that does not end as asked."""
-    if look.address.startswith("/suggest"):
-        end = look.quoted[1]
-        return Click(next(e.number for e in look.numbered("link") if not e.name.endswith(end)))
-    return look.put({"Tags": "M"}, "Suggest")
+    if page.address.startswith("/suggest"):
+        end = page.quotations[1]
+        return Click(next(e.number for e in page.elements("link") if not e.name.endswith(end)))
+    return page.put({"Tags": "M"}, "Suggest")
 
 
 WRONG: dict[str, Wrong] = {
@@ -170,9 +170,9 @@ WRONG: dict[str, Wrong] = {
     "click-tab-2": another("link", "Tab"),
     "click-test": stop,
     "click-test-2": press("TWO"),
-    "click-widget": lambda look, right: press("Submit" if look.quoted != ["button"] else "link")(
-        look, right
-    ),
+    "click-widget": lambda page, right: press(
+        "Submit" if page.quotations != ["button"] else "link"
+    )(page, right),
     "copy-paste": slip,
     "copy-paste-2": other_text,
     "count-shape": another("button"),
@@ -180,8 +180,8 @@ WRONG: dict[str, Wrong] = {
     "email-inbox": another("link", "Reply", "Forward", "Delete", "Important"),
     "email-inbox-delete": another("link", "Inbox", "Delete"),
     "email-inbox-forward": slip,
-    "email-inbox-important": lambda look, right: (
-        press("Delete")(look, right) if look.has("link", "Delete") else right
+    "email-inbox-important": lambda page, right: (
+        press("Delete")(page, right) if page.has("link", "Delete") else right
     ),
     "email-inbox-reply": slip,
     "enter-date": slip,
@@ -222,8 +222,8 @@ WRONG: dict[str, Wrong] = {
 
 
 def wrongly(turn: Turn) -> Decision:
-    look = look_at(turn)
-    return Decision(WRONG[look.title](look, solve(look)))
+    page = read_widget(turn)
+    return Decision(WRONG[page.title](page, solve(page)))
 
 
 def test_every_task_is_one_of_the_published() -> None:
@@ -301,7 +301,7 @@ def test_guesses_run_out_and_what_is_no_number_is_wrong() -> None:
 
 def test_a_redrawn_number_fits_what_was_said() -> None:
     known = Guess("", 42, low=40, high=45)
-    drawn = {known.redrawn(frozenset(), Rng(seed)).number for seed in range(60)}  # type: ignore[attr-defined]
+    drawn = {known.redraw(frozenset(), Rng(seed)).number for seed in range(60)}  # type: ignore[attr-defined]
     assert drawn == {41, 42, 43, 44}
 
 

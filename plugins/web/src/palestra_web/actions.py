@@ -1,6 +1,6 @@
-"""What a person does in a browser, as typed actions; elements are named by their numbers.
+"""What a person does in a browser, as typed actions that name elements by their numbers.
 
-Written as `Click(element=12)`; the names of BrowserGym are read as well: `click('12')`,
+They are written as `Click(element=12)`. BrowserGym's form is read too: `click('12')`,
 `fill('7', 'red shoes')`, `select_option('9', 'Blue')`, `go_back()`, `send_msg_to_user('42')`.
 """
 
@@ -14,20 +14,20 @@ from palestra import Rng, TextAction
 
 
 class Click(TextAction, frozen=True):
-    """Follow a link, press a button, tick or pick something."""
+    """Follow a link, press a button, tick a box or pick an option."""
 
     element: int
 
 
 class Fill(TextAction, frozen=True):
-    """Put text into a field, in place of what is there."""
+    """Replace the content of a field by a text."""
 
     element: int
     text: str
 
 
 class Copy(TextAction, frozen=True):
-    """Put a phrase of the task into a field; phrases are numbered from 1."""
+    """Replace the content of a field by a phrase of the task; phrases are numbered from 1."""
 
     element: int
     phrase: int
@@ -41,7 +41,7 @@ class Select(TextAction, frozen=True):
 
 
 class Press(TextAction, frozen=True):
-    """Press a key while in a field of one line: Enter sends the form."""
+    """Press a key in a field of one line; Enter sends its form."""
 
     element: int
     key: str
@@ -64,7 +64,7 @@ class Scroll(TextAction, frozen=True):
 
 
 class Stop(TextAction, frozen=True):
-    """Say that you are done, with the answer if the task asks for one."""
+    """Stop, with the answer if the task asks for one."""
 
     answer: str = ""
 
@@ -73,20 +73,20 @@ ACTIONS: tuple[type[TextAction], ...] = (
     *(Click, Fill, Copy, Select, Press, Goto, Back, Scroll, Stop),
 )
 
-_OTHERS = {
+_BROWSERGYM_NAMES = {
     "select_option": "Select",
     "go_back": "Back",
     "send_msg_to_user": "Stop",
     **{kind.__name__.lower(): kind.__name__ for kind in ACTIONS},
 }
-_CALL = re.compile(rf"\b({'|'.join(_OTHERS)})(?=\()")
+_CALL = re.compile(rf"\b({'|'.join(_BROWSERGYM_NAMES)})(?=\()")
 _QUOTED = re.compile(r"\b(Click|Fill|Copy|Select|Press)\(\s*(element\s*=\s*)?(['\"])(\d+)\3")
 _PIXELS = re.compile(r"\bScroll\(\s*-?[\d.]+\s*,\s*(-?)[\d.]+\s*\)")
 
 
-def in_our_words(text: str) -> str:
-    """BrowserGym's way of writing an action, in ours."""
-    text = _CALL.sub(lambda match: _OTHERS[match.group(1)], text)
+def from_browsergym(text: str) -> str:
+    """A text in which actions in BrowserGym's form are rewritten in Palestra's."""
+    text = _CALL.sub(lambda match: _BROWSERGYM_NAMES[match.group(1)], text)
     text = _QUOTED.sub(r"\1(\2\4", text)
     return _PIXELS.sub(lambda match: f"Scroll('{'up' if match.group(1) else 'down'}')", text)
 
@@ -96,7 +96,7 @@ _ADDRESS = r"/([A-Za-z0-9_-]+/)*[A-Za-z0-9_-]*(\?[A-Za-z0-9_=&+-]*)?"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A path of the site, with a query if one likes; nothing that could lead elsewhere."""
+    """A path of the site, with or without a query; no other site can be named."""
 
     limit: int = 200
 

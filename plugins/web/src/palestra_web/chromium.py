@@ -1,7 +1,6 @@
 """The same pages in a real browser: Chromium through Playwright, one tab a seat.
 
-`Chromium` starts the system's browser; `BrowserTab` does an agent's actions in it and says what
-stands on the screen.
+`Chromium` starts the system's browser; `BrowserTab` performs actions in it and reads the screen.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 from palestra import MissingExtra, PalestraError, TextAction
 
 from palestra_web.actions import Back, Click, Copy, Fill, Goto, Press, Scroll, Select
-from palestra_web.pages import Page, Shown
+from palestra_web.pages import Page, ScreenLine
 from palestra_web.website import Tab
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -35,18 +34,18 @@ INSTALL = "sudo apt-get install chromium"
 
 
 class BrowserGone(PalestraError):
-    """There is no browser: not installed, not starting, crashed or closed in mid-episode."""
+    """No browser is installed, or it does not start, has crashed or was closed."""
 
 
 def browser_path() -> str | None:
-    """The system's Chromium: where PALESTRA_CHROMIUM says, or the first on the PATH."""
+    """The path of PALESTRA_CHROMIUM, or of the first Chromium on the PATH; None if none."""
     if PLACE in os.environ:
         return os.environ[PLACE]
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
 def playwright() -> Any:
-    """Playwright's way in, if it is installed."""
+    """Playwright's context manager; raises `MissingExtra` where it is not installed."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
@@ -55,11 +54,11 @@ def playwright() -> Any:
 
 
 class Screen(NamedTuple):
-    """What stands on the screen."""
+    """The address, the title and the lines on the screen."""
 
     url: str
     title: str
-    lines: tuple[Shown, ...]
+    lines: tuple[ScreenLine, ...]
 
     @property
     def text(self) -> str:
@@ -67,21 +66,22 @@ class Screen(NamedTuple):
 
 
 def in_process(tab: Tab) -> Screen:
-    """What would stand on the screen of a tab."""
-    return Screen(tab.page.url, tab.page.title, tuple(tab.page.shown(tab.drafts)))
+    """The screen of a tab that is played in process."""
+    return Screen(tab.page.url, tab.page.title, tuple(tab.page.screen_lines(tab.drafts)))
 
 
 class Chromium:
-    """A running browser; close it, or use it in a `with`."""
+    """A running browser; close it, or use it in a `with` statement.
+
+    Raises `BrowserGone` where none is installed or it does not start.
+    """
 
     def __init__(self, *, headless: bool = True) -> None:
         path = browser_path()
         if path is None:
-            raise BrowserGone(
-                f"no Chromium was found; run: {INSTALL}, or say in {PLACE} where it is"
-            )
+            raise BrowserGone(f"no Chromium was found; run: {INSTALL}, or set {PLACE} to its path")
         self._path, self._headless = path, headless
-        self.mark = f"--palestra={secrets.token_hex(8)}"  # found in the list of processes
+        self.mark = f"--palestra={secrets.token_hex(8)}"  # to find its processes by
         self._playwright = playwright().start()
         self._browser = self._launch()
 
@@ -95,7 +95,7 @@ class Chromium:
             raise BrowserGone(f"{self._path} does not start: {error}") from error
 
     def restart(self) -> None:
-        """Start the browser anew; its tabs are gone."""
+        """Start the browser again, without the tabs it had."""
         if self._browser.is_connected():
             self._browser.close()
         self._browser = self._launch()
@@ -105,7 +105,7 @@ class Chromium:
         return str(self._browser.version)
 
     def open(self, entrance: str) -> BrowserTab:
-        """A tab with a profile of its own, at a session's entrance."""
+        """Open a session's entrance in a tab that has its own profile."""
         context = self._browser.new_context(viewport={"width": 1024, "height": 768})
         page = context.new_page()
         page.set_default_timeout(20_000)
@@ -120,7 +120,7 @@ class Chromium:
         self.close()
 
     def close(self) -> None:
-        """End the browser, if it is still there."""
+        """Close the browser if it still runs."""
         try:
             self._browser.close()
         finally:
@@ -128,20 +128,20 @@ class Chromium:
 
 
 class BrowserTab:
-    """One tab: does actions and tells what it shows."""
+    """One tab of a browser: performs actions and reads what it shows."""
 
     def __init__(self, page: Any, address: str) -> None:
         self.page, self.address = page, address
 
     def look(self) -> Screen:
-        """What stands on the screen, read from the browser's own document."""
-        with self._there("a look"):
-            seen = self.page.evaluate(_LOOK)
-        lines = tuple(Shown(*line) for line in seen["lines"])
-        return Screen(seen["url"], seen["title"], lines)
+        """The screen, read from the browser's own document."""
+        with self._browser_needed("a look"):
+            read = self.page.evaluate(_LOOK)
+        lines = tuple(ScreenLine(*line) for line in read["lines"])
+        return Screen(read["url"], read["title"], lines)
 
     def restore(self, tab: Tab) -> None:
-        """Come to where a tab in process is: its history, its page, what was typed."""
+        """Bring this tab to the history, page and field contents of a tab in process."""
         for url in (*tab.history, tab.page.url):
             self.page.goto(f"{self.address}{url}")
         for number, value in tab.drafts.items():
@@ -154,7 +154,7 @@ class BrowserTab:
                 self._at(number).set_checked(bool(value))
 
     def picture(self) -> bytes:
-        """A PNG of what is in view."""
+        """What is in view, as a PNG."""
         data: bytes = self.page.screenshot()
         return data
 
@@ -164,13 +164,13 @@ class BrowserTab:
             self.page.context.close()
 
     def do(self, action: TextAction, page: Page, phrases: Sequence[str] = ()) -> None:
-        """Do an action on the page that the tab shows."""
-        with self._there(repr(action)):
+        """Perform an action on the page that the tab shows."""
+        with self._browser_needed(repr(action)):
             self._do(action, page, phrases)
 
     @contextmanager
-    def _there(self, what: str) -> Iterator[None]:
-        """Say it clearly where the browser is gone."""
+    def _browser_needed(self, what: str) -> Iterator[None]:
+        """Raise `BrowserGone` for errors that mean the browser is not there any more."""
         try:
             yield
         except Exception as error:
@@ -188,7 +188,7 @@ class BrowserTab:
         elif isinstance(action, Select):
             self._at(action.element).select_option(label=action.option)
         elif isinstance(action, Press):
-            buttons = any(other.role == "button" for _, other in page.beside(action.element))
+            buttons = any(other.role == "button" for _, other in page.same_form(action.element))
             leaves = buttons and page.form_of(action.element) is not None
             self._act(lambda: self._at(action.element).press(action.key), leaves)
         elif isinstance(action, Goto):
@@ -215,7 +215,7 @@ class BrowserTab:
             self._act(self._at(number).click, bool(leaves))
 
     def _act(self, act: Callable[[], object], leaves: bool) -> None:
-        """Act, and where that leaves the page, wait for the next."""
+        """Act; where that leaves the page, wait for the next one."""
         if not leaves:
             act()
             return

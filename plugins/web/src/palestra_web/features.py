@@ -1,8 +1,9 @@
 """The array view of a page: a row of numbers for every element that can be acted on.
 
-Row 0 is the tab's: share of actions left, how far it is scrolled, and the words of the title.
-Row n is element n's: that it is there, its role (7), whether it is chosen, whether it holds text,
-for up to four phrases of the task the share of their words in its name, and its words hashed.
+Row 0 is the tab's: the share of actions left, the share of the page scrolled past, and the hashed
+words of the title. Row n is element n's: a 1, its role (7), whether it is chosen, whether it holds
+text, for up to four phrases of the task the share of their words in its name, and the hashed words
+of its name (18).
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ WIDTH = WORDS + BUCKETS
 Rows = NDArray[np.float32]
 
 
-def of_page(page: Page, phrases: Sequence[str], most: int) -> Rows:
-    """The rows of a page as it was served, a copy; at most `most` elements."""
+def page_rows(page: Page, phrases: Sequence[str], most: int) -> Rows:
+    """The rows of a page before anything is typed, as a copy: (most + 1, 32).
+
+    Elements with a number above `most` have no row.
+    """
     key = (tuple(phrases[:4]), most)
     rows: Rows | None = page.rows.get(key)
     if rows is None:
@@ -67,12 +71,12 @@ def _buckets(text: str) -> frozenset[int]:
 
 
 def put_draft(rows: Rows, number: int, value: str) -> None:
-    """What has been put into a field."""
+    """Write the new content of a field into its row."""
     is_text = rows[number, ROLES["textbox"]] or rows[number, ROLES["combobox"]]
     rows[number, HOLDS if is_text else CHOSEN] = bool(value)
 
 
 def put_tab(rows: Rows, left: float, scrolled: float) -> Rows:
-    """The tab's own numbers."""
+    """Write the shares of actions left and of the page scrolled past into the tab's row."""
     rows[0, 0], rows[0, 1] = left, scrolled
     return rows

@@ -14,10 +14,12 @@ from palestra_web.mirror import Mirror
 
 
 class InBrowser(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Plays a site in Chromium as well as in process; `render()` is a screenshot.
+    """Plays a site in Chromium as well as in process; `render()` returns a screenshot.
 
-    The array is (768, 1024, 3) of uint8. Works on what `gym.make("palestra:web/Shop-v0")` and
-    `palestra.make(..., view="gym")` return.
+    env: an environment from `gym.make("palestra:web/Shop-v0")` or `palestra.make(…, view="gym")`.
+    browser: a running browser; by default it starts its own.
+
+    A screenshot is an array (768, 1024, 3) of uint8.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], browser: Chromium | None = None) -> None:
@@ -33,14 +35,14 @@ class InBrowser(gymnasium.Wrapper[Any, Any, Any, Any]):
         return "rgb_array"
 
     def reset(self, **options: Any) -> Any:
-        told = super().reset(**options)
+        result = super().reset(**options)
         self._mirror.start(self._view.episode)
-        return told
+        return result
 
     def step(self, action: Any) -> Any:
-        told = super().step(action)
+        result = super().step(action)
         self._mirror.follow(self._view.episode)
-        return told
+        return result
 
     def render(self) -> Any:
         from PIL import Image

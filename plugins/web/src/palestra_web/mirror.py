@@ -1,9 +1,10 @@
-"""A browser that follows an episode: the check that both executions agree, and a way to watch."""
+"""A browser that follows an episode, to compare both executions and to watch it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,16 @@ from palestra_web.website import Website
 
 @renderer("browser", families=("web",))
 class Mirror:
-    """Does in a browser what a seat does in process: pass it among the `hooks` of a run.
+    """Performs in a browser what a seat does in process; pass it among the `hooks` of a run.
 
-    Behind the browser is a copy of the state that only the browser changes. After every action
-    what stands on the screen is compared with the tab in process, and the site's data with that
-    behind the browser; `Divergence` says where they differ. A browser that is gone in mid-episode
-    is started anew, once an action, and brought to where the episode is.
+    The browser works on a copy of the state that nothing else changes. After every action the
+    screen is compared with the tab in process, and the copy's data with the episode's; where they
+    differ, `Divergence` is raised. A browser that crashes during an episode is started again, at
+    most once an action, and brought to where the episode is.
 
-    `folder` is where a picture of every step is kept, and a film (MP4) of every episode.
+    browser: a running browser; by default the mirror starts its own.
+    seat: the seat to follow.
+    folder: where to write a picture of every step and a film (MP4) of every episode, if given.
     """
 
     def __init__(
@@ -83,7 +86,7 @@ class Mirror:
         self.follow(episode)
 
     def draw(self, episode: Episode, viewer: int | None = None) -> None:
-        """What a renderer does: start at the first step, follow at every other."""
+        """Start at the first step and follow at every other one, as renderers are called."""
         if episode.turn == 0:
             self.seat = viewer or 0
             self.start(episode)
@@ -91,10 +94,10 @@ class Mirror:
             self.follow(episode)
 
     def start(self, episode: Episode) -> None:
-        """Open the browser where an episode begins."""
+        """Open the first page of an episode."""
         if not isinstance(episode.game, Website):
             name = type(episode.game).__name__
-            raise InvalidOption(f"{name} is not a website: no browser can show it")
+            raise InvalidOption(f"{name} is not a website; a browser can only show websites")
         self._leave()
         self._count += 1
         self._followed, self._following = 0, episode
@@ -102,7 +105,7 @@ class Mirror:
         self._compare(episode)
 
     def picture(self) -> bytes:
-        """A PNG of what the browser shows."""
+        """What the browser shows, as a PNG."""
         if self._tab is None:
             raise OutOfTurn("nothing is shown yet; reset() first")
         return self._tab.picture()
@@ -114,7 +117,7 @@ class Mirror:
         return self._tab
 
     def follow(self, episode: Episode) -> None:
-        """Do what was done since the last time."""
+        """Perform the actions taken since the last call."""
         if episode is not self._following:
             raise InvalidOption("one browser follows one episode at a time; play with live=1")
         news = list(episode.history())[self._followed :]
@@ -130,13 +133,13 @@ class Mirror:
             self._compare(episode)
         self._before = episode.state.tabs[self.seat].page
 
-    def _do(self, actions: Any) -> None:
+    def _do(self, actions: Mapping[int, Any]) -> None:
         served = self._served
         for seat, action in actions.items():
-            if not isinstance(action, TextAction):  # it forfeited
+            if not isinstance(action, TextAction):  # the seat forfeited
                 continue
-            told = isinstance(action, Stop)  # which is said to the run: no browser has it
-            if seat == self.seat and self._tab is not None and not told:
+            stops = isinstance(action, Stop)  # which no browser can do
+            if seat == self.seat and self._tab is not None and not stops:
                 phrases = served.game.phrases(served.state.data, seat)
                 self._tab.do(action, self._before, phrases)
             else:
@@ -157,7 +160,7 @@ class Mirror:
 
 
 def film(folder: Path, name: str) -> None:
-    """Make `name`.mp4 of the pictures `name`-00000.png and on, two a second."""
+    """Make `name`.mp4 from the pictures `name`-00000.png, …, two a second."""
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
     except ImportError as error:
@@ -168,7 +171,7 @@ def film(folder: Path, name: str) -> None:
 
 
 def first_difference(expected: Screen, screen: Screen) -> tuple[str, object, object]:
-    """Where two screens differ, and how: what, in process, in the browser."""
+    """What differs first on two different screens, in process and in the browser."""
     for what in ("url", "title"):
         one, other = getattr(expected, what), getattr(screen, what)
         if one != other:

@@ -1,8 +1,8 @@
 """Pages as trees of roles and names, the way an accessibility tree shows them.
 
-A page is a value. What can be acted on (links, buttons, fields, options) is numbered from 1 in
-document order, and an agent names it by that number. The same tree is written as lines for a
-reader (here) and as HTML for a browser (`html.py`).
+A page is a value. Elements that can be acted on (links, buttons, fields, options) are numbered
+from 1 in document order, and an agent names them by number. The same tree is written as lines for
+a reader (here) and as HTML for a browser (`html.py`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ import msgspec
 
 ACTS = frozenset(
     ("link", "button", "textbox", "checkbox", "radio", "combobox", "option")
-)  # what has a number
-FIELDS = frozenset(("textbox", "checkbox", "radio", "combobox"))  # what a form sends
-LONGEST_LINE = 400  # characters of a name that a reader is shown
+)  # roles that have a number
+FIELDS = frozenset(("textbox", "checkbox", "radio", "combobox"))  # roles that a form sends
+LONGEST_LINE = 400  # characters of a name that a reader sees
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\s]+")
 
 
 class Element(msgspec.Struct, frozen=True):
-    """A node of a page: its ARIA role and its name, and what it does.
+    """A node of a page: its ARIA role, its name and what it does.
 
-    `to` is where a link leads and where a form is sent, by GET or, if `changes`, by POST. A link
-    that `changes` something is a form by itself, as `deed` writes it. `field` is what a field is
-    called in the form, `value` its text at first or what a button, a checkbox or a radio button
-    sends, `chosen` whether it is ticked or picked at first. `level` is a heading's. A textbox of
-    several `lines` is a text area.
+    to: the address that a link opens, or that a form is sent to: by GET, or by POST if `changes`.
+    field: the name of a field in its form.
+    value: a field's text at first, or what a button, a checkbox or a radio button sends.
+    chosen: whether it is ticked or picked at first.
+    changes: whether a form changes the site. A link that does is a form by itself (see `deed`).
+    level: the level of a heading.
+    lines: how many lines a textbox has; one of several lines is a text area.
     """
 
     role: str
@@ -47,15 +49,15 @@ class Element(msgspec.Struct, frozen=True):
     lines: int = 1
 
     def typed(self, text: str) -> str:
-        """What the field holds when a text is put into it."""
+        """The content of the field once a text has been put into it."""
         if self.lines == 1:
             return clean(text)
         return "\n".join([clean(line) for line in text.replace("\r\n", "\n").split("\n")])
 
 
 def clean(text: str) -> str:
-    """Text as a browser shows it: runs of white space are one space, control characters go."""
-    if text.isprintable() and "  " not in text:  # most text: three times quicker to see
+    """Text as a browser shows it: one space for white space and control characters."""
+    if text.isprintable() and "  " not in text:  # most text, and three times quicker to check
         return text.strip()
     return _UNSEEN.sub(" ", text).strip()
 
@@ -77,13 +79,13 @@ def link(name: str, to: str) -> Element:
 
 
 def deed(name: str, to: str, **fields: str) -> Element:
-    """A link that changes something when it is followed: deed("Tab #2", "/show", tab="2")."""
-    ((field, value),) = fields.items() if fields else (("", ""),)
+    """A link that changes the site when it is followed: deed("Tab #2", "/show", tab="2")."""
+    field, value = _only_field(fields)
     return Element("link", clean(name), to=to, field=field, value=value, changes=True)
 
 
 def form(to: str, *children: Element, changes: bool = False) -> Element:
-    """Fields and buttons that are sent together; `changes` says the site will not be the same."""
+    """Fields and buttons that are sent together; `changes` says whether they change the site."""
     return Element("form", children=children, to=to, changes=changes)
 
 
@@ -92,9 +94,16 @@ def button(name: str, field: str = "", value: str = "") -> Element:
 
 
 def action(name: str, to: str, **fields: str) -> Element:
-    """A button that is a form by itself and changes something: action("Drop", "/drop", id="3")."""
-    ((field, value),) = fields.items() if fields else (("", ""),)
+    """A button that is a form by itself and changes the site: action("Drop", "/drop", id="3")."""
+    field, value = _only_field(fields)
     return form(to, button(name, field, value), changes=True)
+
+
+def _only_field(fields: Mapping[str, str]) -> tuple[str, str]:
+    """The name and the value of the one field that is sent; empty where there is none."""
+    if len(fields) > 1:
+        raise ValueError(f"a link or button sends at most one field, not {', '.join(fields)}")
+    return next(iter(fields.items()), ("", ""))
 
 
 def textbox(name: str, field: str, value: str = "", *, lines: int = 1) -> Element:
@@ -111,7 +120,7 @@ def radio(name: str, field: str, value: str, *, chosen: bool = False) -> Element
 
 
 def combobox(name: str, field: str, options: Iterable[str], chosen: str = "") -> Element:
-    """One of several options; the first where none is `chosen`."""
+    """A field with several options; the first is picked where `chosen` is none of them."""
     names = [clean(option) for option in options]
     picked = chosen if chosen in names else names[0]
     children = tuple([Element("option", text, chosen=text == picked) for text in names])
@@ -119,13 +128,13 @@ def combobox(name: str, field: str, options: Iterable[str], chosen: str = "") ->
 
 
 def listing(*items: Element | tuple[Element, ...]) -> Element:
-    """A list; an item is one element or a tuple of several."""
+    """A list; each item is one element or a tuple of several."""
     rows = [item if isinstance(item, tuple) else (item,) for item in items]
     return Element("list", children=tuple([Element("listitem", children=row) for row in rows]))
 
 
 def group(name: str, *children: Element) -> Element:
-    """A part of a page with a name of its own."""
+    """A part of a page that has its own name."""
     return Element("region", clean(name), children)
 
 
@@ -145,15 +154,15 @@ def _row(cells: Iterable[str | Element]) -> Element:
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line of a page: an element at a depth, numbered if it can be acted on."""
+    """One element of a page and its depth; `number` is 0 if it cannot be acted on."""
 
     depth: int
     number: int
     element: Element
 
 
-class Shown(NamedTuple):
-    """A line as it stands on the screen, in process or in a browser; `value` is a field's text."""
+class ScreenLine(NamedTuple):
+    """One line on the screen, in process or in a browser; `value` is the text of a field."""
 
     depth: int
     number: int
@@ -164,31 +173,31 @@ class Shown(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line for a reader."""
+        """The line as a reader sees it."""
         words = "  " * self.depth
         if self.number:
             words += f"[{self.number}] "
         words += self.role
         if self.name:
-            words += f" {shortened(self.name)!r}"
+            words += f" {shorten(self.name)!r}"
         if self.role in ("textbox", "combobox"):
-            words += f" value={shortened(self.value)!r}"
+            words += f" value={shorten(self.value)!r}"
         return f"{words} (chosen)" if self.chosen else words
 
 
-def shortened(text: str) -> str:
-    """What is shown of a long text."""
+def shorten(text: str) -> str:
+    """The start of a text that is longer than a line may be, and how much is left out."""
     if len(text) <= LONGEST_LINE:
         return text
     return f"{text[:LONGEST_LINE]}… ({len(text) - LONGEST_LINE} more characters)"
 
 
-Drafts = Mapping[int, str]  # what has been put into fields, by their number; "" is not ticked
+Drafts = Mapping[int, str]  # the contents of changed fields by number; "" is not ticked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """What is shown at an address: a title and a tree."""
+    """The page at an address: a title and a tree of elements."""
 
     url: str
     title: str
@@ -213,7 +222,7 @@ class Page:
 
     @cached_property
     def rows(self) -> dict[object, Any]:
-        """What `features.py` has computed of this page."""
+        """Array rows of this page that `features.py` has computed."""
         return {}
 
     @cached_property
@@ -223,17 +232,17 @@ class Page:
 
     @cached_property
     def boxes(self) -> list[bool]:
-        """Whether each numbered element is a field for text."""
+        """Whether each numbered element is a textbox."""
         return [element.role == "textbox" for element in self.layout.numbered]
 
     @property
     def lines(self) -> list[Line]:
-        """Every element in document order; forms, which have no name, are not lines."""
+        """Every element in document order, except forms, which have no line."""
         return self.layout.lines
 
     @property
     def numbered(self) -> list[Element]:
-        """What can be acted on: number n is at index n - 1."""
+        """Elements that can be acted on: number n is at index n - 1."""
         return self.layout.numbered
 
     def element(self, number: int) -> Element:
@@ -244,22 +253,24 @@ class Page:
         index = self.layout.form_of[number - 1]
         return self.layout.forms[index] if index >= 0 else None
 
-    def beside(self, number: int) -> Iterator[tuple[int, Element]]:
-        """The numbered elements of the same form, options not among them."""
+    def same_form(self, number: int) -> Iterator[tuple[int, Element]]:
+        """The numbered elements of the same form, except options."""
         forms = self.layout.form_of
         for index, element in enumerate(self.layout.numbered):
             if forms[index] == forms[number - 1] and element.role != "option":
                 yield index + 1, element
 
     def text(self, drafts: Drafts, start: int = 0, stop: int | None = None) -> str:
-        """The lines for a reader, with what has been put into the fields."""
-        return "\n".join([line.text for line in self.shown(drafts, start, stop)])
+        """The lines for a reader, with the contents of changed fields."""
+        return "\n".join([line.text for line in self.screen_lines(drafts, start, stop)])
 
-    def shown(self, drafts: Drafts, start: int = 0, stop: int | None = None) -> list[Shown]:
-        """The lines as they stand on the screen, with what has been put into the fields."""
-        return [self._shown(line, drafts) for line in self.lines[start:stop]]
+    def screen_lines(
+        self, drafts: Drafts, start: int = 0, stop: int | None = None
+    ) -> list[ScreenLine]:
+        """The lines on the screen, with the contents of changed fields."""
+        return [self._screen_line(line, drafts) for line in self.lines[start:stop]]
 
-    def _shown(self, line: Line, drafts: Drafts) -> Shown:
+    def _screen_line(self, line: Line, drafts: Drafts) -> ScreenLine:
         depth, number, element = line.depth, line.number, line.element
         role = element.role
         value, chosen = "", False
@@ -268,11 +279,11 @@ class Page:
         elif role in ("checkbox", "radio"):
             chosen = bool(drafts[number]) if number in drafts else element.chosen
         elif role == "option":
-            chosen = self.picked(number, drafts)
-        return Shown(depth, number, role, element.name, value, chosen)
+            chosen = self.is_picked(number, drafts)
+        return ScreenLine(depth, number, role, element.name, value, chosen)
 
-    def picked(self, number: int, drafts: Drafts) -> bool:
-        """Whether an option is the one its combobox holds now."""
+    def is_picked(self, number: int, drafts: Drafts) -> bool:
+        """Whether an option is the one that its combobox holds now."""
         holder = self.holder(number)
         return self.element(number).name == drafts.get(holder, self.element(holder).value)
 

@@ -1,8 +1,8 @@
-"""A person in a browser: what he clicks and types are the actions of a seat.
+"""A person in a browser, whose clicks and typing are the actions of a seat.
 
-The browser is shown the pages of the episode itself. A request is read back as actions on the
-page the seat stands on: following a link is a `Click`, a form is what was put into its fields and
-the click on its button, an address is a `Goto`.
+The browser shows the pages of the episode itself. Each request is read as actions on the page that
+the seat is on: a link followed is a `Click`; a form is the text put into its fields and the click
+on its button; any other address is a `Goto`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from palestra_web.pages import (
     paragraph,
     textbox,
 )
-from palestra_web.website import Tab, Website, encoded, sent_fields, split
+from palestra_web.website import Tab, Website, encode_query, sent_fields, split
 
-DONE = "/-/done"  # no site's address: the person says he is done
+DONE = "/-/done"  # the form that ends the episode; no site has this address
 
 
 def actions_of_visit(tab: Tab, url: str) -> list[TextAction]:
-    """What a seat did whose browser now asks for an address; nothing for a mere reload."""
+    """The actions that explain a browser's request for an address; none for a reload."""
     page = tab.page
     for number, element in enumerate(page.numbered, start=1):
         if element.role == "link" and element.to == url and not element.changes:
@@ -39,24 +39,24 @@ def actions_of_visit(tab: Tab, url: str) -> list[TextAction]:
         if element.role != "button" or holder is None or holder.changes:
             continue
         if url.startswith(f"{holder.to}?"):
-            typed = _typed_for(page, number, url)
-            if typed is not None:
-                return [*typed, Click(number)]
+            filled = _filling_for(page, number, url)
+            if filled is not None:
+                return [*filled, Click(number)]
     if url == page.url:
         return []
     return [Back()] if tab.history and tab.history[-1] == url else [Goto(url)]
 
 
-def _typed_for(page: Page, pressed: int, url: str) -> list[TextAction] | None:
-    """What must have been typed so that a form leads to an address."""
+def _filling_for(page: Page, pressed: int, url: str) -> list[TextAction] | None:
+    """The filling of fields that makes a form lead to an address; None if nothing does."""
     _, sent = split(url)
-    drafts = fill_in(page, pressed, sent)
+    drafts = drafts_of(page, pressed, sent)
     again = sent_fields(page, drafts, pressed)
-    return typing(page, drafts) if encoded(again) == url.partition("?")[2] else None
+    return filling(page, drafts) if encode_query(again) == url.partition("?")[2] else None
 
 
 def actions_of_form(page: Page, url: str, sent: Mapping[str, str]) -> list[TextAction]:
-    """What a seat did whose browser sends a form: fields, then the button."""
+    """The actions that explain a form sent by a browser: fields are filled, a button pressed."""
     for number, element in enumerate(page.numbered, start=1):
         if element.field and sent.get(element.field) != element.value:
             continue
@@ -65,14 +65,14 @@ def actions_of_form(page: Page, url: str, sent: Mapping[str, str]) -> list[TextA
         holder = page.form_of(number)
         sends = holder is not None and holder.changes and holder.to == url
         if element.role == "button" and sends:
-            return [*typing(page, fill_in(page, number, sent)), Click(number)]
+            return [*filling(page, drafts_of(page, number, sent)), Click(number)]
     return []
 
 
-def fill_in(page: Page, pressed: int, sent: Mapping[str, str]) -> dict[int, str]:
-    """What the fields of a form hold, by number, where that is not what they came with."""
+def drafts_of(page: Page, pressed: int, sent: Mapping[str, str]) -> dict[int, str]:
+    """The contents, by number, of the fields in a form that were changed before it was sent."""
     drafts = {}
-    for number, element in page.beside(pressed):
+    for number, element in page.same_form(pressed):
         if element.role in ("textbox", "combobox"):
             value = sent.get(element.field, "")
             if value != element.value:
@@ -84,8 +84,8 @@ def fill_in(page: Page, pressed: int, sent: Mapping[str, str]) -> dict[int, str]
     return drafts
 
 
-def typing(page: Page, drafts: Drafts) -> list[TextAction]:
-    """The actions that put these into fields."""
+def filling(page: Page, drafts: Drafts) -> list[TextAction]:
+    """The actions that give fields these contents."""
     made: list[TextAction] = []
     for number, value in drafts.items():
         role = page.element(number).role
@@ -101,7 +101,7 @@ def typing(page: Page, drafts: Drafts) -> list[TextAction]:
 class PersonSession:
     """A person plays one seat of an episode in a browser; agents play the others.
 
-    Below every page stand the task and a field for the answer.
+    Every page ends with the task and a field for the answer.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class PersonSession:
     ) -> None:
         if not isinstance(episode.game, Website):
             name = type(episode.game).__name__
-            raise InvalidOption(f"{name} is not a website: no browser can show it")
+            raise InvalidOption(f"{name} is not a website; a browser can only show websites")
         self.episode, self.seat = episode, seat
         self._game, self._others = episode.game, others or {}
         self._let_others_play()
@@ -137,7 +137,7 @@ class PersonSession:
         return self.tab.page.url
 
     def _play(self, actions: Sequence[TextAction]) -> None:
-        """Do what the person did; what he may not do is not done, and he sees where he is."""
+        """Play the person's actions; at an illegal one, stop and show where they are."""
         for action in actions:
             if self.episode.over:
                 return
@@ -160,7 +160,7 @@ class PersonSession:
             self.episode.act({other: action})
 
     def _page(self) -> Page:
-        """The page with the task below it, or the last word."""
+        """The page with the task below it, or the result of the episode."""
         page = self.tab.page
         if self.episode.over:
             outcome = self.episode.outcome

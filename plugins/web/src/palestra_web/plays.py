@@ -1,45 +1,46 @@
-"""Agents that follow a play: a generator an episode, which gives the next action and is told what
-the last one led to."""
+"""Agents that write an episode as a generator: it yields actions and receives what came of them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import Any
 
-from palestra import Agent, Decision, TextAction, Turn
+from palestra import ScriptedAgent, TextAction, Turn
 
 from palestra_web.actions import Stop
 
 
-class Player(Agent):
-    """Carries on the play of every episode it sits in."""
+class GeneratorAgent(ScriptedAgent):
+    """An agent that keeps one generator, its play, for every episode.
+
+    A play yields the action of each turn. At every later turn it receives the value of `read_turn`;
+    when it returns, `closing_action` gives the last action.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self._plays: dict[int, Generator[TextAction, Any, Any]] = {}
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._next(turn)) for turn in turns]
-
-    def _next(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn) -> TextAction:
         try:
             if turn.episode_key in self._plays:
-                return self._plays[turn.episode_key].send(self.told(turn))
+                return self._plays[turn.episode_key].send(self.read_turn(turn))
             play = self._plays[turn.episode_key] = self.begin(turn)
             return next(play)
         except StopIteration as done:
-            return self.ended(done.value)
+            return self.closing_action(done.value)
 
     @abstractmethod
     def begin(self, turn: Turn) -> Generator[TextAction, Any, Any]:
-        """The play of an episode, at its first turn."""
+        """The play of an episode, made at its first turn."""
 
     @abstractmethod
-    def told(self, turn: Turn) -> Any:
-        """What the play is told at every later turn."""
+    def read_turn(self, turn: Turn) -> Any:
+        """The value that the play receives at a later turn."""
 
-    def ended(self, answer: str) -> TextAction:
-        """The action once a play has returned."""
+    def closing_action(self, answer: str) -> TextAction:
+        """The action to take once a play has returned `answer`."""
         return Stop(answer)
 
     def forget(self, episode_key: int) -> None:

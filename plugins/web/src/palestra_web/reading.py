@@ -1,4 +1,4 @@
-"""Reading a page as its lines tell it: what scripted agents go by, as a person would."""
+"""Reading a page from its lines, which is all that scripted agents use of it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """An element as a line tells it; `value` is a field's text, `number` 0 if it has none."""
+class ScreenElement:
+    """An element read from its line; `number` is 0 if it cannot be acted on."""
 
     number: int
     role: str
     name: str = ""
-    value: str = ""
+    value: str = ""  # the text of a field
     chosen: bool = False
     depth: int = 0
 
 
-def read_page(text: str) -> list[Seen]:
+def read_page(text: str) -> list[ScreenElement]:
     """The numbered elements of a page's lines."""
     return [element for element in read_lines(text) if element.number]
 
 
-def read_lines(text: str) -> list[Seen]:
+def read_lines(text: str) -> list[ScreenElement]:
     """Every element of a page's lines."""
     found = []
     for spaces, number, role, rest in _LINE.findall(text):
@@ -44,12 +44,12 @@ def read_lines(text: str) -> list[Seen]:
             values.insert(0, "")
         name, value = [*values, "", ""][:2]
         chosen = rest.endswith("(chosen)")
-        found.append(Seen(int(number or 0), role, name, value, chosen, len(spaces) // 2))
+        found.append(ScreenElement(int(number or 0), role, name, value, chosen, len(spaces) // 2))
     return found
 
 
-def find(seen: Sequence[Seen], role: str, name: str) -> Seen:
-    """The first element of a role and a name."""
+def find(seen: Sequence[ScreenElement], role: str, name: str) -> ScreenElement:
+    """The first element with a role and a name; raises `LookupError` if there is none."""
     for element in seen:
         if element.role == role and element.name == name:
             return element
@@ -58,7 +58,7 @@ def find(seen: Sequence[Seen], role: str, name: str) -> Seen:
 
 
 def task_of(turn: Turn) -> str:
-    """The task, as the position says it."""
+    """The task that the position names; raises `InvalidOption` where it is no website's."""
     for line in turn.position.splitlines():
         if line.startswith("Task: "):
             return line.removeprefix("Task: ")
@@ -66,7 +66,7 @@ def task_of(turn: Turn) -> str:
 
 
 def address_of(turn: Turn) -> str:
-    """The address of the page in front of the seat."""
+    """The address of the page that the seat sees; raises `InvalidOption` as `task_of` does."""
     for line in turn.position.splitlines():
         if line.startswith("Page "):
             return line.split()[1]

@@ -1,7 +1,8 @@
-"""Pages over HTTP, on loopback only: what a browser is shown, in a test, a run or by a person.
+"""Pages over HTTP, on loopback only, for a browser of a test, of a run or of a person.
 
-Every session has an unguessable key, which the browser gets as a cookie by opening its entrance.
-Pages run no script and load nothing: a policy in every answer says so to the browser.
+Every session has an unguessable key, which the browser receives as a cookie when it opens the
+session's entrance. Pages run no script and load nothing; a content security policy in every
+response makes the browser enforce that.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from palestra_web.html import to_html
-from palestra_web.website import Web, Website
+from palestra_web.website import Website, WebState
 
 LARGEST_FORM = 1 << 20  # bytes
 HEADERS = {
@@ -27,11 +28,11 @@ HEADERS = {
 
 
 class Session(Protocol):
-    """What a browser talks to."""
+    """What answers the requests of one browser."""
 
     @property
     def home(self) -> str:
-        """The address a browser is led to when it enters."""
+        """The address that a browser opens first."""
 
     def get(self, url: str) -> str:
         """The HTML at an address."""
@@ -41,9 +42,9 @@ class Session(Protocol):
 
 
 class Served:
-    """One seat of a state, changed by nothing but the browser."""
+    """One seat of a state that only the browser changes."""
 
-    def __init__(self, game: Website, state: Web, seat: int) -> None:
+    def __init__(self, game: Website, state: WebState, seat: int) -> None:
         self.game, self.state, self.seat = game, state, seat
 
     @property
@@ -58,7 +59,7 @@ class Served:
 
 
 class Server:
-    """Serves sessions until it is closed; `with Server() as server: server.enter(session)`."""
+    """Serves sessions until it is closed: `with Server() as server: server.enter(session)`."""
 
     def __init__(self, port: int = 0) -> None:
         self._sessions: dict[str, tuple[Session, threading.Lock]] = {}
@@ -126,19 +127,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(303, headers={"Location": session[0].post(self.path, fields)})
 
     def _session(self) -> tuple[Session, threading.Lock] | None:
-        """The session of the browser's cookie; says no to anybody else."""
+        """The session of the browser's cookie; answers 403 where there is none."""
         try:
             cookies = SimpleCookie(self.headers.get("Cookie", ""))
         except CookieError:
             cookies = SimpleCookie()
         found = self.sessions.get(cookies["palestra"].value) if "palestra" in cookies else None
         if found is None or not self._is_local():
-            self._answer(403, "Enter by the address that `palestra web serve` printed.")
+            self._answer(403, "Open the address that `palestra web serve` printed.")
             return None
         return found
 
     def _is_local(self) -> bool:
-        """Whether it was asked by its own name, and not by a page of somebody else's."""
+        """Whether the request names this server, and no page of another site sent it."""
         host = self.headers.get("Host", "")
         origin = self.headers.get("Origin")
         if origin not in (None, "null") and urlsplit(origin).netloc != host:
@@ -156,4 +157,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed: a run has its record."""
+        """Print nothing; the record of a run has its actions."""

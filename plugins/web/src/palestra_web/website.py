@@ -1,9 +1,9 @@
 """A website as a game: every seat has a browser tab on it.
 
-A site says what stands at an address (`open`), what a form changes (`send`), what a seat is to do
-(`task`) and what it is paid. Everything a browser does is here: links, forms, what is typed into
-fields, going back, scrolling. Nothing in it depends on how pages are shown, so the same site is
-played in process and in Chromium (`chromium.py`).
+A site says which page an address has (`open`), what a form changes (`send`), what a seat has to do
+(`task`) and what it is paid. This module does what a browser does: it follows links, sends forms,
+types into fields, goes back and scrolls. Nothing in it depends on how pages are shown, so the same
+site is played in process and in Chromium (`chromium.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from textwrap import dedent
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -24,7 +25,7 @@ from palestra import (
     Grammar,
     Integer,
     InvalidAction,
-    InvalidOption,
+    Meta,
     OneOf,
     Option,
     Outcome,
@@ -55,77 +56,92 @@ from palestra_web.actions import (
     Scroll,
     Select,
     Stop,
-    in_our_words,
+    from_browsergym,
 )
-from palestra_web.pages import FIELDS, Drafts, Page, Shown, heading, link, paragraph
+from palestra_web.pages import FIELDS, Drafts, Page, ScreenLine, heading, link, paragraph
 
-DISTILLATIONS = ("all", "text", "inputs")
-TOLD = 5  # lines that are told to be new or gone
+MOST_CHANGES = 5  # new lines, or lines that are gone, that a player is told of
 
+# Options of every site, for sites that have another default
+Limit = Annotated[int, Meta(ge=1, le=100_000, description="actions each seat may take")]
+Window = Annotated[int, Meta(ge=1, le=100_000, description="lines of a page in view at once")]
 
-@dataclass(slots=True)
-class Tab:
-    """One seat's browser: the page it was served, what it has typed, where it came from.
-
-    `before` are the page and the lines before the last action, where changes are told.
-    """
-
-    page: Page
-    drafts: dict[int, str] = field(default_factory=dict)
-    scroll: int = 0
-    history: list[str] = field(default_factory=list)
-    before: tuple[str, tuple[str, ...]] | None = None
-
-
-@dataclass(slots=True)
-class Web:
-    """The state: the site's own data, the tabs by seat, and who has stopped."""
-
-    rng: Rng
-    data: Any
-    tabs: list[Tab] = field(default_factory=list)
-    stopped: list[bool] = field(default_factory=list)
-    steps: list[int] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    turn: int = 0
-    finished: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """Where a form leads, what it pays by name, and who is done with it.
-
-    `rewards` go to the sender, `others` to other seats; `done` says that the sender's part is over,
-    `finished` that everybody's is.
-    """
-
-    url: str
-    rewards: Mapping[str, float] = field(default_factory=dict)
-    finished: bool = False
-    done: bool = False
-    others: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-
-
-class NotFound(LookupError):
-    """Nothing stands at an address."""
-
-
-@dataclass(frozen=True)
-class Website(TextGame[Web]):
-    """Use the website to do your task. Elements you can act on are numbered. Write one of:
+BROWSING = dedent("""\
+    Use the website to do your task. Elements you can act on are numbered. Write one of:
     Click(element=3) to follow a link, press a button, or pick something;
     Fill(element=2, text='red shoes') to put text into a field;
     Select(element=5, option='Blue') to pick from a list;
     Press(element=2, key='Enter') to send the form of a field;
     Goto(url='/') to open an address of this site; Back() to return to the page before;
     Scroll(direction='down') to see more of a long page;
-    Stop(answer='42') when you are done, with the answer if the task asks for one.
+    Stop(answer='42') when you are done, with the answer if the task asks for one.""")
+
+
+@dataclass(slots=True)
+class Tab:
+    """One seat's browser tab."""
+
+    page: Page  # as it was when it was opened
+    drafts: dict[int, str] = field(default_factory=dict)  # contents of changed fields by number
+    scroll: int = 0  # lines of the page above the view
+    history: list[str] = field(default_factory=list)  # addresses of the pages before
+    before: tuple[str, tuple[str, ...]] | None = None  # address and lines before the last action
+
+
+@dataclass(slots=True)
+class WebState:
+    """The state of a website: its own data, and one tab for every seat."""
+
+    rng: Rng
+    data: Any  # the site's own data, as `Website.begin` makes it
+    tabs: list[Tab] = field(default_factory=list)  # by seat, as the lists below
+    stopped: list[bool] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)  # actions taken
+    scores: list[float] = field(default_factory=list)  # rewards so far
+    turn: int = 0  # the seat to act; -1 when every seat has stopped
+    finished: bool = False  # whether the site has ended the episode for every seat
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """The result of sending a form."""
+
+    url: str  # the address to open next
+    rewards: Mapping[str, float] = field(default_factory=dict)  # of the sender, by reward term
+    finished: bool = False  # whether the episode is over for every seat
+    done: bool = False  # whether it is over for the sender
+    others: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # rewards by other seat
+
+
+class NotFound(LookupError):
+    """The site has no page, or takes no form, at an address."""
+
+
+@dataclass(frozen=True)
+class Website(TextGame[WebState]):
+    """A site that every seat uses through a browser tab; a subclass is one site.
+
+    A subclass writes `begin`, `open` and `task`, and overrides `send`, `stop` and `solved` where
+    forms change something or answers are paid.
+
+    Actions are those of `actions.py`. By number they are: clicks on elements 1 to `elements`; then
+    for each phrase of the task its copy into elements 1 to `elements`; then back, scroll down,
+    scroll up and stop. An observation is (elements + 1, 32) numbers from 0 to 1: the tab's row,
+    then one row an element (see `features.py`).
     """
 
-    limit: int = 30
-    window: int = 80
-    distill: str = "all"
-    changes: bool = False
+    limit: Limit = 30
+    window: Window = 80
+    distill: Annotated[
+        Literal["all", "text", "inputs"],
+        Meta(
+            description="lines of a page that are kept: all, only those without a number (text), "
+            "or only those with one (inputs)"
+        ),
+    ] = "all"
+    changes: Annotated[
+        bool, Meta(description="describe in a sentence what the last action changed on the page")
+    ] = False
 
     num_players = 1
     order = "sequential"
@@ -133,40 +149,35 @@ class Website(TextGame[Web]):
     perfect_information = False
     action_types = ACTIONS
     elements: ClassVar[int] = 40  # numbers the array view can name
-    most_phrases: ClassVar[int] = 4
+    most_phrases: ClassVar[int] = 4  # phrases the numbered actions can copy
 
-    def __post_init__(self) -> None:
-        if self.distill not in DISTILLATIONS:
-            known = ", ".join(DISTILLATIONS)
-            raise InvalidOption(f"distill must be one of {known}, not {self.distill!r}")
-        for name in ("limit", "window"):
-            if not 1 <= getattr(self, name) <= 100_000:
-                raise InvalidOption(f"{name} must be from 1 to 100000, not {getattr(self, name)}")
-
-    # What a site says
+    # What a site defines
 
     @abstractmethod
     def begin(self, rng: Rng) -> Any:
-        """The site's data at the start: a slotted dataclass, changed only by `send`."""
+        """The site's data at the start: a slotted dataclass that only `send` changes."""
 
     @abstractmethod
     def open(self, data: Any, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
-        """What stands at an address, split at its slashes; raises `NotFound`."""
+        """The page that a seat sees at an address; raises `NotFound` where there is none.
+
+        `path` is the address between its slashes, [""] for "/"; `query` are its fields by name.
+        """
 
     def send(self, data: Any, seat: int, path: Sequence[str], fields: Mapping[str, str]) -> Landing:
-        """Take a form that changes something; raises `NotFound`."""
+        """Take a form that changes the site; raises `NotFound` where no form is taken."""
         raise NotFound
 
     @abstractmethod
     def task(self, data: Any, seat: int) -> str:
-        """What the seat is asked to do."""
+        """What the seat is asked to do, in words."""
 
     def phrases(self, data: Any, seat: int) -> tuple[str, ...]:
-        """Parts of the task that may be worth typing."""
+        """Parts of the task that a seat may want to type."""
         return ()
 
     def stop(self, data: Any, seat: int, answer: str) -> Mapping[str, float]:
-        """What a seat is paid when it says it is done."""
+        """What a seat is paid, by reward term, when it stops with an answer."""
         return {}
 
     def solved(self, data: Any, seat: int) -> bool:
@@ -174,19 +185,18 @@ class Website(TextGame[Web]):
         return False
 
     def home(self, seat: int) -> str:
-        """The address a seat's tab opens with."""
+        """The address that a seat's tab opens first."""
         return "/"
 
     def rules_for(self, seat: int) -> str:
-        """What the site is, and how one acts in a browser."""
-        how = "\n".join(line.strip() for line in (Website.__doc__ or "").splitlines())
-        return f"{super().rules_for(seat)}\n{how}".strip()
+        """What the site is, and how a player acts in a browser."""
+        return f"{super().rules_for(seat)}\n{BROWSING}"
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Web:
+    def initial_state(self, seed: int | None = None) -> WebState:
         rng = Rng.seeded(check_seed(seed))
-        state = Web(rng, self.begin(rng))
+        state = WebState(rng, self.begin(rng))
         for seat in range(self.num_players):
             state.tabs.append(Tab(self.page(state.data, seat, self.home(seat))))
             state.stopped.append(False)
@@ -194,11 +204,11 @@ class Website(TextGame[Web]):
             state.scores.append(0.0)
         return state
 
-    def to_act(self, state: Web) -> tuple[int, ...]:
+    def to_act(self, state: WebState) -> tuple[int, ...]:
         return () if state.finished or state.turn < 0 else (state.turn,)
 
     def page(self, data: Any, seat: int, url: str) -> Page:
-        """The page at an address; one that says so where nothing stands there."""
+        """The page at an address, or a page "Not found"."""
         path, query = split(url)
         try:
             found = self.open(data, seat, path, query)
@@ -207,7 +217,7 @@ class Website(TextGame[Web]):
             return Page(url, "Not found", (heading("Not found"), *said))
         return found if found.url == url else Page(url, found.title, found.body)
 
-    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
         ((seat, action),) = actions.items()
         if self.changes:
             tab = state.tabs[seat]
@@ -220,13 +230,13 @@ class Website(TextGame[Web]):
             state.stopped[seat] = True
         state.turn = self._next(state, seat)
         page = state.tabs[seat].page
-        told = f"{self.players[seat]} is at {page.url}: {page.title}."
-        events = [Event("page", told, {"url": page.url, "title": page.title}, only(seat))]
+        text = f"{self.players[seat]} is at {page.url}: {page.title}."
+        events = [Event("page", text, {"url": page.url, "title": page.title}, only(seat))]
         if not self.to_act(state):
             events.append(Event("end", "The site closes."))
         return Step(rewards, events=events)
 
-    def _next(self, state: Web, seat: int) -> int:
+    def _next(self, state: WebState, seat: int) -> int:
         """The next seat that has not stopped; -1 when all have."""
         for ahead in range(1, self.num_players + 1):
             other = (seat + ahead) % self.num_players
@@ -234,8 +244,8 @@ class Website(TextGame[Web]):
                 return other
         return -1
 
-    def act(self, state: Web, seat: int, action: Any) -> Terms:
-        """Do what an action does to the seat's tab and to the site; returns what it pays."""
+    def act(self, state: WebState, seat: int, action: TextAction) -> Terms:
+        """Apply an action to the seat's tab and to the site; returns rewards by seat."""
         tab = state.tabs[seat]
         if isinstance(action, Click):
             return self._click(state, seat, action.element)
@@ -254,7 +264,7 @@ class Website(TextGame[Web]):
         elif isinstance(action, Scroll):
             step = max(1, self.window // 2) * (1 if action.direction == "down" else -1)
             tab.scroll = max(0, min(tab.scroll + step, len(tab.page.lines) - 1))
-        else:
+        elif isinstance(action, Stop):
             state.stopped[seat] = True
             return {seat: self.stop(state.data, seat, action.answer)}
         return {}
@@ -262,7 +272,7 @@ class Website(TextGame[Web]):
     def _type(self, tab: Tab, number: int, text: str) -> None:
         tab.drafts[number] = tab.page.element(number).typed(text)
 
-    def _click(self, state: Web, seat: int, number: int) -> Terms:
+    def _click(self, state: WebState, seat: int, number: int) -> Terms:
         tab = state.tabs[seat]
         element = tab.page.element(number)
         if element.role == "link" and element.changes:
@@ -276,21 +286,21 @@ class Website(TextGame[Web]):
             ticked = tab.drafts.get(number, element.value if element.chosen else "")
             tab.drafts[number] = "" if ticked else element.value
         elif element.role == "radio":
-            for other, beside in tab.page.beside(number):
+            for other, beside in tab.page.same_form(number):
                 if beside.role == "radio" and beside.field == element.field:
                     tab.drafts[other] = element.value if other == number else ""
         elif element.role == "option":
             tab.drafts[tab.page.holder(number)] = element.name
         return {}
 
-    def _enter(self, state: Web, seat: int, number: int) -> Terms:
-        """What Enter does in a field: the first button of its form is pressed."""
-        for other, beside in state.tabs[seat].page.beside(number):
+    def _enter(self, state: WebState, seat: int, number: int) -> Terms:
+        """Press Enter in a field, which presses the first button of its form."""
+        for other, beside in state.tabs[seat].page.same_form(number):
             if beside.role == "button":
                 return self.submit(state, seat, other)
         return {}
 
-    def submit(self, state: Web, seat: int, pressed: int) -> Terms:
+    def submit(self, state: WebState, seat: int, pressed: int) -> Terms:
         """Send the form of a button."""
         tab = state.tabs[seat]
         form = tab.page.form_of(pressed)
@@ -298,12 +308,12 @@ class Website(TextGame[Web]):
             return {}
         fields = sent_fields(tab.page, tab.drafts, pressed)
         if not form.changes:
-            self.go(state, seat, f"{form.to}?{encoded(fields)}", sent=True)
+            self.go(state, seat, f"{form.to}?{encode_query(fields)}", sent=True)
             return {}
         return self.post(state, seat, form.to, dict(fields))
 
-    def post(self, state: Web, seat: int, url: str, fields: Mapping[str, str]) -> Terms:
-        """Let the site take a form, and go where it leads."""
+    def post(self, state: WebState, seat: int, url: str, fields: Mapping[str, str]) -> Terms:
+        """Send a form to the site and open the address it leads to."""
         landing = self.take(state.data, seat, url, fields)
         self.go(state, seat, landing.url, sent=True)
         state.finished |= landing.finished
@@ -311,100 +321,87 @@ class Website(TextGame[Web]):
         return {seat: landing.rewards, **landing.others}
 
     def take(self, data: Any, seat: int, url: str, fields: Mapping[str, str]) -> Landing:
-        """What the site makes of a form; where nothing takes it, nothing changes."""
+        """Let the site take a form; nothing changes where it takes none."""
         try:
             return self.send(data, seat, split(url)[0], fields)
         except NotFound:
             return Landing(url)
 
-    def go(self, state: Web, seat: int, url: str, *, sent: bool = False) -> None:
-        """Open an address, after a form was `sent` or from a link.
+    def go(self, state: WebState, seat: int, url: str, *, sent: bool = False) -> None:
+        """Open an address from a link, or because a form was `sent`.
 
-        As in Chromium a link to the page it stands on leaves no trace in the history, a form does.
+        As in Chromium, a form adds to the history, and so does a link to another page; a link to
+        the page it is on does not.
         """
         tab = state.tabs[seat]
         if sent or tab.page.url != url:
             tab.history.append(tab.page.url)
         self._show(state, seat, url)
 
-    def _show(self, state: Web, seat: int, url: str) -> None:
+    def _show(self, state: WebState, seat: int, url: str) -> None:
         tab = state.tabs[seat]
         tab.page = self.page(state.data, seat, url)
         tab.drafts = {}
         tab.scroll = 0
 
-    def outcome(self, state: Web) -> Outcome | None:
+    def outcome(self, state: WebState) -> Outcome | None:
         if self.to_act(state):
             return None
         seats = range(self.num_players)
         results = tuple(self._result(state, seat) for seat in seats)
         return Outcome(results, tuple(state.scores))
 
-    def _result(self, state: Web, seat: int) -> Result:
+    def _result(self, state: WebState, seat: int) -> Result:
         if self.solved(state.data, seat):
             return "win"
         return "truncated" if state.steps[seat] >= self.limit else "loss"
 
-    def truncated(self, state: Web) -> bool:
+    def truncated(self, state: WebState) -> bool:
         return not state.finished and all(n >= self.limit for n in state.steps)
 
-    def present(self, state: Web) -> tuple[int, ...]:
+    def present(self, state: WebState) -> tuple[int, ...]:
         return tuple(seat for seat in range(self.num_players) if not state.stopped[seat])
 
     # What may be done
 
     def _in_view(self, tab: Tab) -> tuple[int, int]:
-        """The numbers that can be acted on, as a range: first, and one past the last."""
+        """The numbers of the elements in view: the first, and one past the last."""
         places = tab.page.places
         first = bisect_left(places, tab.scroll)
         end = bisect_left(places, tab.scroll + self.window, lo=first)
         return first + 1, end + 1
 
-    def legal(self, state: Web, seat: int) -> Grammar:
+    def legal(self, state: WebState, seat: int) -> Grammar:
         tab = state.tabs[seat]
-        page = tab.page
-        first, end = self._in_view(tab)
-        shown = range(first, end)
-        boxes = tuple([n for n in shown if page.element(n).role == "textbox"])
+        numbers = range(*self._in_view(tab))
         phrases = self.phrases(state.data, seat)
         options = [Option(Stop, {"answer": Text(1000, ("", *phrases))})]
         options.append(Option(Goto, {"url": Address()}))
-        if shown:
-            options.append(Option(Click, {"element": OneOf(tuple(shown))}))
-        if boxes:
-            fields: dict[str, Any] = {"element": OneOf(boxes)}
-            options.append(Option(Fill, fields | {"text": Text(10_000, phrases or ("x",))}))
-            senders = tuple([n for n in boxes if page.element(n).lines == 1])
-            if senders:  # in a text area Enter begins a line
-                where = {"element": OneOf(senders), "key": OneOf(("Enter",))}
-                options.append(Option(Press, where))
-            if phrases:
-                options.append(Option(Copy, fields | {"phrase": Integer(1, len(phrases))}))
-        for number in shown:
-            if page.element(number).role == "combobox":
-                names = OneOf(tuple([o.name for o in page.element(number).children]))
-                options.append(Option(Select, {"element": OneOf((number,)), "option": names}))
+        if numbers:
+            options.append(Option(Click, {"element": OneOf(tuple(numbers))}))
+        options += _typing_options(tab.page, numbers, phrases)
+        options += _selecting_options(tab.page, numbers)
         if tab.history:
             options.append(Option(Back))
-        ways = self._ways(tab)
-        if ways:
-            options.append(Option(Scroll, {"direction": OneOf(ways)}))
+        directions = self._directions(tab)
+        if directions:
+            options.append(Option(Scroll, {"direction": OneOf(directions)}))
         return Grammar(tuple(options))
 
-    def check(self, state: Web, seat: int, action: TextAction) -> None:
-        if type(action) is Click:  # what is done most, without writing down the whole grammar
+    def check(self, state: WebState, seat: int, action: TextAction) -> None:
+        if type(action) is Click:  # the most frequent action needs no whole grammar
             first, end = self._in_view(state.tabs[seat])
             if type(action.element) is int and first <= action.element < end:
                 return
         super().check(state, seat, action)
 
-    def _ways(self, tab: Tab) -> tuple[str, ...]:
+    def _directions(self, tab: Tab) -> tuple[str, ...]:
         down = tab.scroll + self.window < len(tab.page.lines)
         return ("down",) * down + ("up",) * (tab.scroll > 0)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Every click, every copying of a phrase, and the moves of the tab."""
+        """Every click, every copy of a phrase, and the moves of the tab."""
         numbers, phrases = range(1, self.elements + 1), range(1, self.most_phrases + 1)
         return (
             *(Click(number) for number in numbers),
@@ -412,7 +409,7 @@ class Website(TextGame[Web]):
             *(Back(), Scroll("down"), Scroll("up"), Stop()),
         )
 
-    def action_mask(self, state: Web, seat: int) -> Mask:
+    def action_mask(self, state: WebState, seat: int) -> Mask:
         mask = np.ones(len(self.menu), np.int8)
         if seat not in self.to_act(state):
             return mask
@@ -425,19 +422,19 @@ class Website(TextGame[Web]):
         for phrase in range(1, min(len(self.phrases(state.data, seat)), self.most_phrases) + 1):
             start = phrase * most + first - 1
             mask[start : start + len(boxes)] = boxes
-        ways = self._ways(tab)
-        mask[-4:-1] = bool(tab.history), "down" in ways, "up" in ways
+        directions = self._directions(tab)
+        mask[-4:-1] = bool(tab.history), "down" in directions, "up" in directions
         return mask
 
-    def parse(self, state: Web, seat: int, text: str) -> TextAction:
+    def parse(self, state: WebState, seat: int, text: str) -> TextAction:
         try:
-            return super().parse(state, seat, in_our_words(text))
+            return super().parse(state, seat, from_browsergym(text))
         except InvalidAction as error:
             raise InvalidAction(text, error.legal, error.example, error.why) from None
 
     # What a seat sees
 
-    def describe(self, state: Web, seat: int) -> str:
+    def describe(self, state: WebState, seat: int) -> str:
         tab = state.tabs[seat]
         left = self.limit - state.steps[seat]
         head = [
@@ -448,14 +445,13 @@ class Website(TextGame[Web]):
             head.append(what_changed(*tab.before, tab))
         if tab.scroll:
             head.append(f"({tab.scroll} lines above)")
-        shown = self.shown(tab)
         below = len(tab.page.lines) - tab.scroll - self.window
-        return "\n".join([*head, shown, *([f"({below} lines below)"] if below > 0 else ())])
+        foot = [f"({below} lines below)"] if below > 0 else []
+        return "\n".join([*head, self._page_text(tab), *foot])
 
-    def shown(self, tab: Tab) -> str:
+    def _page_text(self, tab: Tab) -> str:
         """The lines of the page in view, distilled as the options say."""
-        page, stop = tab.page, tab.scroll + self.window
-        lines = page.shown(tab.drafts, tab.scroll, stop)
+        lines = tab.page.screen_lines(tab.drafts, tab.scroll, tab.scroll + self.window)
         if self.distill != "all":
             lines = [line for line in lines if bool(line.number) == (self.distill == "inputs")]
         return "\n".join([line.text for line in lines])
@@ -463,29 +459,55 @@ class Website(TextGame[Web]):
     def observation_space(self, seat: int) -> spaces.Box:
         return spaces.Box(0.0, 1.0, (self.elements + 1, features.WIDTH), np.float32)
 
-    def observe(self, state: Web, seat: int) -> Any:
-        """A row a numbered element, the tab's own row first; see `features.py`."""
+    def observe(self, state: WebState, seat: int) -> features.Rows:
+        """The tab's own row, then a row for each numbered element; see `features.py`."""
         tab = state.tabs[seat]
-        seen = features.of_page(tab.page, self.phrases(state.data, seat), self.elements)
+        rows = features.page_rows(tab.page, self.phrases(state.data, seat), self.elements)
         for number, value in tab.drafts.items():
             if number <= self.elements:
-                features.put_draft(seen, number, value)
+                features.put_draft(rows, number, value)
         left = self.limit - state.steps[seat]
-        return features.put_tab(seen, left / self.limit, tab.scroll / len(tab.page.lines))
+        return features.put_tab(rows, left / self.limit, tab.scroll / len(tab.page.lines))
 
-    def scene(self, state: Web, player: int | None = None) -> Scene:
-        seat = 0 if player is None else player
-        tab = state.tabs[seat]
-        lines = tab.page.shown(tab.drafts, tab.scroll, tab.scroll + self.window)
+    def scene(self, state: WebState, seat: int | None = None) -> Scene:
+        """The tab of a seat; a spectator sees that of seat 0."""
+        viewed = 0 if seat is None else seat
+        tab = state.tabs[viewed]
+        lines = tab.page.screen_lines(tab.drafts, tab.scroll, tab.scroll + self.window)
         widgets = [made for line in lines if (made := widget(line)) is not None]
         return Scene(
             caption=f"{tab.page.url}  {tab.page.title}",
-            lines=(self.task(state.data, seat),),
+            lines=(self.task(state.data, viewed),),
             widgets=tuple(widgets),
         )
 
 
-KINDS: dict[str, WidgetKind] = {
+def _typing_options(
+    page: Page, numbers: Sequence[int], phrases: tuple[str, ...]
+) -> Iterator[Option]:
+    """What can be typed into the textboxes among some elements."""
+    boxes = tuple([n for n in numbers if page.element(n).role == "textbox"])
+    if not boxes:
+        return
+    fields: dict[str, Any] = {"element": OneOf(boxes)}
+    yield Option(Fill, fields | {"text": Text(10_000, phrases or ("x",))})
+    single_lines = tuple([n for n in boxes if page.element(n).lines == 1])
+    if single_lines:  # in a text area Enter begins a line
+        yield Option(Press, {"element": OneOf(single_lines), "key": OneOf(("Enter",))})
+    if phrases:
+        yield Option(Copy, fields | {"phrase": Integer(1, len(phrases))})
+
+
+def _selecting_options(page: Page, numbers: Sequence[int]) -> Iterator[Option]:
+    """What can be selected in the comboboxes among some elements."""
+    for number in numbers:
+        element = page.element(number)
+        if element.role == "combobox":
+            names = OneOf(tuple([option.name for option in element.children]))
+            yield Option(Select, {"element": OneOf((number,)), "option": names})
+
+
+WIDGET_KINDS: dict[str, WidgetKind] = {
     "heading": "heading",
     "region": "text",
     "paragraph": "text",
@@ -501,29 +523,32 @@ KINDS: dict[str, WidgetKind] = {
 }
 
 
-def widget(line: Shown) -> Widget | None:
-    """A line of a page as it is drawn; None for what has no look of its own."""
-    kind = KINDS.get(line.role)
+def widget(line: ScreenLine) -> Widget | None:
+    """A line of a page as a picture draws it; None for a line that is not drawn."""
+    kind = WIDGET_KINDS.get(line.role)
     if kind is None or not (line.name or line.number):
         return None
     return Widget(kind, line.name, line.number, line.value, line.chosen, line.depth)
 
 
 def what_changed(url: str, lines: Sequence[str], tab: Tab) -> str:
-    """In one sentence what an action did to the page (the change observation of Agent-E)."""
+    """A sentence on what the last action changed (the change observation of Agent-E).
+
+    `url` and `lines` are the address and the lines of the page before it.
+    """
     if tab.page.url != url:
         return f"Your last action led from {url} to {tab.page.url}."
     now = Counter(tab.page.text(tab.drafts).split("\n"))
     came, went = now - Counter(lines), Counter(lines) - now
     if not came and not went:
         return "Your last action changed nothing on the page."
-    told = [
-        f"{word}: {'; '.join(line.strip() for line in list(found)[:TOLD])}"
-        + (f" and {len(found) - TOLD} more" if len(found) > TOLD else "")
+    changes = [
+        f"{word}: {'; '.join(line.strip() for line in list(found)[:MOST_CHANGES])}"
+        + (f" and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else "")
         for word, found in (("gone", went), ("new", came))
         if found
     ]
-    return f"Since your last action, {', '.join(told)}."
+    return f"Since your last action, {', '.join(changes)}."
 
 
 def split(url: str) -> tuple[list[str], dict[str, str]]:
@@ -533,9 +558,9 @@ def split(url: str) -> tuple[list[str], dict[str, str]]:
 
 
 def sent_fields(page: Page, drafts: Drafts, pressed: int) -> list[tuple[str, str]]:
-    """What a form sends when one of its buttons is pressed, in document order."""
+    """Names and values that a form sends when button `pressed` is pressed, in document order."""
     sent = []
-    for number, element in page.beside(pressed):
+    for number, element in page.same_form(pressed):
         if element.role in FIELDS:
             ticks = element.role in ("checkbox", "radio")
             first = "" if ticks and not element.chosen else element.value
@@ -547,6 +572,6 @@ def sent_fields(page: Page, drafts: Drafts, pressed: int) -> list[tuple[str, str
     return sent
 
 
-def encoded(fields: Sequence[tuple[str, str]]) -> str:
+def encode_query(fields: Sequence[tuple[str, str]]) -> str:
     """Fields as a browser writes them into an address."""
     return urlencode(fields, safe="*").replace("~", "%7E")

@@ -1,21 +1,22 @@
-"""Assistants: one who does every errand by reading pages and acting on them, and an idle one."""
+"""Assistants: one does every errand by reading pages and acting on them, one does nothing."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import InvalidOption, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_web.actions import Back, Click, Fill, Goto, Stop
 from palestra_web.apps.errands import first_free
 from palestra_web.apps.rows import ME, Meeting, dollars
-from palestra_web.plays import Player
+from palestra_web.apps.site import AppWorld
+from palestra_web.plays import GeneratorAgent
 from palestra_web.reading import find, read_page, task_of
 
-Play = Generator[TextAction, str, str]  # acts, is shown pages, returns the answer
+Play = Generator[TextAction, str, str]  # yields actions, receives pages, returns the answer
 _LINE = re.compile(r"^ *(?:\[(\d+)\] )?(\w+)(?: (['\"].*['\"]))?$")
 _DEMAND = re.compile(r"Could you send me ([\d.]+) dollars for the ([\w ]+)\?")
 _SETTLED = re.compile(r"You need not send me the money for the ([\w ]+), it is settled\.")
@@ -29,7 +30,7 @@ class Cell(NamedTuple):
 
 
 def table_of(page: str) -> list[list[Cell]]:
-    """The rows of a page's table, its head left out."""
+    """The rows of a page's table, without its head."""
     rows: list[list[Cell]] = []
     for line in page.splitlines():
         match = _LINE.match(line)
@@ -46,31 +47,27 @@ def table_of(page: str) -> list[list[Cell]]:
     return rows[1:]
 
 
-@agent(
-    "oracle-assistant",
-    plays=("web/AppWorld-v0",),
-    summary="does every errand by reading pages and acting on them",
-)
-class OracleAssistant(Player):
-    """Does errands as a careful person would: it knows nothing but what pages tell."""
+@agent("oracle-assistant")
+class OracleAssistant(GeneratorAgent):
+    """Does every errand by reading pages and acting on them; it uses nothing but the pages."""
+
+    plays = (AppWorld,)
 
     def begin(self, turn: Turn) -> Play:
         return begin(task_of(turn))
 
-    def told(self, turn: Turn) -> str:
+    def read_turn(self, turn: Turn) -> str:
         return turn.position
 
 
-@agent(
-    "idle-assistant",
-    plays=("web/AppWorld-v0",),
-    summary="stops at once and changes nothing",
-)
-class IdleAssistant(Agent):
-    """Stops at once: what is earned by changing nothing."""
+@agent("idle-assistant")
+class IdleAssistant(ScriptedAgent):
+    """Stops at once: what an agent earns that changes nothing."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(Stop("")) for _ in turns]
+    plays = (AppWorld,)
+
+    def choose(self, turn: Turn) -> TextAction:
+        return Stop("")
 
 
 def begin(task: str) -> Play:
@@ -96,8 +93,10 @@ def rows_at(url: str) -> Generator[TextAction, str, list[list[Cell]]]:
     return rows
 
 
-def opened(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, str, list[str]]:
-    """What the links of the wanted rows lead to, the first row first."""
+def open_rows(
+    url: str, wanted: Callable[[list[Cell]], bool]
+) -> Generator[TextAction, str, list[str]]:
+    """The pages that the links of the wanted rows open, in order of the rows."""
     texts = []
     for number in range(1, 1000):
         page = yield Goto(f"{url}?page={number}")
@@ -109,13 +108,14 @@ def opened(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextActi
     return texts
 
 
-def sent(url: str, name: str, **values: str) -> Generator[TextAction, str, None]:
-    """Fill in a form and press its button."""
+def send_form(url: str, name: str, **values: str) -> Generator[TextAction, str, None]:
+    """Open a page, fill in its form and press a button."""
     page = yield Goto(url)
-    yield from filled(page, name, **values)
+    yield from fill_form(page, name, **values)
 
 
-def filled(page: str, name: str, **values: str) -> Generator[TextAction, str, None]:
+def fill_form(page: str, name: str, **values: str) -> Generator[TextAction, str, None]:
+    """Put values into the fields of a page, named by their labels, and press a button."""
     seen = read_page(page)
     for label, value in values.items():
         yield Fill(find(seen, "textbox", label).number, value)
@@ -128,9 +128,9 @@ def people() -> Generator[TextAction, str, dict[str, str]]:
     return {name.text: address.text for name, address in table_of(page)}
 
 
-def line(page: str, start: str) -> str:
-    """What follows a start on a page's line."""
-    found = re.search(rf"paragraph '{start}: (.*)'", page)
+def text_after(page: str, label: str) -> str:
+    """The text that stands after a label on a line of the page; empty if none does."""
+    found = re.search(rf"paragraph '{label}: (.*)'", page)
     return found[1] if found else ""
 
 
@@ -138,12 +138,14 @@ def line(page: str, start: str) -> str:
 
 
 def pay_debts(since: str) -> Play:
-    mails = yield from opened("/mail", lambda row: row[2].text >= since)
+    mails = yield from open_rows("/mail", lambda row: row[2].text >= since)
     settled = {thing for page in mails for thing in _SETTLED.findall(page)}
     for page in mails:
         for amount, thing in _DEMAND.findall(page):
             if thing not in settled:
-                yield from sent("/payments/send", "Pay", To=line(page, "From"), Dollars=amount)
+                yield from send_form(
+                    "/payments/send", "Pay", To=text_after(page, "From"), Dollars=amount
+                )
     return ""
 
 
@@ -174,13 +176,13 @@ def move_meeting(title: str, name: str, day: str, to: str) -> Play:
     def is_it(row: list[Cell]) -> bool:
         return [row[3].text, row[4].text, row[0].text] == wanted
 
-    page = yield from at("/calendar", is_it)
-    yield from filled(page, "Move", Day=to, Start=start)
+    page = yield from open_row("/calendar", is_it)
+    yield from fill_form(page, "Move", Day=to, Start=start)
     return ""
 
 
-def at(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, str, str]:
-    """The page that the link of the first wanted row leads to."""
+def open_row(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, str, str]:
+    """The page that the link of the first wanted row opens."""
     for number in range(1, 1000):
         page = yield Goto(f"{url}?page={number}")
         for row in filter(wanted, table_of(page)):
@@ -190,8 +192,8 @@ def at(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, 
 
 def reply(name: str, text: str) -> Play:
     address = (yield from people())[name]
-    page = yield from at("/mail", lambda row: row[1].text == address)
-    yield from filled(page, "Reply", Text=text)
+    page = yield from open_row("/mail", lambda row: row[1].text == address)
+    yield from fill_form(page, "Reply", Text=text)
     return ""
 
 
@@ -199,10 +201,10 @@ def sick_day(day: str, text: str) -> Play:
     rows = yield from rows_at("/calendar")
     guests = [row[4].text for row in rows if row[0].text == day]
     for _ in guests:
-        page = yield from at("/calendar", lambda row: row[0].text == day)
+        page = yield from open_row("/calendar", lambda row: row[0].text == day)
         yield Click(find(read_page(page), "button", "Cancel the meeting").number)
     for guest in sorted(set(guests)):
-        yield from sent("/mail/new", "Send", To=guest, Subject="Our meeting", Text=text)
+        yield from send_form("/mail/new", "Send", To=guest, Subject="Our meeting", Text=text)
     return ""
 
 
@@ -212,7 +214,7 @@ def split_bill(total: str, thing: str, names: str) -> Play:
     share = dollars(round(100 * float(total)) // (len(friends) + 1))
     for name in friends:
         where = addresses[name]
-        yield from sent("/payments/request", "Request", From=where, Dollars=share)
+        yield from send_form("/payments/request", "Request", From=where, Dollars=share)
     return ""
 
 
@@ -220,10 +222,10 @@ def sum_receipts(month: str, name: str) -> Play:
     def is_receipt(row: list[Cell]) -> bool:
         return row[0].text.startswith(f"receipt-{month}-")
 
-    pages = yield from opened("/files", is_receipt)
+    pages = yield from open_rows("/files", is_receipt)
     totals = [re.findall(r"paragraph '.*Total: ([\d.]+) dollars", page)[0] for page in pages]
     total = dollars(sum(round(100 * float(amount)) for amount in totals))
-    yield from sent("/files/new", "Save", Name=name, Text=total)
+    yield from send_form("/files/new", "Save", Name=name, Text=total)
     return ""
 
 

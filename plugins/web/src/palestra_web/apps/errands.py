@@ -1,4 +1,4 @@
-"""Worlds and errands, drawn together: what is asked, and exactly which changes it calls for."""
+"""Scenarios and errands, drawn together: what is asked, and exactly the changes it calls for."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ SENT = ("sent", ME)
 
 
 class Debt(msgspec.Struct, frozen=True):
-    """Somebody has asked for money by mail; `settled` says that he has written it is settled."""
+    """Money that a person has asked for by mail."""
 
     person: Person
-    amount: int
-    day: str
-    settled: bool
+    amount: int  # in cents
+    day: str  # of the mail, as 2025-03-14
+    settled: bool  # whether the person has written later that it is settled
 
 
 class Errand(msgspec.Struct, frozen=True):
-    """What is asked, the changes that it calls for and no others, and the answer if it has one."""
+    """What is asked, and what has to come of it."""
 
-    kind: str
+    kind: str  # one of ERRANDS
     text: str
-    phrases: tuple[str, ...]
-    wanted: tuple[Change, ...] = ()
-    truth: str = ""
+    phrases: tuple[str, ...]  # parts of the text that are worth typing
+    wanted: tuple[Change, ...] = ()  # these changes and no others
+    truth: str = ""  # the right answer; empty where none is asked for
 
 
-class World(msgspec.Struct, frozen=True):
-    """The apps at first, and what their maker knows of them."""
+class Scenario(msgspec.Struct, frozen=True):
+    """The apps at the start, and the debts that stand in their mails."""
 
     apps: Apps
     debts: tuple[Debt, ...]
@@ -75,16 +75,18 @@ def between(chance: Draw, low: int, high: int) -> int:
 
 
 def workdays(start: date, count: int) -> list[date]:
-    """The next days that are no weekend, `start` not among them."""
+    """The next `count` days after `start` that are not on a weekend."""
     days = (start + timedelta(n) for n in range(1, 3 * count + 3))
     return [day for day in days if day.weekday() < 5][:count]
 
 
 def clock(minutes: int) -> str:
+    """A time of day, as 09:30, from the minutes since midnight."""
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def minutes_of(time: str) -> int:
+    """The minutes since midnight of a time such as 09:30."""
     return 60 * int(time[:2]) + int(time[3:])
 
 
@@ -99,10 +101,11 @@ def first_free(meetings: Sequence[Meeting], day: str, minutes: int) -> str | Non
     return None
 
 
-# A world
+# A scenario
 
 
-def draw_world(chance: Draw) -> World:
+def draw_scenario(chance: Draw) -> Scenario:
+    """The apps of a person on some day of 2025."""
     today = date(2025, 3, 3) + timedelta(7 * chance.below(26) + chance.below(5))
     names = chance.some([f"{first} {last}" for first in FIRST for last in LAST], 8, 8)
     people = [
@@ -117,11 +120,11 @@ def draw_world(chance: Draw) -> World:
     _meetings(apps, chance, today)
     _money(apps, chance, today)
     _files(apps, chance, today)
-    return World(apps, debts)
+    return Scenario(apps, debts)
 
 
 def _mails(apps: Apps, chance: Draw, today: date) -> tuple[Debt, ...]:
-    """Chat, demands for money, and later word that some of it is settled."""
+    """Chat, requests for money, and later mails that some of it is settled."""
     letters: list[tuple[str, str, str, str]] = []  # day, sender, subject, text
     for _ in range(between(chance, 6, 9)):
         subject, text = chance.choice(CHAT)
@@ -163,7 +166,7 @@ def _meetings(apps: Apps, chance: Draw, today: date) -> None:
 
 
 def _money(apps: Apps, chance: Draw, today: date) -> None:
-    """Old payments in both directions, and open requests: some of strangers."""
+    """Old payments in both directions, and open requests, some of them from strangers."""
     old = []
     for _ in range(between(chance, 10, 16)):
         ends = chance.some((ME, chance.choice(apps.people).address), 2, 2)
@@ -196,25 +199,26 @@ def _files(apps: Apps, chance: Draw, today: date) -> None:
 # The errands
 
 
-def draw(kind: str, chance: Draw) -> tuple[World, Errand]:
-    """A world and an errand that can be run in it."""
+def draw(kind: str, chance: Draw) -> tuple[Scenario, Errand]:
+    """A scenario and an errand of a kind that can be done in it."""
     while True:
-        world = draw_world(chance)
-        errand = ERRANDS[kind](world, chance)
+        scenario = draw_scenario(chance)
+        errand = ERRANDS[kind](scenario, chance)
         if errand is not None:
-            return world, errand
+            return scenario, errand
 
 
-def added(table: str, *row: object) -> Change:
+def addition(table: str, *row: object) -> Change:
+    """The change that adds a row to a table."""
     return Change("added", table, row)
 
 
-def _pay_debts(world: World, chance: Draw) -> Errand | None:
-    since = (world.today - timedelta(between(chance, 6, 14))).isoformat()
-    due = [d for d in world.debts if d.day >= since and not d.settled]
+def _pay_debts(scenario: Scenario, chance: Draw) -> Errand | None:
+    since = (scenario.today - timedelta(between(chance, 6, 14))).isoformat()
+    due = [d for d in scenario.debts if d.day >= since and not d.settled]
     if not due:
         return None
-    wanted = tuple([added("payments", ME, d.person.address, d.amount) for d in due])
+    wanted = tuple([addition("payments", ME, d.person.address, d.amount) for d in due])
     text = (
         f"Pay everybody who has asked me for money by mail on {since} or later what was asked for, "
         "each demand by itself; where a later mail says it is settled, pay nothing."
@@ -222,16 +226,16 @@ def _pay_debts(world: World, chance: Draw) -> Errand | None:
     return Errand("pay-debts", text, (since,), wanted)
 
 
-def _answer_asks(world: World, chance: Draw) -> Errand:
+def _answer_requests(scenario: Scenario, chance: Draw) -> Errand:
     most = 1000 + 500 * chance.below(6)
-    known = {person.address for person in world.apps.people}
+    known = {person.address for person in scenario.apps.people}
     wanted = []
-    for ask in world.apps.asks:
+    for ask in scenario.apps.asks:
         fine = ask.sender in known and ask.amount <= most
         row = (ask.id, ask.sender, ME, ask.amount, PAID if fine else DECLINED)
         wanted.append(Change("changed", "asks", row))
         if fine:
-            wanted.append(added("payments", ME, ask.sender, ask.amount))
+            wanted.append(addition("payments", ME, ask.sender, ask.amount))
     text = (
         "Accept the open payment requests of people in my address book that are for at most "
         f"{dollars(most)} dollars, and decline all the others."
@@ -239,10 +243,10 @@ def _answer_asks(world: World, chance: Draw) -> Errand:
     return Errand("answer-requests", text, (dollars(most),), tuple(wanted))
 
 
-def _move(world: World, chance: Draw) -> Errand | None:
-    apps = world.apps
+def _move_meeting(scenario: Scenario, chance: Draw) -> Errand | None:
+    apps = scenario.apps
     meeting = chance.choice(apps.meetings)
-    day = chance.choice([d.isoformat() for d in workdays(world.today, 5)])
+    day = chance.choice([d.isoformat() for d in workdays(scenario.today, 5)])
     start = first_free(apps.meetings, day, meeting.minutes)
     if day == meeting.day or start is None:
         return None
@@ -255,26 +259,26 @@ def _move(world: World, chance: Draw) -> Errand | None:
     return Errand("move-meeting", text, (day,), (Change("changed", "meetings", moved),))
 
 
-def _reply(world: World, chance: Draw) -> Errand | None:
-    person = chance.choice(world.apps.people)
-    got = [mail for mail in world.apps.mails if mail.sender == person.address]
+def _reply(scenario: Scenario, chance: Draw) -> Errand | None:
+    person = chance.choice(scenario.apps.people)
+    got = [mail for mail in scenario.apps.mails if mail.sender == person.address]
     if not got or [mail.day for mail in got].count(got[-1].day) > 1:
         return None
     words = chance.choice(REPLIES)
     text = f"Reply to the latest mail from {person.name} with this text: {words}"
-    sent = added("mails", *SENT, person.address, f"Re: {got[-1].subject}", words)
+    sent = addition("mails", *SENT, person.address, f"Re: {got[-1].subject}", words)
     return Errand("reply", text, (words, person.name), (sent,))
 
 
-def _sick(world: World, chance: Draw) -> Errand | None:
-    day = chance.choice([d.isoformat() for d in workdays(world.today, 5)])
-    meetings = [m for m in world.apps.meetings if m.day == day]
+def _sick_day(scenario: Scenario, chance: Draw) -> Errand | None:
+    day = chance.choice([d.isoformat() for d in workdays(scenario.today, 5)])
+    meetings = [m for m in scenario.apps.meetings if m.day == day]
     if not meetings:
         return None
     words = chance.choice(REGRETS)
     wanted = [Change("removed", "meetings", (m.id,)) for m in meetings]
     for guest in sorted({m.guest for m in meetings}):
-        wanted.append(added("mails", *SENT, guest, "Our meeting", words))
+        wanted.append(addition("mails", *SENT, guest, "Our meeting", words))
     text = (
         f"Cancel all my meetings on {day}, and write one mail to everybody I was to meet then, "
         f"with the subject Our meeting and this text: {words}"
@@ -282,8 +286,8 @@ def _sick(world: World, chance: Draw) -> Errand | None:
     return Errand("sick-day", text, ("Our meeting", words, day), tuple(wanted))
 
 
-def _split(world: World, chance: Draw) -> Errand:
-    friends = sorted(chance.some(world.apps.people, 2, 4), key=lambda person: person.name)
+def _split_bill(scenario: Scenario, chance: Draw) -> Errand:
+    friends = sorted(chance.some(scenario.apps.people, 2, 4), key=lambda person: person.name)
     share = 5 * between(chance, 60, 900)
     names = ", ".join(person.name for person in friends)
     thing = chance.choice(THINGS)
@@ -291,15 +295,15 @@ def _split(world: World, chance: Draw) -> Errand:
         f"I have paid {dollars(share * (len(friends) + 1))} dollars for the {thing} of "
         f"{names} and me. Request from each of them an even share; I bear mine."
     )
-    wanted = [added("asks", ME, person.address, share, OPEN) for person in friends]
+    wanted = [addition("asks", ME, person.address, share, OPEN) for person in friends]
     return Errand("split-bill", text, tuple(p.name for p in friends), tuple(wanted))
 
 
-def _receipts(world: World, chance: Draw) -> Errand | None:
-    month = (world.today - timedelta(chance.below(60))).isoformat()[:7]
+def _sum_receipts(scenario: Scenario, chance: Draw) -> Errand | None:
+    month = (scenario.today - timedelta(chance.below(60))).isoformat()[:7]
     totals = [
         round(100 * float(file.text.split("Total: ")[1].split()[0]))
-        for file in world.apps.files
+        for file in scenario.apps.files
         if file.name.startswith(f"receipt-{month}-")
     ]
     if not totals:
@@ -309,14 +313,16 @@ def _receipts(world: World, chance: Draw) -> Errand | None:
         f"Add up the totals of my receipts of {month} and put the sum into a new file called "
         f"{name}: the number only, as in 12.50."
     )
-    wanted = added("files", name, dollars(sum(totals)))
+    wanted = addition("files", name, dollars(sum(totals)))
     return Errand("sum-receipts", text, (name, month), (wanted,))
 
 
-def _paid(world: World, chance: Draw) -> Errand:
-    person = chance.choice(world.apps.people)
-    since = (world.today - timedelta(between(chance, 20, 60))).isoformat()
-    paid = sum(p.amount for p in world.apps.payments if p.to == person.address and p.day >= since)
+def _how_much(scenario: Scenario, chance: Draw) -> Errand:
+    person = chance.choice(scenario.apps.people)
+    since = (scenario.today - timedelta(between(chance, 20, 60))).isoformat()
+    paid = sum(
+        p.amount for p in scenario.apps.payments if p.to == person.address and p.day >= since
+    )
     text = (
         f"How much have I paid {person.name} on {since} or later, in dollars? Change nothing, and "
         "answer as in 12.50."
@@ -324,13 +330,13 @@ def _paid(world: World, chance: Draw) -> Errand:
     return Errand("how-much", text, (person.name, since), truth=dollars(paid))
 
 
-ERRANDS: dict[str, Callable[[World, Draw], Errand | None]] = {
+ERRANDS: dict[str, Callable[[Scenario, Draw], Errand | None]] = {
     "pay-debts": _pay_debts,
-    "answer-requests": _answer_asks,
-    "move-meeting": _move,
+    "answer-requests": _answer_requests,
+    "move-meeting": _move_meeting,
     "reply": _reply,
-    "sick-day": _sick,
-    "split-bill": _split,
-    "sum-receipts": _receipts,
-    "how-much": _paid,
+    "sick-day": _sick_day,
+    "split-bill": _split_bill,
+    "sum-receipts": _sum_receipts,
+    "how-much": _how_much,
 }

@@ -9,50 +9,31 @@ from palestra import EpisodeRecord, metric
 from palestra.records.record import retrace
 
 
-@metric(
-    "documentation-lookups",
-    measures=("web/AppWorld-v0",),
-    unit="pages",
-    summary="Pages of documentation opened.",
-)
+@metric("documentation-lookups", measures=("web/AppWorld-v0",), unit="pages")
 def documentation_lookups(record: EpisodeRecord) -> float:
-    """How often a page of the documentation was opened."""
+    """Pages of documentation opened."""
     return float(sum(url.startswith("/docs") for url in _urls(record)))
 
 
-@metric(
-    "refusals",
-    measures=("web/AppWorld-v0",),
-    unit="forms",
-    summary="Forms that an app refused.",
-)
+@metric("refusals", measures=("web/AppWorld-v0",), unit="forms")
 def refusals(record: EpisodeRecord) -> float:
-    """How many forms were refused."""
+    """Forms that an app refused."""
     return float(sum(url.startswith("/refused/") for url in _urls(record)))
 
 
-@metric(
-    "gave-up",
-    measures=("web/AppWorld-v0",),
-    summary="1 where the play was stopped right after a refusal, else 0.",
-)
+@metric("gave-up", measures=("web/AppWorld-v0",))
 def gave_up(record: EpisodeRecord) -> float:
-    """1 where the play was stopped right after a refusal, else 0."""
+    """1 where the player stopped right after a refusal, else 0."""
     urls = _urls(record)
     stopped = bool(record.turns) and "Stop(" in record.turns[-1].text
     return float(stopped and urls[-1].startswith("/refused/"))
 
 
-@metric(
-    "assumed-values",
-    measures=("web/AppWorld-v0",),
-    unit="values",
-    summary="Addresses, amounts, days and times typed that no page had shown.",
-)
+@metric("assumed-values", measures=("web/AppWorld-v0",), unit="values")
 def assumed_values(record: EpisodeRecord) -> float:
-    """How many addresses, amounts, days and times were typed that stood nowhere on a page before.
+    """Addresses, amounts, days and times typed that no page had shown.
 
-    A sum that had to be worked out is one as well.
+    A sum that the player had to work out counts, too.
     """
     count, seen = 0, ""
     for number, episode in enumerate(retrace(record)):
@@ -68,6 +49,6 @@ _VALUE = re.compile(r"\S+@\S+|\d[\d.:-]*\d")
 
 
 def _urls(record: EpisodeRecord) -> list[str]:
-    """The addresses of the pages opened, in order; what is done on a page opens no other."""
-    told = (str(event.data["url"]) for event in record.events if event.kind == "page")
-    return [url for url, _ in groupby(told)]
+    """The addresses of the pages opened, in order; staying on a page does not repeat it."""
+    urls = (str(event.data["url"]) for event in record.events if event.kind == "page")
+    return [url for url, _ in groupby(urls)]

@@ -1,6 +1,6 @@
-"""What the apps hold, and what a play has changed in it.
+"""The rows in the apps, and the changes that an episode has made to them.
 
-Every row is a frozen value with a number; an app changes by putting other rows in their place.
+Every row is a frozen value with a number; an app changes when another row takes its place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ R = TypeVar("R", bound="Row")
 
 
 class Row(msgspec.Struct, frozen=True):
-    """Something an app holds; `checked` is what of it counts: not a note nobody asked for."""
+    """A row of an app.
+
+    `checked_values` are compared at the end; a note that no errand asks for is not among them.
+    """
 
     id: int
 
@@ -32,92 +35,96 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class Mail(Row, frozen=True):
-    folder: str
-    sender: str
-    to: str
+    """A mail that was received or sent."""
+
+    folder: str  # "inbox" or "sent"
+    sender: str  # an address
+    to: str  # an address
     subject: str
     text: str
-    day: str
+    day: str  # as 2025-03-14
 
     @property
-    def checked(self) -> tuple[Any, ...]:
+    def checked_values(self) -> tuple[Any, ...]:
         text = " ".join(self.text.split())
         return (self.folder, self.sender, self.to, self.subject, text)
 
 
 class Meeting(Row, frozen=True):
-    """`guest` is an address, `start` a time as 09:30."""
+    """An entry of the calendar."""
 
     title: str
-    guest: str
+    guest: str  # an address
     day: str
-    start: str
+    start: str  # a time as 09:30
     minutes: int
 
     @property
-    def checked(self) -> tuple[Any, ...]:
+    def checked_values(self) -> tuple[Any, ...]:
         return (self.title, self.guest, self.day, self.start, self.minutes)
 
 
 class Payment(Row, frozen=True):
-    """Money that has gone from one address to another, in cents."""
+    """Money that was paid from one address to another."""
 
     sender: str
     to: str
-    amount: int
+    amount: int  # in cents
     note: str
     day: str
 
     @property
-    def checked(self) -> tuple[Any, ...]:
+    def checked_values(self) -> tuple[Any, ...]:
         return (self.sender, self.to, self.amount)
 
 
 class Ask(Row, frozen=True):
-    """`sender` asks `to` for money."""
+    """A request of `sender` for money from `to`."""
 
     sender: str
     to: str
-    amount: int
+    amount: int  # in cents
     note: str
-    status: str = OPEN
+    status: str = OPEN  # or PAID or DECLINED
 
     @property
-    def checked(self) -> tuple[Any, ...]:
+    def checked_values(self) -> tuple[Any, ...]:
         return (self.sender, self.to, self.amount, self.status)
 
 
 class File(Row, frozen=True):
+    """A file of text."""
+
     name: str
     text: str
 
     @property
-    def checked(self) -> tuple[Any, ...]:
+    def checked_values(self) -> tuple[Any, ...]:
         return (self.name, self.text.strip())
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A difference: `row` is what counts of it, after its number where it had one before."""
+    """A difference between two states of the apps."""
 
-    what: str
-    table: str
-    row: tuple[Any, ...]
+    what: str  # "added", "changed" or "removed"
+    table: str  # one of TABLES
+    row: tuple[Any, ...]  # its number, except where it was added; then what is checked of it
 
 
 @dataclass(slots=True)
 class Apps:
-    """All that is in the apps of one person; `funds` is what the account held at first."""
+    """Everything in the apps of one person."""
 
     today: str
-    funds: int
-    people: tuple[Person, ...]
-    strangers: tuple[str, ...]
+    funds: int  # cents in the account at the start
+    people: tuple[Person, ...]  # the address book
+    strangers: tuple[str, ...]  # addresses outside it
     mails: list[Mail] = field(default_factory=list)
     meetings: list[Meeting] = field(default_factory=list)
     payments: list[Payment] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
     files: list[File] = field(default_factory=list)
-    last: int = 0
+    last: int = 0  # the last number given to a row
 
     def number(self) -> int:
         """A number for a new row; no number is used twice."""
@@ -125,14 +132,16 @@ class Apps:
         return self.last
 
     def mail(self, to: str, subject: str, text: str) -> None:
+        """Send a mail."""
         self.mails.append(Mail(self.number(), "sent", ME, to, subject, text, self.today))
 
     def pay(self, to: str, amount: int, note: str) -> None:
+        """Pay an amount in cents."""
         self.payments.append(Payment(self.number(), ME, to, amount, note, self.today))
 
     @property
     def balance(self) -> int:
-        """What is left of the funds after what has been paid today."""
+        """The cents that are left after today's payments."""
         return self.funds - sum(
             p.amount for p in self.payments if p.sender == ME and p.day == self.today
         )
@@ -143,7 +152,7 @@ class Apps:
 
 
 def find(rows: Iterable[R], number: str) -> R | None:
-    """The row of a number as an address has it."""
+    """The row with a number, which is written as in an address; None if there is none."""
     return next((row for row in rows if str(row.id) == number), None)
 
 
@@ -153,6 +162,7 @@ def put(rows: list[R], row: R) -> None:
 
 
 def drop(rows: list[R], row: R) -> None:
+    """Take a row away."""
     rows[:] = [old for old in rows if old.id != row.id]
 
 
@@ -163,9 +173,9 @@ def changes(before: Apps, after: Apps) -> Counter[Change]:
         old = {row.id: row for row in getattr(before, table)}
         new = {row.id: row for row in getattr(after, table)}
         found.update(Change("removed", table, (n,)) for n in old.keys() - new.keys())
-        found.update(Change("added", table, new[n].checked) for n in new.keys() - old.keys())
+        found.update(Change("added", table, new[n].checked_values) for n in new.keys() - old.keys())
         found.update(
-            Change("changed", table, (n, *new[n].checked))
+            Change("changed", table, (n, *new[n].checked_values))
             for n in old.keys() & new.keys()
             if new[n] != old[n]
         )
@@ -173,7 +183,7 @@ def changes(before: Apps, after: Apps) -> Counter[Change]:
 
 
 def verdicts(wanted: Iterable[Change], found: Counter[Change]) -> list[bool]:
-    """The tests of a play: each wanted change is there, and nothing else has changed."""
+    """The tests of an episode: each wanted change was made; last, nothing else has changed."""
     left = Counter(found)
     passed = []
     for change in wanted:
@@ -184,4 +194,5 @@ def verdicts(wanted: Iterable[Change], found: Counter[Change]) -> list[bool]:
 
 
 def dollars(cents: int) -> str:
+    """An amount in dollars, as 12.50."""
     return f"{cents // 100}.{cents % 100:02}"

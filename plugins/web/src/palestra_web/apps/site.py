@@ -1,16 +1,16 @@
 """AppWorld: errands in a person's apps, which call for certain changes and for no others.
 
 Mail, calendar, payments, files and an address book are parts of one site, with documentation of
-each. Every episode has a world of its own, and one of eight kinds of errand: pay-debts,
+each. Every episode draws the contents of the apps and one of eight kinds of errand: pay-debts,
 answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and how-much. Stop hands
-the work in: what stands in the apps then is compared with what stood there at first. Each wanted
-change is a test, the answer is one where the errand asks for it, and that nothing else has changed
-is one; the reward is the share of tests passed, as in LOOP. Only Stop is paid.
+the work in: the apps are then compared with the apps at the start. Each wanted change is a test, so
+is the answer where the errand asks for one, and the last test is that nothing else has changed. The
+reward is the share of tests passed, as in LOOP. Only Stop is paid.
 
 H. Trivedi et al., "AppWorld: A Controllable World of Apps and People for Benchmarking Interactive
 Coding Agents", ACL 2024; K. Chen et al., "Reinforcement Learning for Long-Horizon Interactive LLM
-Agents", 2025 (LOOP). Known answers checked: an agent that reads and acts by pages only passes
-every test, and plays with planted side effects fail just the test they should.
+Agents", 2025 (LOOP). Checked: an agent that reads and acts by pages only passes every test, and
+plays with a side effect added on purpose fail exactly the test that they should.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Annotated, Literal
 
-from palestra import InvalidOption, Rng, environment
+from palestra import Meta, Rng, environment
 
 from palestra_web.apps.errands import ERRANDS, Errand, draw
 from palestra_web.apps.rows import (
@@ -57,7 +58,7 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import Draw
-from palestra_web.website import Landing, NotFound, Web, Website
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
 
 PER_PAGE = 10
 LENGTHS = ("30", "60", "90", "120")
@@ -70,17 +71,17 @@ Cells = Iterable[str | Element]
 
 
 class Refused(Exception):
-    """An app does not take a form; its name is one of `REFUSALS`."""
+    """An app does not take a form; the message is one of `REFUSALS`."""
 
 
 @dataclass(slots=True)
 class Day:
-    """The site's data: the errand, the apps now and at first, and the tests passed of a play."""
+    """The site's data."""
 
     errand: Errand
-    apps: Apps
-    before: Apps
-    verdicts: tuple[bool, ...] = ()
+    apps: Apps  # as they are now
+    before: Apps  # as they were at the start
+    verdicts: tuple[bool, ...] = ()  # of each test; empty before the player stops
 
 
 @environment(
@@ -95,21 +96,34 @@ class Day:
 )
 @dataclass(frozen=True)
 class AppWorld(Website):
-    """You look after the apps of Robin Hale (robin.hale@home.example). Do the errand and nothing
-    else, then Stop, with the answer if one is asked for: every other change counts against you.
+    """AppWorld: one player does an errand in a person's mail, calendar, payments and files.
+
+    Actions by number and observations are those of every `Website`. Stop pays the share of tests
+    that the work passes, from 0 to 1.
     """
 
-    kind: str = "any"
-    limit: int = 80
-    window: int = 120
+    kind: Annotated[
+        Literal[
+            "any",
+            "pay-debts",
+            "answer-requests",
+            "move-meeting",
+            "reply",
+            "sick-day",
+            "split-bill",
+            "sum-receipts",
+            "how-much",
+        ],
+        Meta(description="kind of errand; 'any' draws one in every episode"),
+    ] = "any"
+    limit: Limit = 80
+    window: Window = 120
 
+    rules_text = """
+        You look after the apps of Robin Hale (robin.hale@home.example). Do the errand and nothing
+        else, then Stop, with the answer if one is asked for: every other change counts against you.
+    """
     reward_terms = ("tests",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in ("any", *ERRANDS):
-            known = ", ".join(("any", *ERRANDS))
-            raise InvalidOption(f"kind must be one of {known}, not {self.kind!r}")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -119,8 +133,8 @@ class AppWorld(Website):
 
     def begin(self, rng: Rng) -> Day:
         kind = rng.choice(tuple(ERRANDS)) if self.kind == "any" else self.kind
-        world, errand = draw(kind, Draw(rng.word()))
-        apps = world.apps
+        scenario, errand = draw(kind, Draw(rng.word()))
+        apps = scenario.apps
         kept = {name: list(getattr(apps, name)) for name in TABLES}
         before = Apps(apps.today, apps.funds, apps.people, apps.strangers, **kept, last=apps.last)
         return Day(errand, apps, before)
@@ -141,8 +155,11 @@ class AppWorld(Website):
     def solved(self, data: Day, seat: int) -> bool:
         return bool(data.verdicts) and all(data.verdicts)
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """Another world's changes are wanted, with the same words; no page tells which."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Keep the errand's words and want the changes of another scenario.
+
+        No page says which changes are wanted.
+        """
         other = self.clone(state)
         errand = other.data.errand
         drawn = draw(errand.kind, Draw(rng.word()))[1]
@@ -161,50 +178,50 @@ class AppWorld(Website):
             case ["docs"]:
                 return documentation()
             case ["docs", app] if app in DOCS:
-                return shown(f"Documentation: {app}", *map(paragraph, DOCS[app]))
+                return app_page(f"Documentation: {app}", *map(paragraph, DOCS[app]))
             case ["refused", why] if why in REFUSALS:
                 said = paragraph(f"Nothing was done. {REFUSALS[why]}")
-                return shown("Refused", said)
+                return app_page("Refused", said)
             case ["people"]:
                 rows = [(person.name, person.address) for person in apps.people]
-                return shown("People", table(("Name", "Address"), rows))
+                return app_page("People", table(("Name", "Address"), rows))
             case ["mail"] | ["mail", "sent"]:
                 return folder(apps, path[-1], number)
             case ["mail", "new"]:
-                return shown("New mail", *letter())
+                return app_page("New mail", *letter())
             case ["mail", key]:
-                return read_mail(_found(apps.mails, key))
+                return read_mail(_row_at(apps.mails, key))
             case ["calendar"]:
                 return calendar(apps, number)
             case ["calendar", "new"]:
-                return shown("New meeting", *new_meeting())
+                return app_page("New meeting", *new_meeting())
             case ["calendar", key]:
-                return meeting(_found(apps.meetings, key))
+                return meeting(_row_at(apps.meetings, key))
             case ["payments"]:
                 return payments(apps)
             case ["payments", "history"]:
                 return history(apps, number)
             case ["payments", "send"]:
-                return shown("Pay", money_form("/payments/send", "To", "Pay"))
+                return app_page("Pay", money_form("/payments/send", "To", "Pay"))
             case ["payments", "request"]:
-                return shown("Request money", money_form("/payments/request", "From", "Request"))
+                return app_page("Request money", money_form("/payments/request", "From", "Request"))
             case ["files"]:
                 return files(apps, number)
             case ["files", "new"]:
-                return shown("New file", *new_file())
+                return app_page("New file", *new_file())
             case ["files", key]:
-                return read_file(_found(apps.files, key))
+                return read_file(_row_at(apps.files, key))
         raise NotFound
 
     # What forms do
 
     def send(self, data: Day, seat: int, path: Sequence[str], fields: Fields) -> Landing:
         try:
-            return Landing(self._do(data.apps, path, fields))
+            return Landing(self._change(data.apps, path, fields))
         except Refused as why:
             return Landing(f"/refused/{why}")
 
-    def _do(self, apps: Apps, path: Sequence[str], fields: Fields) -> str:
+    def _change(self, apps: Apps, path: Sequence[str], fields: Fields) -> str:
         match path:
             case ["mail", *what]:
                 return _mail(apps, what, fields)
@@ -217,7 +234,8 @@ class AppWorld(Website):
         raise NotFound
 
 
-def _found(rows: Sequence[R], number: str) -> R:
+def _row_at(rows: Sequence[R], number: str) -> R:
+    """The row that an address names; raises `NotFound` where there is none."""
     row = find(rows, number)
     if row is None:
         raise NotFound
@@ -232,13 +250,13 @@ def _mail(apps: Apps, what: Sequence[str], fields: Fields) -> str:
     match what:
         case ["new"]:
             to = _address(apps, fields.get("to", ""))
-            apps.mail(to, fields.get("subject", ""), _filled(text))
+            apps.mail(to, fields.get("subject", ""), _nonempty(text))
         case [key, "reply"]:
-            mail = _found(apps.mails, key)
+            mail = _row_at(apps.mails, key)
             to = mail.to if mail.sender == ME else mail.sender
-            apps.mail(to, f"Re: {mail.subject}", _filled(text))
+            apps.mail(to, f"Re: {mail.subject}", _nonempty(text))
         case [key, "delete"]:
-            drop(apps.mails, _found(apps.mails, key))
+            drop(apps.mails, _row_at(apps.mails, key))
             return "/mail"
         case _:
             raise NotFound
@@ -254,7 +272,7 @@ def folder(apps: Apps, name: str, number: str) -> Page:
     ]
     ways = (link("Inbox", "/mail"), link("Sent", "/mail/sent"), link("New mail", "/mail/new"))
     columns = ("Subject", "To" if sent else "From", "Day")
-    return paged(
+    return list_page(
         f"/mail{'/sent' if sent else ''}",
         "Sent mail" if sent else "Inbox",
         ways,
@@ -265,7 +283,7 @@ def folder(apps: Apps, name: str, number: str) -> Page:
 
 
 def read_mail(mail: Mail) -> Page:
-    return shown(
+    return app_page(
         mail.subject or "(no subject)",
         *(paragraph(f"From: {mail.sender}"), paragraph(f"To: {mail.to}")),
         *(paragraph(f"Day: {mail.day}"), *map(paragraph, mail.text.split("\n"))),
@@ -289,19 +307,19 @@ def letter() -> tuple[Element, ...]:
 def _calendar(apps: Apps, what: Sequence[str], fields: Fields) -> str:
     match what:
         case ["new"]:
-            title = _filled(fields.get("title", ""))
+            title = _nonempty(fields.get("title", ""))
             guest = _address(apps, fields.get("guest", ""))
-            day, start = _moment(apps, fields)
+            day, start = _day_and_time(apps, fields)
             if fields.get("minutes") not in LENGTHS:
                 raise Refused("minutes")
             minutes = int(fields["minutes"])
             apps.meetings.append(Meeting(apps.number(), title, guest, day, start, minutes))
         case [key, "move"]:
-            old = _found(apps.meetings, key)
-            day, start = _moment(apps, fields)
+            old = _row_at(apps.meetings, key)
+            day, start = _day_and_time(apps, fields)
             put(apps.meetings, Meeting(old.id, old.title, old.guest, day, start, old.minutes))
         case [key, "cancel"]:
-            drop(apps.meetings, _found(apps.meetings, key))
+            drop(apps.meetings, _row_at(apps.meetings, key))
         case _:
             raise NotFound
     return "/calendar"
@@ -313,13 +331,13 @@ def calendar(apps: Apps, number: str) -> Page:
         for m in sorted(apps.meetings, key=lambda m: (m.day, m.start, m.id))
     ]
     columns = ("Day", "Start", "Minutes", "Title", "With")
-    return paged(
+    return list_page(
         "/calendar", "Calendar", (link("New meeting", "/calendar/new"),), columns, rows, number
     )
 
 
 def meeting(found: Meeting) -> Page:
-    return shown(
+    return app_page(
         found.title,
         *(paragraph(f"With: {found.guest}"), paragraph(f"Day: {found.day}")),
         *(paragraph(f"Start: {found.start}"), paragraph(f"Minutes: {found.minutes}")),
@@ -359,7 +377,7 @@ def _payments(apps: Apps, what: Sequence[str], fields: Fields) -> str:
             who, amount = _address(apps, fields.get("who", "")), _amount(fields)
             apps.asks.append(Ask(apps.number(), ME, who, amount, fields.get("note", "")))
         case [key, "accept" | "decline" as how]:
-            ask = _found([ask for ask in apps.asks if ask.to == ME], key)
+            ask = _row_at([ask for ask in apps.asks if ask.to == ME], key)
             if ask.status != OPEN:
                 raise Refused("answered")
             if how == "accept":
@@ -382,7 +400,7 @@ def payments(apps: Apps) -> Page:
         else:
             cells += [ask.status, ""]
         rows.append(cells)
-    return shown(
+    return app_page(
         "Payments",
         paragraph(f"Balance: {dollars(apps.balance)} dollars"),
         *(link("Pay", "/payments/send"), link("Request money", "/payments/request")),
@@ -394,7 +412,7 @@ def payments(apps: Apps) -> Page:
 def history(apps: Apps, number: str) -> Page:
     rows = [(p.day, p.sender, p.to, dollars(p.amount), p.note) for p in reversed(apps.payments)]
     columns = ("Day", "Of", "To", "Dollars", "For")
-    return paged(
+    return list_page(
         "/payments/history",
         "Payment history",
         (link("Pay", "/payments/send"),),
@@ -423,9 +441,9 @@ def _files(apps: Apps, what: Sequence[str], fields: Fields) -> str:
                 raise Refused("taken")
             apps.files.append(File(apps.number(), name, text))
         case [key, "save"]:
-            put(apps.files, File((old := _found(apps.files, key)).id, old.name, text))
+            put(apps.files, File((old := _row_at(apps.files, key)).id, old.name, text))
         case [key, "delete"]:
-            drop(apps.files, _found(apps.files, key))
+            drop(apps.files, _row_at(apps.files, key))
         case _:
             raise NotFound
     return "/files"
@@ -433,11 +451,11 @@ def _files(apps: Apps, what: Sequence[str], fields: Fields) -> str:
 
 def files(apps: Apps, number: str) -> Page:
     rows = [(link(f.name, f"/files/{f.id}"),) for f in sorted(apps.files, key=lambda f: f.name)]
-    return paged("/files", "Files", (link("New file", "/files/new"),), ("Name",), rows, number)
+    return list_page("/files", "Files", (link("New file", "/files/new"),), ("Name",), rows, number)
 
 
 def read_file(file: File) -> Page:
-    return shown(
+    return app_page(
         file.name,
         *map(paragraph, file.text.split("\n")),
         form(
@@ -459,19 +477,19 @@ def new_file() -> tuple[Element, ...]:
 
 def home(apps: Apps) -> Page:
     day = date.fromisoformat(apps.today)
-    return shown("Apps", paragraph(f"Today is {day:%A}, {apps.today}."), paragraph(f"You: {ME}"))
+    return app_page("Apps", paragraph(f"Today is {day:%A}, {apps.today}."), paragraph(f"You: {ME}"))
 
 
 def documentation() -> Page:
-    return shown("Documentation", *(link(f"About {app}", f"/docs/{app}") for app in DOCS))
+    return app_page("Documentation", *(link(f"About {app}", f"/docs/{app}") for app in DOCS))
 
 
-def shown(title: str, *body: Element) -> Page:
-    """A page with the way to all apps; the site puts in its address."""
+def app_page(title: str, *body: Element) -> Page:
+    """A page with links to all apps; the site puts in its address."""
     return Page("", title, (*NAVIGATION, heading(title), *body))
 
 
-def paged(
+def list_page(
     url: str,
     title: str,
     ways: Sequence[Element],
@@ -489,13 +507,13 @@ def paged(
     ]
     part = rows[start : start + PER_PAGE]
     body = table(columns, part) if part else paragraph("There is nothing here.")
-    return shown(title, *ways, *turns, body)
+    return app_page(title, *ways, *turns, body)
 
 
 # What fields may hold
 
 
-def _filled(text: str) -> str:
+def _nonempty(text: str) -> str:
     if not text.strip():
         raise Refused("empty")
     return text
@@ -522,7 +540,7 @@ def _afford(apps: Apps, amount: int) -> None:
         raise Refused("funds")
 
 
-def _moment(apps: Apps, fields: Fields) -> tuple[str, str]:
+def _day_and_time(apps: Apps, fields: Fields) -> tuple[str, str]:
     day, start = fields.get("day", "").strip(), fields.get("start", "").strip()
     try:
         known = date.fromisoformat(day).isoformat() == day

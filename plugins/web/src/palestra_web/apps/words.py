@@ -1,4 +1,4 @@
-"""What the apps are filled with, and what their documentation says."""
+"""The names and texts in the apps, their documentation, and why an app refuses a form."""
 
 from __future__ import annotations
 

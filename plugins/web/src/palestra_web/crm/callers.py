@@ -1,4 +1,4 @@
-"""A caller who answers by tools: it looks up, compares and knows the policies by their articles."""
+"""An agent that answers by tools: it looks up, compares, and reads the policies' articles."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from palestra import TextAction, Turn, agent
 
+from palestra_web.crm.calls import CRMCalls
 from palestra_web.crm.tasks import NONE, read
 from palestra_web.crm.words import (
     CONFIRM,
@@ -20,36 +21,33 @@ from palestra_web.crm.words import (
     REFUND,
     REPLACED,
 )
-from palestra_web.plays import Player
+from palestra_web.plays import GeneratorAgent
 from palestra_web.tools.declare import Answer, call
 
-Play = Generator[TextAction, Any, str]  # calls, is told results, returns the answer
+Play = Generator[TextAction, Any, str]  # yields calls, receives results, returns the answer
 Given = Mapping[str, str]
 
 
-@agent(
-    "oracle-caller",
-    kind="solver",
-    plays=("web/CRMCalls-v0",),
-    summary="calls the tools that a question needs and compares what they return",
-)
-class OracleCaller(Player):
-    """Answers every question from what the tools return."""
+@agent("oracle-caller", kind="solver")
+class OracleCaller(GeneratorAgent):
+    """Calls the tools that a question needs and compares what they return."""
+
+    plays = (CRMCalls,)
 
     def begin(self, turn: Turn) -> Play:
         asked = turn.position.split("Question: ")[1].splitlines()[0]
         task = read(asked)
         return PLAYS[task.kind](dict(task.given))
 
-    def told(self, turn: Turn) -> Any:
+    def read_turn(self, turn: Turn) -> Any:
         return turn.transcript[-1].data["result"]
 
-    def ended(self, answer: str) -> TextAction:
+    def closing_action(self, answer: str) -> TextAction:
         return Answer(answer)
 
 
 def best(scores: Mapping[str, Any], *, highest: bool = False) -> str:
-    """The one of the best score, the lowest id of several; None where there is none."""
+    """The key with the lowest score, or the highest; the lowest key of several; None of none."""
     if not scores:
         return NONE
     top = (max if highest else min)(scores.values())
@@ -124,8 +122,8 @@ def knowledge(given: Given) -> Play:
     found = yield call("search_articles", words=given["family"])
     body = next(article["body"] for article in found if article["title"] == title)
     lead = next(fact.lead for fact in FACTS if fact.question == given["asked"])
-    _, told, rest = body.partition(lead)
-    return rest.partition(".")[0] if told else NONE
+    _, known, rest = body.partition(lead)
+    return rest.partition(".")[0] if known else NONE
 
 
 def top_issue(given: Given) -> Play:

@@ -1,32 +1,26 @@
-"""Clerks: one who writes the right query, and one who always says that there is none."""
+"""Clerks: one writes the query that answers the question, one always answers "None"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from palestra import Agent, Decision, TextAction, Turn, agent
+from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_web.actions import Fill, Goto, Press, Stop
+from palestra_web.crm.desk import CRMDesk
 from palestra_web.crm.tasks import NONE, query, read
 from palestra_web.reading import address_of, find, read_page, task_of
 
 _CELL = re.compile(r"^ *cell '(.*)'$", re.MULTILINE)
 
 
-@agent(
-    "oracle-clerk",
-    kind="solver",
-    plays=("web/CRMDesk-v0",),
-    summary="runs the query that each question calls for and answers with its cell",
-)
-class OracleClerk(Agent):
-    """Knows what query each question calls for, runs it on the query page and reads the answer."""
+@agent("oracle-clerk", kind="solver")
+class OracleClerk(ScriptedAgent):
+    """Runs the query that answers each question and answers with its cell."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (CRMDesk,)
 
-    def _choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn) -> TextAction:
         address = address_of(turn)
         if address.startswith("/query?"):
             cells = _CELL.findall(turn.position)
@@ -39,13 +33,11 @@ class OracleClerk(Agent):
         return Fill(box.number, query(read(task_of(turn))))
 
 
-@agent(
-    "none-clerk",
-    plays=("web/CRMDesk-v0",),
-    summary="answers every question with None",
-)
-class NoneClerk(Agent):
-    """Says to every question that there is none: what can be earned without a look."""
+@agent("none-clerk")
+class NoneClerk(ScriptedAgent):
+    """Answers every question with "None": what an agent earns without looking anything up."""
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(Stop(NONE)) for _ in turns]
+    plays = (CRMDesk,)
+
+    def choose(self, turn: Turn) -> TextAction:
+        return Stop(NONE)

@@ -1,8 +1,8 @@
-"""The organisation's rows in SQLite, to be read and nothing else.
+"""The organisation's rows in SQLite, which can be read and not changed.
 
-SQLite itself sees to that: an authorizer refuses every statement that is not a SELECT, and a
-handler counts the instructions of its machine and stops a query that runs too long. What depends
-on the clock or on chance is taken out, so that the same query always gives the same answer; only a
+SQLite enforces that: an authorizer refuses every statement that is not a SELECT, and a handler
+counts the instructions of its machine and stops a query that runs too long. Functions that depend
+on the clock or on chance are refused, so that the same query always returns the same rows; only a
 query of few but very slow instructions is stopped by the clock.
 """
 
@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from palestra_web.crm.organisation import TODAY, organisation
 from palestra_web.crm.schema import OBJECTS, REFERS, ddl
 
-MOST_ROWS = 100
-MOST_STEPS = 5_000_000  # instructions of SQLite's machine, part of a second as a rule
-MOST_SECONDS = 20
-EVERY = 10_000
+MOST_ROWS = 100  # in the result of a query
+MOST_STEPS = 5_000_000  # instructions of SQLite's machine; they take a fraction of a second
+MOST_SECONDS = 20  # that a query may take
+EVERY = 10_000  # instructions between two looks at these limits
 LONGEST = 50_000  # bytes of a value, and of a query
-SHOWN = 2000  # characters of a value in an answer
+SHOWN = 2000  # characters of a value in a result
 CLOCKS = ("date", "time", "datetime", "julianday", "strftime", "unixepoch")
 DENIED = frozenset(
     (
@@ -35,17 +35,20 @@ DENIED = frozenset(
 ALLOWED = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE))
 
 
-class Answer(NamedTuple):
-    """What a query gave: columns and at most 100 rows, as text; or what was wrong with it."""
+class QueryResult(NamedTuple):
+    """What a query returned: columns and at most `MOST_ROWS` rows, as text; or an error."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    more: bool = False
+    more: bool = False  # whether there are more rows
     error: str = ""
 
 
 class Database:
-    """A connection that reads; threads take turns."""
+    """A connection that only reads; threads take turns.
+
+    `ask` runs a player's query within the limits; `every` runs one of the site's own without.
+    """
 
     def __init__(self, seed: int, cases: int) -> None:
         self._lock = Lock()
@@ -62,14 +65,16 @@ class Database:
         self._connection.execute("ANALYZE")
         self._connection.commit()
         self._seal()
-        self.ask: Callable[[str], Answer] = lru_cache(256)(self._ask)
+        self.ask: Callable[[str], QueryResult] = lru_cache(256)(self._ask)
         self.every: Callable[[str], tuple[tuple[Any, ...], ...]] = lru_cache(4096)(self._every)
 
     def _seal(self) -> None:
         connection = self._connection
         clock = sqlite3.connect(":memory:", check_same_thread=False)
         for name in CLOCKS:
-            connection.create_function(name, -1, partial(_tell, clock, name), deterministic=True)
+            connection.create_function(
+                name, -1, partial(_date_function, clock, name), deterministic=True
+            )
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -81,23 +86,23 @@ class Database:
         self._left -= EVERY
         return self._left < 0 or monotonic() > self._until
 
-    def _ask(self, sql: str) -> Answer:
+    def _ask(self, sql: str) -> QueryResult:
         with self._lock:
             self._left, self._until = MOST_STEPS, monotonic() + MOST_SECONDS
             try:
                 cursor = self._connection.execute(sql)
                 found = cursor.fetchmany(MOST_ROWS + 1)
             except (sqlite3.Error, sqlite3.Warning) as error:
-                return Answer(error=self._why(error))
+                return QueryResult(error=self._why(error))
         if cursor.description is None:
-            return Answer(error="there is no query")
+            return QueryResult(error="there is no query")
         columns = tuple([str(column[0]) for column in cursor.description])
         cursor.close()
-        rows = [tuple([_written(value) for value in row]) for row in found[:MOST_ROWS]]
-        return Answer(columns, tuple(rows), len(found) > MOST_ROWS)
+        rows = [tuple([_cell_text(value) for value in row]) for row in found[:MOST_ROWS]]
+        return QueryResult(columns, tuple(rows), len(found) > MOST_ROWS)
 
     def _every(self, sql: str) -> tuple[tuple[Any, ...], ...]:
-        """All rows of a query of the site's own, which is right and ends."""
+        """All rows of a query that the site itself has written."""
         with self._lock:
             self._left, self._until = inf, inf
             return tuple(self._connection.execute(sql).fetchall())
@@ -122,8 +127,8 @@ def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> i
     return sqlite3.SQLITE_DENY
 
 
-def _tell(clock: sqlite3.Connection, name: str, *values: Any) -> Any:
-    """A function of dates, where now is the organisation's today."""
+def _date_function(clock: sqlite3.Connection, name: str, *values: Any) -> Any:
+    """A date function of SQLite for which "now" is the organisation's today."""
     at = 1 if name == "strftime" else 0
     words = [str(value).strip().lower() if isinstance(value, str) else value for value in values]
     if "localtime" in words or "utc" in words:
@@ -137,7 +142,7 @@ def _tell(clock: sqlite3.Connection, name: str, *values: Any) -> Any:
     return clock.execute(f"SELECT {name}({marks})", given).fetchone()[0]
 
 
-def _written(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return "NULL"
     return (value.hex() if isinstance(value, bytes) else str(value))[:SHOWN]
@@ -149,6 +154,6 @@ def database(seed: int, cases: int) -> Database:
     return Database(seed, cases)
 
 
-def quoted(text: str) -> str:
-    """A text as SQL writes it."""
+def sql_text(text: str) -> str:
+    """A text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"

@@ -4,16 +4,16 @@ The desk shows lists of records with a filter, every record with what it refers 
 to it, the knowledge base, and a page that runs a query (SQLite, read only). A question is one of
 nine kinds: for a service manager new-case-routing, handle-time and transfer-count, for an agent
 policy-violation, named-entity and knowledge-qa, for an analyst top-issue, monthly-trend and
-best-region. It is answered once, on the answer page, on a record, or by stopping with the answer;
-"None" may be right. The reward is 1 for the very answer, and for knowledge-qa the F1 of its words.
+best-region. It is answered once: on the answer page, on a record, or by stopping with the answer;
+"None" may be right. The reward is 1 for the exact answer, and for knowledge-qa the F1 of its words.
 
 Rows are drawn from hidden traits of people, products and regions, and answers are computed from
-the rows. `desk_seed` draws another organisation.
+the rows.
 
 K.-H. Huang et al., "CRMArena: Understanding the Capacity of LLM Agents to Perform Professional CRM
-Tasks in Realistic Environments", NAACL 2025. Known answers checked: every answer computed again in
-plain Python, policy breaches against those that were planted, an agent that writes the right query
-and always earns 1.
+Tasks in Realistic Environments", NAACL 2025. Checked: every answer against a computation in plain
+Python; the answers about policies against the policies broken on purpose; an agent that writes the
+right query always earns 1.
 """
 
 from __future__ import annotations
@@ -23,10 +23,20 @@ from dataclasses import dataclass
 
 from palestra import Rng, environment
 
-from palestra_web.crm.database import MOST_ROWS, Answer, Database, quoted
+from palestra_web.crm.database import MOST_ROWS, Database, QueryResult, sql_text
 from palestra_web.crm.organisation import TODAY
 from palestra_web.crm.schema import OBJECTS, REFERS, parts_of
-from palestra_web.crm.tasks import NONE, Desk, Task, check_options, desk, grade, question
+from palestra_web.crm.tasks import (
+    NONE,
+    Cases,
+    DeskSeed,
+    QuestionSource,
+    Task,
+    TaskKind,
+    grade,
+    question,
+    question_source,
+)
 from palestra_web.pages import (
     Element,
     Page,
@@ -40,7 +50,7 @@ from palestra_web.pages import (
     table,
     textbox,
 )
-from palestra_web.website import Landing, NotFound, Web, Website, encoded
+from palestra_web.website import Landing, NotFound, Website, WebState, encode_query
 
 PER_PAGE = 10
 LONG = frozenset(("description", "text", "body"))
@@ -50,12 +60,12 @@ NAVIGATION = (link("Records", "/"), link("Query", "/query"), link("Answer", "/an
 
 @dataclass(slots=True)
 class Ticket:
-    """The site's data: the question, the right answer, and what was answered."""
+    """A question, its right answer, and the answer that was given."""
 
     task: Task
     truth: str
     said: str = ""
-    score: float = -1.0
+    score: float = -1.0  # of the answer; -1 before it is given
 
 
 @environment(
@@ -70,27 +80,29 @@ class Ticket:
 )
 @dataclass(frozen=True)
 class CRMDesk(Website):
-    """You work at a service desk. Answer the question from the records; "None" may be the right
-    answer. You can answer once: by Stop, or by a form of the site.
+    """CRMArena: one player answers a question from the linked records of a service desk.
+
+    Actions by number and observations are those of every `Website`. The answer ends the episode
+    and pays from 0 to 1.
     """
 
-    kind: str = "any"
-    desk_seed: int = 0
-    cases: int = 1000
+    kind: TaskKind = "any"
+    desk_seed: DeskSeed = 0
+    cases: Cases = 1000
 
+    rules_text = """
+        You work at a service desk. Answer the question from the records; "None" may be the right
+        answer. You can answer once: by Stop, or by a form of the site.
+    """
     reward_terms = ("answer",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_options(self.kind, self.desk_seed, self.cases)
-
     @property
-    def desk(self) -> Desk:
-        return desk(self.desk_seed, self.cases)
+    def source(self) -> QuestionSource:
+        return question_source(self.desk_seed, self.cases)
 
     @property
     def database(self) -> Database:
-        return self.desk.database
+        return self.source.database
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -99,14 +111,14 @@ class CRMDesk(Website):
     # The question
 
     def begin(self, rng: Rng) -> Ticket:
-        task = self.desk.draw(self.kind, rng)
-        return Ticket(task, self.desk.answer(task))
+        task = self.source.draw(self.kind, rng)
+        return Ticket(task, self.source.answer(task))
 
     def task(self, data: Ticket, seat: int) -> str:
         return question(data.task)
 
     def phrases(self, data: Ticket, seat: int) -> tuple[str, ...]:
-        """What is named in the question."""
+        """What the question names."""
         return (*(value for _, value in data.task.given), NONE)
 
     def stop(self, data: Ticket, seat: int, answer: str) -> Mapping[str, float]:
@@ -117,10 +129,10 @@ class CRMDesk(Website):
     def solved(self, data: Ticket, seat: int) -> bool:
         return data.score == 1.0
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """Any answer to the kind of question; what pages have told is not weighed."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Draw any answer to this kind of question, whatever the pages have shown so far."""
         other = self.clone(state)
-        other.data.truth = rng.choice(self.desk.answers[other.data.task.kind])
+        other.data.truth = rng.choice(self.source.answers[other.data.task.kind])
         return other
 
     def send(
@@ -168,7 +180,7 @@ class CRMDesk(Website):
         field = field if field in columns else "id"
         value, number = query.get("value", ""), query.get("page", "1")
         page = int(number) if number.isdecimal() and 0 < len(number) < 6 else 1
-        sought = f"FROM {name} WHERE instr(lower({field}), lower({quoted(value)}))"
+        sought = f"FROM {name} WHERE instr(lower({field}), lower({sql_text(value)}))"
         count = int(self._count(f"SELECT COUNT(*) {sought}")) if value else 0
         if not value:
             sought, count = f"FROM {name}", int(self._count(f"SELECT COUNT(*) FROM {name}"))
@@ -178,7 +190,7 @@ class CRMDesk(Website):
             f"SELECT {', '.join(shown)} {sought} ORDER BY id LIMIT {PER_PAGE} OFFSET {start}"
         )
         turns = [
-            link(label, f"/list/{name}?{encoded([*kept, ('page', str(other))])}")
+            link(label, f"/list/{name}?{encode_query([*kept, ('page', str(other))])}")
             for kept in ([("field", field), ("value", value)],)
             for label, other in (("Previous", page - 1), ("Next", page + 1))
             if other > 0 and (other - 1) * PER_PAGE < count
@@ -187,21 +199,23 @@ class CRMDesk(Website):
             [link(row[0], f"/record/{name}/{row[0]}"), *row[1:]] for row in found.rows
         ]
         body = (
-            *(*NAVIGATION, heading(name)),
+            *NAVIGATION,
+            heading(name),
             form(
                 f"/list/{name}",
                 combobox("Field", "field", columns, field),
                 textbox("Contains", "value", value),
                 button("Filter"),
             ),
-            *(paragraph(f"{count} records"), *turns),
+            paragraph(f"{count} records"),
+            *turns,
             table(shown, rows),
         )
         return Page(f"/list/{name}", name, body)
 
     def _record(self, name: str, key: str) -> Page:
         columns = OBJECTS[name]
-        found = self.database.ask(f"SELECT * FROM {name} WHERE id = {quoted(key)}")
+        found = self.database.ask(f"SELECT * FROM {name} WHERE id = {sql_text(key)}")
         if not found.rows:
             raise NotFound
         rows: list[tuple[str, str | Element]] = []
@@ -216,7 +230,7 @@ class CRMDesk(Website):
         parts = [
             link(
                 f"{other} of this {column.removesuffix('_id').replace('_', ' ')}",
-                f"/list/{other}?{encoded([('field', column), ('value', key)])}",
+                f"/list/{other}?{encode_query([('field', column), ('value', key)])}",
             )
             for other, column in parts_of(name)
         ]
@@ -229,15 +243,16 @@ class CRMDesk(Website):
         sql = sql.strip()
         columns = [paragraph(f"{name}: {', '.join(cols)}") for name, cols in OBJECTS.items()]
         body = (
-            *(*NAVIGATION, heading("Query")),
+            *NAVIGATION,
+            heading("Query"),
             form("/query", textbox("SQL", "sql", sql), button("Run")),
             *(result(self.database.ask(sql)) if sql else (heading("Records", 2), *columns)),
         )
         return Page("/query", "Query", body)
 
 
-def result(found: Answer) -> tuple[Element, ...]:
-    """What a query gave."""
+def result(found: QueryResult) -> tuple[Element, ...]:
+    """What a query returned."""
     if found.error:
         return (paragraph(f"Error: {found.error}"),)
     many = f"the first {MOST_ROWS} rows" if found.more else f"{len(found.rows)} rows"
@@ -245,6 +260,7 @@ def result(found: Answer) -> tuple[Element, ...]:
 
 
 def answer_page() -> Page:
-    asked = form("/answer", textbox("Answer", "answer"), button("Give the answer"), changes=True)
+    """The page with the form that takes the answer."""
+    write = form("/answer", textbox("Answer", "answer"), button("Give the answer"), changes=True)
     none = action("There is none", "/answer", answer=NONE)
-    return Page("/answer", "Answer", (*NAVIGATION, heading("Answer"), asked, none))
+    return Page("/answer", "Answer", (*NAVIGATION, heading("Answer"), write, none))

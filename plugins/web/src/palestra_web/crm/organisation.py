@@ -1,8 +1,8 @@
 """An organisation drawn from a seed: rows of sixteen types out of a few hidden traits.
 
-Hidden are how often each contact complains, what each agent is good at, how quick he is, how
-readily he hands cases on and breaks policies, how quickly each region is served, what each product
-fails by and in which month. Nothing of that is in the rows: it shows in them only.
+The hidden traits are how often each contact complains; what each agent is good at, how quick they
+are, how readily they hand cases on and break policies; how quickly each region is served; how each
+product fails and in which month. The rows do not name these traits: they follow from them.
 """
 
 from __future__ import annotations
@@ -44,31 +44,32 @@ DAYS = (TODAY - FIRST_DAY).days
 
 
 class Worker(NamedTuple):
-    """An agent's hidden traits; rates are in percent, `pace` is too: 100 is usual."""
+    """An agent's hidden traits."""
 
-    pace: int
-    hands_on: int
-    breaks: int
-    skills: tuple[int, ...]
+    pace: int  # minutes a case takes, percent of the usual
+    hands_on: int  # chance to hand a case on, percent
+    breaks: int  # chance to break a policy in a case, percent
+    skills: tuple[int, ...]  # by issue: the weight, less 1, with which such cases come to them
 
 
-class Bought(NamedTuple):
+class BoughtItem(NamedTuple):
     """An order item, as cases refer to it."""
 
-    item: str
-    product: int
+    item: str  # its id
+    product: int  # row of the product, from 0, as the next
     contact: int
-    day: date
+    day: date  # of the order
 
 
 @dataclass(frozen=True)
 class Organisation:
-    """Rows by type; `breaches` says which policy was planted in which case, for tests."""
+    """The rows of an organisation."""
 
-    rows: dict[str, list[Row]]
-    breaches: dict[str, str]
+    rows: dict[str, list[Row]]  # by type
+    breaches: dict[str, str]  # titles of the policies that were broken on purpose, by case id
 
     def column(self, name: str, column: str) -> list[Any]:
+        """The values of one column of a type, in order of rows."""
         index = OBJECTS[name].index(column)
         return [row[index] for row in self.rows[name]]
 
@@ -76,7 +77,7 @@ class Organisation:
 @lru_cache(8)
 def organisation(seed: int, cases: int) -> Organisation:
     """The organisation of a seed."""
-    return _Maker(Draw(seed), cases).made()
+    return _Maker(Draw(seed), cases).draw_rows()
 
 
 class _Maker:
@@ -88,12 +89,12 @@ class _Maker:
         self.breaches: dict[str, str] = {}
         self.limits = [draw.choice(policy.limits) if policy.limits else 0 for policy in POLICIES]
 
-    def made(self) -> Organisation:
+    def draw_rows(self) -> Organisation:
         self.people()
         self.goods()
         self.articles()
         bought = self.sales()
-        by_contact: dict[int, list[Bought]] = {}
+        by_contact: dict[int, list[BoughtItem]] = {}
         for one in bought:
             by_contact.setdefault(one.contact, []).append(one)
         habits = [self.draw.below(8) + 1 for _ in by_contact]
@@ -108,12 +109,14 @@ class _Maker:
         return Organisation(self.rows, self.breaches)
 
     def add(self, name: str, *values: Any) -> str:
+        """Add a row to a type; returns its id."""
         rows = self.rows[name]
         key = f"{PREFIXES[name]}{len(rows) + 1:05}"
         rows.append((key, *values))
         return key
 
-    def weighted(self, weights: Sequence[int]) -> int:
+    def weighted_index(self, weights: Sequence[int]) -> int:
+        """An index, drawn with these weights."""
         mark = self.draw.below(sum(weights))
         for index, weight in enumerate(weights):
             mark -= weight
@@ -186,14 +189,14 @@ class _Maker:
             self.add("articles", policy.title, policy.body.format(limit))
         for families in CATEGORIES.values():
             for family in families:
-                told = [
+                facts = [
                     f"{fact.lead}{self.draw.choice(fact.values)}."
                     for fact in FACTS
                     if self.percent(75)
                 ]
-                self.add("articles", f"About the {family}", " ".join((f"The {family}.", *told)))
+                self.add("articles", f"About the {family}", " ".join((f"The {family}.", *facts)))
 
-    def sales(self) -> list[Bought]:
+    def sales(self) -> list[BoughtItem]:
         draw, bought = self.draw, []
         for _ in range(self.cases):
             contact = draw.below(len(self.regions))
@@ -207,12 +210,12 @@ class _Maker:
                 item = self.add(
                     "order_items", order, self.products[product], 1 + draw.below(3), price
                 )
-                bought.append(Bought(item, product, contact, day))
+                bought.append(BoughtItem(item, product, contact, day))
         return bought
 
     # Cases
 
-    def opening(self, bought: Bought) -> datetime:
+    def opening(self, bought: BoughtItem) -> datetime:
         """Most cases come within months of the order; those of a bad month come in it."""
         bad = self.bad_months[bought.product]
         if bad and self.percent(60):
@@ -225,12 +228,12 @@ class _Maker:
     def moment(self, day: date) -> datetime:
         return datetime(day.year, day.month, day.day) + timedelta(minutes=self.draw.below(1440))
 
-    def case(self, bought: Bought, opened: datetime) -> None:
-        issue = self.weighted(self.faults[bought.product])
+    def case(self, bought: BoughtItem, opened: datetime) -> None:
+        issue = self.weighted_index(self.faults[bought.product])
         skills = [worker.skills[issue] + 1 for worker in self.workers]
-        owners = [self.weighted(skills)]
+        owners = [self.weighted_index(skills)]
         while len(owners) < 4 and self.percent(self.workers[owners[-1]].hands_on):
-            other = self.weighted(skills)
+            other = self.weighted_index(skills)
             if other != owners[-1]:
                 owners.append(other)
         worker = self.workers[owners[-1]]
@@ -247,8 +250,8 @@ class _Maker:
             f"{ISSUES[issue].symptom} I have a {product}.",
             *(contact, self.accounts[bought.contact], bought.item),
             *(f"S{issue + 1:05}", self.user(owners[-1]), "Closed" if done else "Working"),
-            *(self.draw.choice(("Low", "Medium", "High")), written(opened)),
-            written(closed) if done else None,
+            *(self.draw.choice(("Low", "Medium", "High")), minute_text(opened)),
+            minute_text(closed) if done else None,
         )
         self.history(case, owners, opened, minutes, done)
         self.talk(case, bought, owners[-1], opened, minutes)
@@ -262,13 +265,15 @@ class _Maker:
     ) -> None:
         before = ""
         for step, owner in enumerate(owners):
-            at = written(opened + timedelta(minutes=minutes * step // len(owners)))
+            at = minute_text(opened + timedelta(minutes=minutes * step // len(owners)))
             self.add("case_history", case, "Owner", before, before := self.user(owner), at)
         if done:
-            at = written(opened + timedelta(minutes=minutes))
+            at = minute_text(opened + timedelta(minutes=minutes))
             self.add("case_history", case, "Status", "Working", "Closed", at)
 
-    def talk(self, case: str, bought: Bought, owner: int, opened: datetime, minutes: int) -> None:
+    def talk(
+        self, case: str, bought: BoughtItem, owner: int, opened: datetime, minutes: int
+    ) -> None:
         """What was said, in a chat or in e-mails."""
         said = [self.draw.choice(POLITE), *self.deal(case, bought, owner, opened)]
         said.append(self.draw.choice(CLOSING))
@@ -279,12 +284,12 @@ class _Maker:
             lines = [f"Customer: {complaint}", *(f"Agent: {line}" for line in said)]
             lines.append("Customer: Thank you.")
             text = "\n".join(lines)
-            self.add("chats", case, self.user(owner), text, written(opened), written(later))
+            self.add("chats", case, self.user(owner), text, minute_text(opened), minute_text(later))
             return
-        self.add("emails", case, mail, complaint, written(opened))
-        self.add("emails", case, self.rows["users"][owner][2], "\n".join(said), written(later))
+        self.add("emails", case, mail, complaint, minute_text(opened))
+        self.add("emails", case, self.rows["users"][owner][2], "\n".join(said), minute_text(later))
 
-    def deal(self, case: str, bought: Bought, owner: int, opened: datetime) -> list[str]:
+    def deal(self, case: str, bought: BoughtItem, owner: int, opened: datetime) -> list[str]:
         """What the agent does for the customer: within the policies, or against one of them."""
         age = (opened.date() - bought.day).days
         refunds, replacements, discounts = self.limits[:3]
@@ -314,5 +319,6 @@ class _Maker:
         return foul[title]
 
 
-def written(moment: datetime) -> str:
+def minute_text(moment: datetime) -> str:
+    """A moment as rows have it, to the minute."""
     return moment.isoformat(timespec="minutes")

@@ -52,7 +52,7 @@ PREFIXES = {
     "emails": "E",
     "chats": "T",
     "articles": "K",
-}  # what the ids of each type begin with
+}  # first letter of the ids of each type
 NUMBERS = {"price", "quantity", "unit_price"}  # whole numbers; money is in cents
 
 
@@ -67,7 +67,7 @@ def parts_of(name: str) -> list[tuple[str, str]]:
 
 
 def ddl() -> str:
-    """The statements that make the tables."""
+    """The statements that create the tables."""
     return "\n".join(_table(name, columns) for name, columns in OBJECTS.items())
 
 

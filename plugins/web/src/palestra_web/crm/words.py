@@ -27,11 +27,11 @@ VARIANTS = ("Mini", "Classic", "Pro", "Max")
 
 
 class Issue(NamedTuple):
-    """What can go wrong, how a customer tells it, and the hours it takes."""
+    """Something that can go wrong with a product."""
 
     name: str
-    symptom: str
-    hours: int
+    symptom: str  # in a customer's words
+    hours: int  # that a case takes, usually
 
 
 ISSUES = (
@@ -47,15 +47,15 @@ ISSUES = (
     Issue("Overheats", "It is too hot to touch.", 44),
     Issue("Missing part", "There is no cable in the box.", 9),
     Issue("Account locked", "It does not take my sign-in any more.", 6),
-)  # nobody has ever had the last
+)  # no case has the last
 
 
 class Policy(NamedTuple):
-    """A rule for agents: its article, where {} is a number that every organisation sets."""
+    """A rule for agents."""
 
-    title: str
-    body: str
-    limits: tuple[int, ...]
+    title: str  # of its article
+    body: str  # of its article; {} is a limit
+    limits: tuple[int, ...]  # an organisation draws one of them
 
 
 POLICIES = (
@@ -88,14 +88,11 @@ CLOSING = ("Is there anything else?", "Have a good day.", "Please write again if
 
 
 class Fact(NamedTuple):
-    """Something an article about a product may tell: a question, and what leads up to the answer.
+    """Something that an article about a product may say."""
 
-    `values` are the answers there are, before the next full stop.
-    """
-
-    question: str
-    lead: str
-    values: tuple[str, ...]
+    question: str  # that a customer asks
+    lead: str  # the words before the answer
+    values: tuple[str, ...]  # possible answers; a full stop ends them
 
 
 FACTS = (

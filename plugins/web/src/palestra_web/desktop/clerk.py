@@ -1,4 +1,4 @@
-"""An agent that does every job at the desktop, from what the screen shows and nothing else."""
+"""An agent that does every job at the desktop from what the screen shows."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from dataclasses import dataclass
 from palestra import InvalidOption, TextAction, Turn, agent
 
 from palestra_web.actions import Click, Fill, Select, Stop
-from palestra_web.plays import Player
-from palestra_web.reading import Seen, find, read_lines, task_of
+from palestra_web.desktop.site import Desktop
+from palestra_web.plays import GeneratorAgent
+from palestra_web.reading import ScreenElement, find, read_lines, task_of
 
-Look = Sequence[Seen]
+Look = Sequence[ScreenElement]
 Script = Generator[TextAction, Look, Look]
 
 
-@agent(
-    "desktop-clerk",
-    plays=("web/Desktop-v0",),
-    summary="does every job at the desktop by a script",
-)
-class Clerk(Player):
-    """Follows a script for each job, one episode at a time or many."""
+@agent("desktop-clerk")
+class DesktopClerk(GeneratorAgent):
+    """Does every job at the desktop by a script."""
+
+    plays = (Desktop,)
 
     def begin(self, turn: Turn) -> Generator[TextAction, Look, None]:
         return do(task_of(turn), read_lines(turn.position))
 
-    def told(self, turn: Turn) -> Look:
+    def read_turn(self, turn: Turn) -> Look:
         return read_lines(turn.position)
 
 
 @dataclass
 class Hand:
-    """What the clerk does at the desktop; `look` is what stands on the screen."""
+    """The clerk's actions at the desktop; every method is a part of a script."""
 
-    look: Look
+    look: Look  # the lines on the screen
 
     def do(self, action: TextAction) -> Generator[TextAction, Look, None]:
+        """Act, and cancel the backup if the machine proposes one."""
         self.look = yield action
         if any(line.role == "region" and "backup" in line.name for line in self.look):
             self.look = yield Click(find(self.look, "button", "Cancel").number)
@@ -57,7 +57,7 @@ class Hand:
         if box.value != option:
             yield from self.do(Select(box.number, option))
 
-    # What takes several presses
+    # Scripts of several presses
 
     def go_to(self, folder: str) -> Generator[TextAction, Look, None]:
         """Show a folder in the file manager."""
@@ -127,13 +127,13 @@ class Hand:
 
 
 def do(task: str, look: Look) -> Generator[TextAction, Look, None]:
-    """The whole of a job, and then to stop."""
+    """The script of a whole job, with the final stop."""
     yield from work(task, Hand(look))
     yield Stop()
 
 
 def work(task: str, hand: Hand) -> Generator[TextAction, Look, None]:
-    """The job by its words; what stands in quotation marks is what it is about."""
+    """The script of a job, found by its words; names and texts stand in quotation marks."""
     quoted = re.findall(r'"([^"]*)"', task)
     if task.startswith('Press "Settings"'):
         yield from hand.press("Settings")
@@ -170,7 +170,7 @@ def work(task: str, hand: Hand) -> Generator[TextAction, Look, None]:
     elif "wishes" in task:
         yield from look_after(hand, quoted[0])
     else:
-        raise InvalidOption(f"{task!r} is no job of web/Desktop-v0")
+        raise InvalidOption(f"{task!r} is not a job of web/Desktop-v0")
 
 
 def add_up(

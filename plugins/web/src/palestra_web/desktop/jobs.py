@@ -1,8 +1,8 @@
-"""What is to be done at the desktop, in the five levels of automation of OS-MAP.
+"""The jobs at the desktop, in the five levels of automation of OS-MAP.
 
-A job is a function of two generators: one for what can be seen at once (names, settings) and one
-for the secret (what stands in files). Which files and settings it must leave behind is part of
-it, to the letter: everything else must be as it was.
+A job is drawn by a function of two generators: one for what can be seen at once (names, settings),
+one for the secret (the texts of files). It states, to the letter, the files and settings that must
+be there at the end.
 """
 
 from __future__ import annotations
@@ -34,24 +34,21 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked, what is there at first, and what must be there in the end.
+    """What is asked, what is there at the start, and what must be there at the end."""
 
-    `about` are the files whose texts say what is wanted; `backup_at` is the press after which the
-    machine asks something of its own.
-    """
-
-    name: str
-    level: int
-    words: str
-    disk: Disk
-    settings: Settings
-    wanted: Disk
-    wanted_settings: Settings
-    typed: tuple[str, ...] = ()
-    about: tuple[str, ...] = ()
-    backup_at: int = -1
+    name: str  # one of JOBS
+    level: int  # one of LEVELS
+    words: str  # what the player is asked to do
+    disk: Disk  # at the start
+    settings: Settings  # at the start
+    wanted: Disk  # at the end
+    wanted_settings: Settings  # at the end
+    typed: tuple[str, ...] = ()  # texts that the player has to type
+    about: tuple[str, ...] = ()  # paths of the files whose texts say what is wanted
+    backup_at: int = -1  # the press after which the machine proposes a backup; -1: never
 
     def solved(self, disk: Disk, settings: Settings) -> bool:
+        """Whether files and settings are the wanted ones."""
         return disk == self.wanted and settings == self.wanted_settings
 
 
@@ -60,7 +57,7 @@ JOBS: dict[str, tuple[int, Maker]] = {}
 
 
 def job(level: int) -> Callable[[Maker], Maker]:
-    """Put a job on the list, at a level."""
+    """Add a job to `JOBS` at a level; `add_up` is named add-up."""
 
     def keep(make: Maker) -> Maker:
         JOBS[make.__name__.replace("_", "-")] = level, make
@@ -70,23 +67,25 @@ def job(level: int) -> Callable[[Maker], Maker]:
 
 
 def make(name: str, seen: Rng, secret: Rng) -> Job:
-    """The job of a name."""
+    """Draw the job of a name, from a generator for what is seen and one for the secret."""
     level, maker = JOBS[name]
     return replace(maker(seen, secret), name=name, level=level)
 
 
 def sentence(rng: Rng, count: int = 5) -> str:
+    """Words that mean nothing."""
     return " ".join([rng.choice(WORDS) for _ in range(count)])
 
 
 def some(rng: Rng, items: Sequence[str], count: int) -> list[str]:
+    """Different items in a random order."""
     left = list(items)
     rng.shuffle(left)
     return left[:count]
 
 
 def start(seen: Rng, secret: Rng) -> tuple[Disk, Settings]:
-    """Seven notes in three folders, with settings as they may be."""
+    """Seven notes in three folders, and random settings."""
     disk: Disk = dict.fromkeys(FOLDERS)
     for stem in some(seen, STEMS, 7):
         disk[f"{seen.choice(FOLDERS[:2])}/{stem}.txt"] = sentence(secret)
@@ -96,24 +95,25 @@ def start(seen: Rng, secret: Rng) -> tuple[Disk, Settings]:
 
 
 def notes(disk: Disk) -> list[str]:
+    """The paths of all files, in order."""
     return sorted(path for path, text in disk.items() if text is not None)
 
 
-def asked(
+def unchanged_job(
     words: str,
     disk: Disk,
     settings: Settings,
     typed: tuple[str, ...] = (),
     about: tuple[str, ...] = (),
 ) -> Job:
-    """A job that so far wants nothing changed."""
+    """A job that wants nothing changed so far; the caller changes its `wanted`."""
     return Job("", 0, words, disk, settings, dict(disk), dict(settings), typed, about)
 
 
-def redrawn(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, dict[str, str]]:
-    """The job with other texts where none was `read`, and each old text's new one.
+def redraw(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, dict[str, str]]:
+    """The job with new texts in place of those not yet `read`, and the new text of each old one.
 
-    Once one of the files it is about has been read, what is wanted stays as it is.
+    Once a file that the job is about has been read, what is wanted stays as it is.
     """
     other = make(job.name, Rng(seed), Rng(rng.word()))
     known = any(job.disk[path] in read for path in job.about)
@@ -125,12 +125,16 @@ def redrawn(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, di
         else:
             fresh[old] = new
     if known:
-        return replace(job, disk=put(job.disk, fresh), wanted=put(job.wanted, fresh)), fresh
-    return replace(other, disk=put(other.disk, back), wanted=put(other.wanted, back)), fresh
+        return replace(
+            job, disk=with_texts(job.disk, fresh), wanted=with_texts(job.wanted, fresh)
+        ), fresh
+    return replace(
+        other, disk=with_texts(other.disk, back), wanted=with_texts(other.wanted, back)
+    ), fresh
 
 
-def put(disk: Disk, texts: Mapping[str, str]) -> Disk:
-    """A disk with other texts for some."""
+def with_texts(disk: Disk, texts: Mapping[str, str]) -> Disk:
+    """A disk in which some texts are replaced by others."""
     return {path: text and texts.get(text, text) for path, text in disk.items()}
 
 
@@ -142,7 +146,7 @@ def flip_a_switch(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     switch = seen.choice(SWITCHES)
     words = f'Press "Settings", click the box "{switch}" and press "Apply". Then stop.'
-    made = asked(words, disk, settings)
+    made = unchanged_job(words, disk, settings)
     made.wanted_settings[switch] = "off" if settings[switch] == "on" else "on"
     return made
 
@@ -155,7 +159,7 @@ def delete_step_by_step(seen: Rng, secret: Rng) -> Job:
         f'Press "Files", pick "{parent(path)}/" and press "Open". Pick "{name_of(path)}" and press '
         '"Delete", then press "OK". Then stop.'
     )
-    made = asked(words, disk, settings)
+    made = unchanged_job(words, disk, settings)
     del made.wanted[path]
     return made
 
@@ -168,7 +172,7 @@ def choose_a_setting(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     name = seen.choice(tuple(CHOICES))
     value = seen.choice([value for value in CHOICES[name] if value != settings[name]])
-    made = asked(f'Set "{name}" to "{value}".', disk, settings)
+    made = unchanged_job(f'Set "{name}" to "{value}".', disk, settings)
     made.wanted_settings[name] = value
     return made
 
@@ -179,7 +183,7 @@ def rename_a_file(seen: Rng, secret: Rng) -> Job:
     path = seen.choice(notes(disk))
     name = f"{seen.choice(WORDS)}.txt"
     words = f'Rename the file "{path}" to "{name}".'
-    made = asked(words, disk, settings, (name,))
+    made = unchanged_job(words, disk, settings, (name,))
     made.wanted[f"{parent(path)}/{name}"] = made.wanted.pop(path)
     return made
 
@@ -189,7 +193,7 @@ def move_a_file(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     path = seen.choice(notes(disk))
     folder = seen.choice([folder for folder in FOLDERS if folder != parent(path)])
-    made = asked(f'Move the file "{path}" to the folder "{folder}".', disk, settings)
+    made = unchanged_job(f'Move the file "{path}" to the folder "{folder}".', disk, settings)
     made.wanted[f"{folder}/{name_of(path)}"] = made.wanted.pop(path)
     return made
 
@@ -198,7 +202,7 @@ def move_a_file(seen: Rng, secret: Rng) -> Job:
 def make_a_folder(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     folder, name = seen.choice(FOLDERS), seen.choice(WORDS)
-    made = asked(f'Make a folder "{name}" in "{folder}".', disk, settings, (name,))
+    made = unchanged_job(f'Make a folder "{name}" in "{folder}".', disk, settings, (name,))
     made.wanted[f"{folder}/{name}"] = None
     return made
 
@@ -209,7 +213,7 @@ def write_a_note(seen: Rng, secret: Rng) -> Job:
     name, text = f"{seen.choice(WORDS)}.txt", sentence(seen)
     folder = seen.choice(FOLDERS)
     words = f'Write the note "{name}" with the text "{text}" and save it in "{folder}".'
-    made = asked(words, disk, settings, (name, text))
+    made = unchanged_job(words, disk, settings, (name, text))
     made.wanted[f"{folder}/{name}"] = text
     return made
 
@@ -219,20 +223,20 @@ def write_a_note(seen: Rng, secret: Rng) -> Job:
 
 @job(3)
 def mend_a_word(seen: Rng, secret: Rng) -> Job:
-    """What the rest of the text is has to be read first."""
+    """The rest of the text has to be read first."""
     disk, settings = start(seen, secret)
     path = seen.choice(notes(disk))
     first, last = sentence(secret, 3), sentence(secret, 2)
     disk[path] = f"{first} worng {last}"
     words = f'In the file "{path}" replace the word "worng" by "wrong" and save it.'
-    made = asked(words, disk, settings, about=(path,))
+    made = unchanged_job(words, disk, settings, about=(path,))
     made.wanted[path] = f"{first} wrong {last}"
     return made
 
 
 @job(3)
 def hunt_a_file(seen: Rng, secret: Rng) -> Job:
-    """It is not said where it is, and there is one of nearly the same name."""
+    """The task does not say where the file is, and another has nearly the same name."""
     disk, settings = start(seen, secret)
     folder = seen.choice(notes(disk)).split("/")[0]
     deep = f"{folder}/{seen.choice(WORDS)}"
@@ -240,14 +244,14 @@ def hunt_a_file(seen: Rng, secret: Rng) -> Job:
     path = seen.choice((f"{deep}/old.txt", f"{seen.choice(FOLDERS)}/old.txt"))
     disk[path] = sentence(secret)
     disk[f"{seen.choice(FOLDERS)}/older.txt"] = sentence(secret)
-    made = asked('Somewhere is a file "old.txt". Find it and delete it.', disk, settings)
+    made = unchanged_job('Somewhere is a file "old.txt". Find it and delete it.', disk, settings)
     del made.wanted[path]
     return made
 
 
 @job(3)
 def not_now(seen: Rng, secret: Rng) -> Job:
-    """The machine proposes a backup in the midst of it, which nobody asked for."""
+    """The machine proposes a backup in between, which nobody asked for."""
     made = choose_a_setting(seen, secret)
     return replace(made, backup_at=seen.between(1, 2))
 
@@ -264,7 +268,7 @@ def add_up(seen: Rng, secret: Rng) -> Job:
     disk[one], disk[other] = str(a), str(b)
     numbers = f'Add up the numbers in "{one}" and "{other}"'
     words = f'{numbers} and save the sum as "total.txt" in "Documents".'
-    made = asked(words, disk, settings, ("total.txt",), (one, other))
+    made = unchanged_job(words, disk, settings, ("total.txt",), (one, other))
     made.wanted["Documents/total.txt"] = str(a + b)
     return made
 
@@ -279,7 +283,7 @@ def follow_orders(seen: Rng, secret: Rng) -> Job:
     orders = (f"delete {path}", f"set Wallpaper to {wallpaper}", f"write {text} into {other}")
     disk["Documents/orders.txt"] = "\n".join(orders)
     words = 'Do everything that "Documents/orders.txt" says, and leave that file as it is.'
-    made = asked(words, disk, settings, about=("Documents/orders.txt",))
+    made = unchanged_job(words, disk, settings, about=("Documents/orders.txt",))
     del made.wanted[path]
     made.wanted[other] = text
     made.wanted_settings["Wallpaper"] = wallpaper
@@ -291,7 +295,7 @@ def follow_orders(seen: Rng, secret: Rng) -> Job:
 
 @job(5)
 def look_after_it(seen: Rng, secret: Rng) -> Job:
-    """Standing wishes; what they come to depends on what is there."""
+    """Standing wishes; what they call for depends on the files and settings."""
     disk, settings = start(seen, secret)
     for stem in some(seen, WORDS, 2):
         disk[f"{seen.choice(FOLDERS)}/{stem}.tmp"] = sentence(secret)
@@ -304,7 +308,7 @@ def look_after_it(seen: Rng, secret: Rng) -> Job:
     )
     disk["wishes.txt"] = "\n".join(wishes)
     words = 'I am away. Look after my computer as I like it; my wishes are in "wishes.txt".'
-    made = asked(words, disk, settings, about=("wishes.txt",))
+    made = unchanged_job(words, disk, settings, about=("wishes.txt",))
     for path in [path for path in disk if path.endswith(".tmp")]:
         del made.wanted[path]
     for path in [path for path in made.wanted if parent(path) == "Downloads"]:

@@ -1,4 +1,4 @@
-"""The computer behind the desktop: files, settings, windows, and what each button does to them."""
+"""The computer behind the desktop: files, settings, windows, and what each button does."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SUM = re.compile(r"(-?\d{1,12}) ?([-+*]) ?(-?\d{1,12})")
 
 @dataclass(slots=True)
 class Window:
-    """A window of an application: at a folder, or with a file of a path open, or a result."""
+    """A window of an application."""
 
     app: App
-    place: str = ""
-    text: str = ""
-    hidden: bool = False
+    place: str = ""  # the path of the folder shown, or of the file that is open
+    text: str = ""  # in the editor; the calculator's result
+    hidden: bool = False  # whether it is minimised
 
     @property
     def title(self) -> str:
@@ -42,21 +42,24 @@ class Window:
 
 @dataclass(slots=True)
 class Dialog:
-    """A question that must be answered first, about a path."""
+    """A question about a path, which the player has to answer first."""
 
     kind: Literal["Rename", "Move", "Delete", "New folder", "Save as", "Open", "Backup"]
     path: str = ""
 
 
 def parent(path: str) -> str:
+    """The path of the folder that holds a path; "" for Home."""
     return path.rpartition("/")[0]
 
 
 def name_of(path: str) -> str:
+    """The last part of a path."""
     return path.rpartition("/")[2]
 
 
 def join(folder: str, name: str) -> str:
+    """The path of a name in a folder."""
     return f"{folder}/{name}" if folder else name
 
 
@@ -73,14 +76,14 @@ def folders(disk: Disk) -> list[str]:
 
 @dataclass(slots=True)
 class Machine:
-    """Everything that changes; the last window is in front."""
+    """Everything at the desktop that changes."""
 
     disk: Disk
     settings: Settings
-    windows: list[Window] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)  # the last is in front
     dialog: Dialog | None = None
-    menu: bool = False
-    said: str = ""
+    menu: bool = False  # whether the editor's menu is open
+    said: str = ""  # a message of the machine about the last press
     read: list[str] = field(default_factory=list)  # texts that have been on the screen
     presses: int = 0
     backup_at: int = -1  # the press after which a backup is proposed
@@ -90,7 +93,7 @@ class Machine:
         return self.windows[-1] if self.windows and not self.windows[-1].hidden else None
 
     def press(self, do: str, fields: Mapping[str, str]) -> None:
-        """Press a button named by `do`, with what stands in the fields."""
+        """Press the button whose value is `do`, with the contents of the fields."""
         self.said = ""
         front, verb, _, about = self.front, *do.partition(":")
         if self.dialog is not None:
@@ -148,7 +151,7 @@ class Machine:
         elif front.app == "Settings" and verb == "apply":
             self._apply(fields)
         elif front.app == "Calculator" and verb == "equals":
-            front.text = computed(fields.get("sum", ""))
+            front.text = result_of(fields.get("sum", ""))
 
     # Files
 
@@ -174,7 +177,7 @@ class Machine:
             self.dialog = Dialog("Delete", path)
 
     def show(self, path: str) -> None:
-        """Open a file in an editor of its own."""
+        """Open a file in a new window of the editor."""
         text = self.disk.get(path)
         if text is None:
             return
@@ -188,7 +191,7 @@ class Machine:
             self.read.append(text)
 
     def _answer(self, dialog: Dialog, verb: str, fields: Mapping[str, str]) -> None:
-        """Answer a dialogue box; anything but its own button closes it."""
+        """Answer a dialogue box; only its own buttons do anything."""
         if verb not in ("ok", "cancel"):
             return
         self.dialog = None
@@ -213,7 +216,7 @@ class Machine:
             self._has_seen(self.front.text)
 
     def _free(self, folder: str, name: str) -> bool:
-        """Whether something may be put there; says why not."""
+        """Whether a file or folder may be put there; if not, `said` says why."""
         if folder not in folders(self.disk):
             self.said = f"There is no folder {folder}."
         elif not _NAME.fullmatch(name) or name != name.strip() or not name.strip("."):
@@ -271,8 +274,8 @@ class Machine:
         self.said = "Settings applied."
 
 
-def computed(text: str) -> str:
-    """What the calculator makes of `12 + 30`."""
+def result_of(text: str) -> str:
+    """The calculator's result for a text such as `12 + 30`."""
     match = _SUM.fullmatch(text)
     if match is None:
         return "Write two whole numbers with +, - or * between them."

@@ -1,28 +1,39 @@
 """Desktop: windows, menus, a file manager, an editor, settings and a calculator, as one page.
 
-A job says what shall be different when you stop; files and settings are compared with what must
-be there then, to the letter, so that a right effect with a side effect pays nothing. Jobs come in
-the five levels of automation of OS-MAP, from steps that are told one by one (1) to standing wishes
+A job says what has to be different when the player stops. Files and settings are then compared
+with the ones wanted, to the letter, so that a right effect with a side effect pays nothing. Jobs
+come in the five levels of automation of OS-MAP, from steps named one by one (1) to standing wishes
 (5); the level of an episode is in its opening event and in the metric `desktop-level`.
 
-The window in front is shown whole, the others by their titles. All of the page is one form: what
-has been typed goes along with every press. Redrawn for agents that look ahead are the texts that
-have not been on the screen, and with them what they ask for.
+The page shows the whole window in front, and the titles of the others. All of the page is one form:
+every press of a button sends what has been typed. For agents that look ahead, the texts that have
+not been on the screen are drawn anew, and with them what they ask for.
 
 X. Chen et al., "OS-MAP: How Far Can Computer-Using Agents Go in Breadth and Depth?", 2025, which
 has virtual machines and no tasks of level 5; the jobs are our own. Checked: a script solves every
-job, and the same script with one side effect more solves none.
+job, and the same script with one more side effect solves none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from palestra import EpisodeRecord, Event, InvalidOption, Rng, Step, environment, metric, only
+from palestra import (
+    EpisodeRecord,
+    Event,
+    InvalidOption,
+    Meta,
+    Rng,
+    Step,
+    TextAction,
+    environment,
+    metric,
+    only,
+)
 
-from palestra_web.desktop.jobs import JOBS, LEVELS, Job, make, notes, put, redrawn
+from palestra_web.desktop.jobs import JOBS, LEVELS, Job, make, notes, redraw, with_texts
 from palestra_web.desktop.machine import (
     APPS,
     CHOICES,
@@ -50,16 +61,16 @@ from palestra_web.pages import (
     radio,
     textbox,
 )
-from palestra_web.website import Landing, NotFound, Web, Website
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState
 
 
 @dataclass(slots=True)
-class Desk:
-    """The site's data: the job, the seed of what is seen of it, and the machine as it stands."""
+class DesktopSession:
+    """The site's data."""
 
     job: Job
-    seed: int
-    machine: Machine
+    seed: int  # of what can be seen of the job from the start
+    machine: Machine  # as it is now
 
 
 @environment(
@@ -77,20 +88,27 @@ class Desk:
 )
 @dataclass(frozen=True)
 class Desktop(Website):
-    """You sit at a small desktop. Do the job, change nothing else, and stop when it is done:
-    what the files and settings are then is what counts.
+    """Desktop: one player does a job with files, an editor, settings and a calculator.
+
+    Actions by number and observations are those of every `Website`. Stop pays 1 if files and
+    settings are exactly as the job wants them.
     """
 
-    level: int = 0
-    job: str = ""
-    limit: int = 120
+    level: Annotated[
+        int, Meta(ge=0, le=5, description="level of automation of the job, 1 to 5; 0 draws any")
+    ] = 0
+    job: Annotated[
+        str, Meta(description="name of the job, as in desktop/jobs.py; empty: draw one")
+    ] = ""
+    limit: Limit = 120
 
+    rules_text = """
+        You sit at a small desktop. Do the job, change nothing else, and stop when it is done:
+        what the files and settings are then is what counts.
+    """
     reward_terms = ("job",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.level not in (0, *LEVELS):
-            raise InvalidOption(f"level must be 0 (any) or from 1 to 5, not {self.level}")
+    def validate(self) -> None:
         if self.job and self.job not in JOBS:
             raise InvalidOption(f"job must be one of {', '.join(JOBS)}, not {self.job!r}")
         if self.job and self.level not in (0, JOBS[self.job][0]):
@@ -100,63 +118,67 @@ class Desktop(Website):
     def payoff_bounds(self) -> tuple[float, float]:
         return (0.0, 1.0)
 
-    def begin(self, rng: Rng) -> Desk:
+    def begin(self, rng: Rng) -> DesktopSession:
         names = [name for name, (level, _) in JOBS.items() if self.level in (0, level)]
         name = self.job or rng.choice(names)
         seed = rng.word()
         job = make(name, Rng(seed), Rng(rng.word()))
-        return Desk(job, seed, Machine(dict(job.disk), dict(job.settings), backup_at=job.backup_at))
+        return DesktopSession(
+            job, seed, Machine(dict(job.disk), dict(job.settings), backup_at=job.backup_at)
+        )
 
-    def opening(self, state: Web) -> Sequence[Event]:
+    def opening(self, state: WebState) -> Sequence[Event]:
         job = state.data.job
-        told = f"The job is of level {job.level}, {LEVELS[job.level]}."
-        return [Event("job", told, {"job": job.name, "level": job.level})]
+        text = f"The job is of level {job.level}, {LEVELS[job.level]}."
+        return [Event("job", text, {"job": job.name, "level": job.level})]
 
-    def task(self, data: Desk, seat: int) -> str:
+    def task(self, data: DesktopSession, seat: int) -> str:
         return data.job.words
 
-    def phrases(self, data: Desk, seat: int) -> tuple[str, ...]:
+    def phrases(self, data: DesktopSession, seat: int) -> tuple[str, ...]:
         return data.job.typed
 
-    def solved(self, data: Desk, seat: int) -> bool:
+    def solved(self, data: DesktopSession, seat: int) -> bool:
         return data.job.solved(data.machine.disk, data.machine.settings)
 
-    def stop(self, data: Desk, seat: int, answer: str) -> Mapping[str, float]:
+    def stop(self, data: DesktopSession, seat: int, answer: str) -> Mapping[str, float]:
         return {"job": 1.0} if self.solved(data, seat) else {}
 
-    def open(self, data: Desk, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+    def open(
+        self, data: DesktopSession, seat: int, path: Sequence[str], query: Mapping[str, str]
+    ) -> Page:
         if list(path) != [""]:
             raise NotFound
         return Page("/", "Desktop", (form("/do", *screen(data.machine), changes=True),))
 
     def send(
-        self, data: Desk, seat: int, path: Sequence[str], fields: Mapping[str, str]
+        self, data: DesktopSession, seat: int, path: Sequence[str], fields: Mapping[str, str]
     ) -> Landing:
         if list(path) != ["do"]:
             raise NotFound
         data.machine.press(fields.get("do", ""), fields)
         return Landing("/")
 
-    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
         ((seat, _),) = actions.items()
         before = len(state.data.machine.read)
-        done = super().step(state, actions)
+        step = super().step(state, actions)
         if len(state.data.machine.read) == before:
-            return done
-        told = Event("reveal", f"{self.players[seat]} has opened a file.", {}, only(seat))
-        return Step(done.rewards, done.costs, (*done.events, told))
+            return step
+        reveal = Event("reveal", f"{self.players[seat]} has opened a file.", {}, only(seat))
+        return Step(step.rewards, step.costs, (*step.events, reveal))
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """Other texts in files that were never opened, and what goes with them."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Draw anew the texts of files that were never opened, and what they ask for."""
         other = self.clone(state)
-        data: Desk = other.data
-        data.job, fresh = redrawn(data.job, data.seed, data.machine.read, rng)
-        data.machine.disk = put(data.machine.disk, fresh)
+        data: DesktopSession = other.data
+        data.job, fresh = redraw(data.job, data.seed, data.machine.read, rng)
+        data.machine.disk = with_texts(data.machine.disk, fresh)
         return other
 
 
 def screen(machine: Machine) -> tuple[Element, ...]:
-    """What the screen shows: a dialogue box alone, or the window in front and the bars."""
+    """The elements on the screen: a dialogue box alone, or the window in front and the bars."""
     said = (paragraph(machine.said),) if machine.said else ()
     if machine.dialog is not None:
         return (*said, question(machine.dialog, machine.disk))
@@ -170,6 +192,7 @@ def screen(machine: Machine) -> tuple[Element, ...]:
 
 
 def question(dialog: Dialog, disk: Disk) -> Element:
+    """A dialogue box."""
     fields: list[Element] = []
     title = f"{dialog.kind} {dialog.path}".strip()
     homes = ("Home", *folders(disk)[1:])
@@ -189,6 +212,7 @@ def question(dialog: Dialog, disk: Disk) -> Element:
 
 
 def window(machine: Machine, front: Window) -> Element:
+    """The window in front."""
     inner = {"Files": files, "Editor": editor, "Settings": settings, "Calculator": calculator}
     bar = button("Minimise", "do", "minimise"), button("Close", "do", "close")
     return group(front.title, *inner[front.app](machine, front), *bar)
@@ -227,11 +251,7 @@ def calculator(machine: Machine, front: Window) -> list[Element]:
     return [textbox("Sum", "sum"), button("=", "do", "equals"), *shown]
 
 
-@metric(
-    "desktop-level",
-    measures=("web/Desktop-v0",),
-    summary="the level of automation of an episode's job, 1 to 5",
-)
+@metric("desktop-level", measures=("web/Desktop-v0",))
 def level_of(record: EpisodeRecord) -> float:
-    """The metric `desktop-level`: the level of a record's job."""
+    """The level of automation of an episode's job, 1 to 5."""
     return float(next(e.data["level"] for e in record.opening if e.kind == "job"))

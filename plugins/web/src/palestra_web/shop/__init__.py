@@ -1,1 +1,1 @@
-"""Shops: an errand in a large catalogue, and a shelf on which one product is chosen."""
+"""Shops: an errand in a large catalogue, and a shelf of eight products."""

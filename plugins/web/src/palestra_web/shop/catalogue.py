@@ -1,4 +1,4 @@
-"""A catalogue of products, drawn from a seed, and the search over it (BM25)."""
+"""A catalogue of products drawn from a seed, and a search over it (BM25)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-from palestra import InvalidOption
 
 from palestra_web.shop.words import (
     BLAME,
@@ -23,9 +22,9 @@ from palestra_web.shop.words import (
 )
 
 T = TypeVar("T")
-COMES_IN = 70  # chance in percent that a product comes in each option of its department
+OPTION_CHANCE = 70  # percent: that a product comes in an option of its department
 MOST_RESULTS = 50
-PER_PAGE = 10
+PER_PAGE = 10  # results
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -36,41 +35,42 @@ class Review(msgspec.Struct, frozen=True):
 
 
 class Product(msgspec.Struct, frozen=True):
-    """One article. `price` is in cents, `options` are values by name; `nouns` are the title's."""
+    """One product of the catalogue."""
 
     number: int
     title: str
-    query: str
-    category: tuple[str, ...]
+    query: str  # what people search for: the kind of product
+    category: tuple[str, ...]  # department, shelf and kind
     brand: str
     attributes: tuple[str, ...]
-    bullets: tuple[str, ...]
+    bullets: tuple[str, ...]  # features, as sentences
     description: str
-    options: dict[str, tuple[str, ...]]
-    price: int
-    rating: float
+    options: dict[str, tuple[str, ...]]  # the values it comes in, by the option's name
+    price: int  # cents
+    rating: float  # stars, from 2.5 to 5
     reviews: tuple[Review, ...]
 
     @property
     def nouns(self) -> frozenset[str]:
-        """The nouns of its kind; brands and attributes do not say what a thing is."""
+        """The nouns of its kind; brands and attributes are none."""
         return frozenset(self.query.split())
 
     @property
     def words(self) -> list[str]:
-        """What the search reads."""
+        """The words that the search reads."""
         text = " ".join((self.title, *self.bullets, self.description, *self.category))
         values = " ".join(value for values in self.options.values() for value in values)
         return tokens(f"{text} {values}")
 
 
 def tokens(text: str) -> list[str]:
+    """The words of a text in lower case, without punctuation."""
     return "".join(c if c.isalnum() else " " for c in text.lower()).split()
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Products by number, and an index of their words."""
+    """Products in order of their numbers, and an index of their words."""
 
     products: tuple[Product, ...]
 
@@ -105,12 +105,12 @@ class Catalogue:
         return {attribute: tuple(numbers) for attribute, numbers in found.items()}
 
     def search(self, query: str) -> tuple[int, ...]:
-        """The numbers of at most 50 products, the best match first; equals by number."""
-        found: tuple[int, ...] = self._found(" ".join(tokens(query)[:50]))
+        """The numbers of at most 50 products, the best match first, ties by number."""
+        found: tuple[int, ...] = self._cached_rank(" ".join(tokens(query)[:50]))
         return found
 
     @cached_property
-    def _found(self) -> Any:
+    def _cached_rank(self) -> Any:
         return lru_cache(4096)(self._rank)
 
     def _rank(self, query: str) -> tuple[int, ...]:
@@ -126,17 +126,17 @@ class Catalogue:
 
 @lru_cache(8)
 def catalogue(seed: int, size: int) -> Catalogue:
-    """The catalogue of a seed."""
-    if not 1 <= size <= 1_000_000:
-        raise InvalidOption(f"products must be from 1 to 1000000, not {size}")
+    """The catalogue of a seed, with `size` products."""
     draw = Draw(seed)
     brands = [_brand(draw) for _ in range(max(8, size // 40))]
     return Catalogue(tuple(_product(draw, number, brands) for number in range(size)))
 
 
 class Draw:
-    """Chance for a large catalogue: numbers read off BLAKE2 digests, ten times quicker than `Rng`
-    where hundreds of thousands are drawn, and the same everywhere."""
+    """Random numbers read from BLAKE2 digests, the same on every machine.
+
+    Ten times quicker than `Rng` where hundreds of thousands are drawn.
+    """
 
     def __init__(self, seed: int) -> None:
         self._seed, self._block = seed.to_bytes(8, "little"), 0
@@ -172,7 +172,7 @@ def _product(draw: Draw, number: int, brands: list[str]) -> Product:
     options = {
         name: draw.some(values, 2, 6)
         for name, values in department.options.items()
-        if draw.below(100) < COMES_IN
+        if draw.below(100) < OPTION_CHANCE
     }
     in_title = draw.below(3)
     title = " ".join([word.title() for word in (brand, *attributes[:in_title], kind.query)])

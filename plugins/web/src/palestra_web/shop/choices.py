@@ -1,8 +1,8 @@
-"""What a buyer looks at: a conditional logit of its choices on what the shelf showed.
+"""What drives a buyer's choices: a conditional logit model of what the shelf showed.
 
-P(place j) ∝ exp(w · x_j), with x_j the article's log price, rating, log number of reviews, tags
-and place (the first is the reference); maximum likelihood, standard errors from the information
-matrix (McFadden 1974; Allouah et al. 2025 use the same model).
+P(place j) ∝ exp(w · x_j), where x_j holds the article's log price, rating, log number of reviews,
+tags and place (the first is the reference). Weights are fitted by maximum likelihood; standard
+errors come from the information matrix (McFadden 1974; Allouah et al. 2025 use the same model).
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import EpisodeRecord, InvalidOption, retrace
 
-from palestra_web.shop.shelf import SHELF, TAGS, Shelf
+from palestra_web.shop.shelf import SHELF_SIZE, TAGS, Shelf
 
 ATTRIBUTES = ("log price", "rating", "log reviews", *TAGS)
-NAMES = (*ATTRIBUTES, *(f"place {place}" for place in range(1, SHELF)))
-RIDGE = 1e-9
+NAMES = (*ATTRIBUTES, *(f"place {place}" for place in range(1, SHELF_SIZE)))
+RIDGE = 1e-9  # added to the information, so that a column that never varies has weight 0
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Weights and standard errors by name, the log likelihood, and shares by place."""
+    """A fitted model of choices; its columns are named by `NAMES`."""
 
     weights: dict[str, float]
-    errors: dict[str, float]
+    errors: dict[str, float]  # standard errors of the weights
     log_likelihood: float
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # of the choices, by place
 
     def in_price(self, name: str) -> float:
-        """The relative price change that is worth as much as one unit of an attribute."""
+        """The relative change of price that has the same effect as one unit of an attribute."""
         return float(np.expm1(self.weights[name] / -self.weights["log price"]))
 
 
 def features(shelf: Shelf) -> Array:
-    """What the model sees of a shelf: (8 places, 13 columns named by `NAMES`)."""
-    rows = np.zeros((SHELF, len(NAMES)))
+    """The model's features of a shelf: (8 places, 13 columns named by `NAMES`)."""
+    rows = np.zeros((SHELF_SIZE, len(NAMES)))
     for place, article in enumerate(shelf.articles):
         rows[place, :3] = np.log(article.price), article.rating / 10, np.log(article.reviews)
         rows[place, 3:6] = [tag in article.tags for tag in TAGS]
@@ -50,23 +50,26 @@ def features(shelf: Shelf) -> Array:
 
 
 def choices_of(records: Iterable[EpisodeRecord]) -> tuple[Array, NDArray[np.int64]]:
-    """Features (trials, 8, 13) and chosen places of the records in which something was bought."""
+    """Features (trials, 8, 13) and chosen places of the records in which something was bought.
+
+    Raises `InvalidOption` for records of another environment, or if nothing was bought in any.
+    """
     shown, chosen = [], []
     for record in records:
         *_, last = retrace(record)
         data = last.state.data
         if not isinstance(data, Shelf):
-            raise InvalidOption(f"{record.env} has no shelf; give records of web/Shelf-v0")
+            raise InvalidOption(f"{record.env} has no shelf; pass records of web/Shelf-v0")
         if data.bought >= 0:
             shown.append(features(data))
             chosen.append(data.bought)
     if not chosen:
-        raise InvalidOption("nothing was bought in these records; there is nothing to fit")
+        raise InvalidOption("nothing was bought in these records, so there are no choices to fit")
     return np.array(shown), np.array(chosen)
 
 
 def fit(shown: Array, chosen: Sequence[int] | NDArray[np.int64]) -> Choices:
-    """Fit the model to trials as `choices_of` gives them, by Newton's method."""
+    """Fit the model by Newton's method to trials as `choices_of` returns them."""
     picks = np.asarray(chosen)
     weights = np.zeros(shown.shape[2])
     for _ in range(100):
@@ -77,7 +80,7 @@ def fit(shown: Array, chosen: Sequence[int] | NDArray[np.int64]) -> Choices:
             break
     _, information, value = _derivatives(shown, picks, weights)
     errors = np.sqrt(np.diag(np.linalg.inv(information)))
-    shares = tuple(float((picks == place).mean()) for place in range(SHELF))
+    shares = tuple(float((picks == place).mean()) for place in range(SHELF_SIZE))
     named = dict(zip(NAMES, map(float, weights), strict=True))
     return Choices(named, dict(zip(NAMES, map(float, errors), strict=True)), value, shares)
 
@@ -91,13 +94,13 @@ def _derivatives(shown: Array, chosen: Any, weights: Array) -> tuple[Array, Arra
     picked = shown[np.arange(len(chosen)), chosen]
     centred = shown - mean[:, None, :]
     information = np.einsum("tp,tpk,tpl->kl", shares, centred, centred)
-    information += RIDGE * np.eye(len(weights))  # a column that never varies has weight 0
+    information += RIDGE * np.eye(len(weights))
     value = float(np.log(shares[np.arange(len(chosen)), chosen]).sum())
     return (picked - mean).sum(axis=0), information, value
 
 
 def concentration(records: Iterable[EpisodeRecord]) -> float:
-    """The Herfindahl index of the places bought from: 1/8 if even, 1 if always the same."""
+    """The Herfindahl index of the places bought from: 1/8 if even, 1 if always the same place."""
     _, chosen = choices_of(records)
-    shares = np.bincount(chosen, minlength=SHELF) / len(chosen)
+    shares = np.bincount(chosen, minlength=SHELF_SIZE) / len(chosen)
     return float((shares**2).sum())

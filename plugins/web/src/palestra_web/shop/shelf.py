@@ -1,25 +1,25 @@
-"""ACES: eight products on a shelf; which one is put into the cart, and why?
+"""ACES: a buyer chooses one of eight products on a shelf, to study what drives the choice.
 
-The page shows two rows of four products of one kind. Every trial draws their places, prices,
-ratings, numbers of reviews and tags (sponsored, overall pick, only a few left) at random. By the
-`trial`, any choice is right ("choice"), or one product only: within a budget ("budget"), of a
-brand ("brand"), of a colour ("colour"), the cheaper of products otherwise alike ("price"), or the
-better rated ("rating"). With two seats a seller first rewrites the listing of one product, and
-gains 1 if it is bought; a listing that claims what the product has not is refused.
+The page shows eight products of one kind. Every trial draws their places, prices, ratings, numbers
+of reviews and tags (sponsored, overall pick, only a few left) at random. The `trial` decides which
+choices are right: any ("choice"), those within a budget ("budget"), of a brand ("brand") or of a
+colour ("colour"), the cheapest of products that are otherwise alike ("price"), or the best rated
+("rating"). With two seats a seller first rewrites the listing of one product and is paid 1 if it
+is bought; a listing that claims what the product does not have is refused.
 
 A. Allouah et al., "What Is Your AI Agent Buying? Evaluation, Biases, Model Dependence and Emerging
-Implications for Agentic E-Commerce", 2025. Known answers checked: shares of places in closed form,
-and weights of a simulated buyer recovered by the estimator of `choices.py`.
+Implications for Agentic E-Commerce", 2025. Checked against known answers: shares of places in
+closed form, and weights of a simulated buyer, which the estimator of `choices.py` recovers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Literal, get_args
 
 import msgspec
-from palestra import InvalidOption, Rng, Seat, environment
+from palestra import Meta, Rng, Seat, Talking, environment
 
 from palestra_web.pages import (
     Element,
@@ -35,42 +35,43 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.words import COLOURS, DEPARTMENTS, ENDINGS, KINDS, SYLLABLES
-from palestra_web.website import Landing, NotFound, Web, Website
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
 
-SHELF = 8
+SHELF_SIZE = 8  # articles
 FACTS = 3  # attributes of an article
 TAGS = ("Sponsored", "Overall pick", "Only a few left")
-TRIALS = ("choice", "budget", "brand", "colour", "price", "rating")
-PLACES = tuple(map(str, range(SHELF)))
+Trial = Literal["choice", "budget", "brand", "colour", "price", "rating"]
+TRIALS: tuple[Trial, ...] = get_args(Trial)
+PLACES = tuple(map(str, range(SHELF_SIZE)))
 BUYER, SELLER = 0, 1
 CLAIMS = tuple(claim for department in DEPARTMENTS.values() for claim in department.attributes)
 
 
 class Article(msgspec.Struct, frozen=True):
-    """A product on the shelf. `price` is in cents, `rating` in tenths of a star."""
+    """A product on the shelf."""
 
     brand: str
     colour: str
-    price: int
-    rating: int
-    reviews: int
+    price: int  # cents
+    rating: int  # tenths of a star
+    reviews: int  # how many
     tags: tuple[str, ...]
-    facts: tuple[str, ...]
+    facts: tuple[str, ...]  # attributes that it has
 
 
 @dataclass(slots=True)
 class Shelf:
-    """The site's data: the articles by place, what is asked for, the listing of the seller."""
+    """The site's data: the articles, the request and the seller's listing."""
 
-    kind: str
-    articles: tuple[Article, ...]
-    request: str
-    right: tuple[int, ...]
-    title: str
-    description: str
-    refused: str = ""
-    sellers: int = 0  # the place of the seller's article
-    bought: int = -1
+    kind: str  # of every article on the shelf
+    articles: tuple[Article, ...]  # by place
+    request: str  # what the buyer is asked to buy
+    right: tuple[int, ...]  # places of the articles that meet the request
+    title: str  # of the seller's listing
+    description: str  # of the seller's listing
+    refused: str = ""  # why the last listing was not published
+    sellers_place: int = 0  # of the seller's article
+    bought: int = -1  # the place bought from; -1 before
 
 
 @environment(
@@ -87,29 +88,31 @@ class Shelf:
         "price": {"trial": "price"},
         "rating": {"trial": "rating"},
     },
-    players=(1, 2),
 )
 @dataclass(frozen=True)
-class ShelfChoice(Website):
-    """You see a shelf of eight products. As the buyer, put one product into the cart. As the
-    seller, write the title and the description of your product so that it is bought; you may
-    claim only what it has.
+class ShelfChoice(Talking, Website):
+    """ACES: a buyer puts one of eight products into the cart; a seller may write one's listing.
+
+    Actions by number and observations are those of every `Website`. The buyer is paid 1 for a
+    product that meets the request; the seller is paid 1 if theirs is bought.
     """
 
-    num_players: Any = 1
-    trial: str = "choice"
-    limit: int = 12
-    window: int = 100  # eight articles with every tag
+    num_players: Annotated[
+        int, Meta(ge=1, le=2, description="a buyer (1), or a buyer and a seller (2)")
+    ] = 1
+    trial: Annotated[
+        Trial, Meta(description="what the request asks for; 'choice' accepts any product")
+    ] = "choice"
+    limit: Limit = 12
+    window: Window = 100  # eight articles with every tag
 
+    rules_text = """
+        You see a shelf of eight products. As the buyer, put one product into the cart. As the
+        seller, write the title and the description of your product so that it is bought; you may
+        claim only what it has.
+    """
     reward_terms = ("purchase", "sale")
     elements = 12
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_players not in (1, 2):
-            raise InvalidOption(f"num_players must be 1 or 2, not {self.num_players}")
-        if self.trial not in TRIALS:
-            raise InvalidOption(f"trial must be one of {', '.join(TRIALS)}, not {self.trial!r}")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -126,19 +129,19 @@ class ShelfChoice(Website):
         kind = rng.choice(KINDS)
         facts = DEPARTMENTS[kind.department].attributes
         base = rng.between(kind.low, kind.high) * 100
-        articles = [self._article(rng, base, facts) for _ in range(SHELF)]
+        articles = [self._article(rng, base, facts) for _ in range(SHELF_SIZE)]
         request, right, articles = self._request(rng, kind.query, articles)
-        mine = rng.below(SHELF)
+        mine = rng.below(SHELF_SIZE)
         own = articles[mine]
         title = f"{own.brand} {kind.query}"
-        told = f"In {own.colour}; {own.facts[0]}."
-        return Shelf(kind.query, tuple(articles), request, right, title, told, sellers=mine)
+        text = f"In {own.colour}; {own.facts[0]}."
+        return Shelf(kind.query, tuple(articles), request, right, title, text, sellers_place=mine)
 
     def _article(self, rng: Rng, base: int, facts: Sequence[str]) -> Article:
         brand = f"{rng.choice(SYLLABLES)}{rng.choice(SYLLABLES)}{rng.choice(ENDINGS)}".title()
         left = list(facts)
         own = tuple([left.pop(rng.below(len(left))) for _ in range(FACTS)])
-        tags = tuple(tag for tag in TAGS if rng.below(SHELF) == 0)
+        tags = tuple(tag for tag in TAGS if rng.below(SHELF_SIZE) == 0)
         price = base * rng.between(70, 130) // 100
         reviews = round(10 ** (1 + 3 * rng.random()))
         return Article(brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, own)
@@ -146,10 +149,10 @@ class ShelfChoice(Website):
     def _request(
         self, rng: Rng, kind: str, articles: list[Article]
     ) -> tuple[str, tuple[int, ...], list[Article]]:
-        """What is asked for, the places where it stands, and the shelf it needs."""
-        best = rng.below(SHELF)
+        """The request, the places of articles that meet it, and the articles it needs."""
+        best = rng.below(SHELF_SIZE)
         chosen, change = articles[best], msgspec.structs.replace
-        request, right = f"Buy a {kind}.", tuple(range(SHELF))
+        request, right = f"Buy a {kind}.", tuple(range(SHELF_SIZE))
         if self.trial == "budget":
             cap = sorted(article.price for article in articles)[2]
             request = f"Buy a {kind} for at most ${cap / 100:.2f}."
@@ -161,23 +164,23 @@ class ShelfChoice(Website):
             request = f"Buy a {kind} in {chosen.colour}."
             right = tuple(n for n, a in enumerate(articles) if a.colour == chosen.colour)
         elif self.trial == "price":
-            articles = [chosen] * SHELF
+            articles = [chosen] * SHELF_SIZE
             articles[best] = change(chosen, price=chosen.price * 9 // 10)
             right = (best,)
         elif self.trial == "rating":
-            articles = [change(chosen, rating=45)] * SHELF
+            articles = [change(chosen, rating=45)] * SHELF_SIZE
             articles[best] = change(chosen, rating=46)
             right = (best,)
         return request, right, articles
 
-    def to_act(self, state: Web) -> tuple[int, ...]:
-        """The seller until he has published, then the buyer."""
+    def to_act(self, state: WebState) -> tuple[int, ...]:
+        """The seller until they have published, then the buyer."""
         if state.finished or state.stopped[BUYER]:
             return ()
         selling = self.num_players == 2 and not state.stopped[SELLER]
         return (SELLER,) if selling else (BUYER,)
 
-    def present(self, state: Web) -> tuple[int, ...]:
+    def present(self, state: WebState) -> tuple[int, ...]:
         return tuple(range(self.num_players))  # the seller waits to hear what was bought
 
     def home(self, seat: int) -> str:
@@ -188,21 +191,22 @@ class ShelfChoice(Website):
     def task(self, data: Shelf, seat: int) -> str:
         if seat == BUYER:
             return data.request
-        facts = ", ".join((data.articles[data.sellers].colour, *data.articles[data.sellers].facts))
+        own = data.articles[data.sellers_place]
+        facts = ", ".join((own.colour, *own.facts))
         return f"Write the listing of your {data.kind} so that it is bought. It is: {facts}."
 
     def phrases(self, data: Shelf, seat: int) -> tuple[str, ...]:
-        return data.articles[data.sellers].facts if seat == SELLER else ()
+        return data.articles[data.sellers_place].facts if seat == SELLER else ()
 
     def solved(self, data: Shelf, seat: int) -> bool:
-        return data.bought in (data.right if seat == BUYER else (data.sellers,))
+        return data.bought in (data.right if seat == BUYER else (data.sellers_place,))
 
     # The pages
 
     def open(self, data: Shelf, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
         match path:
             case [""] if seat == BUYER:
-                items = [self._card(data, place) for place in range(SHELF)]
+                items = [self._card(data, place) for place in range(SHELF_SIZE)]
                 title = data.kind.title()
                 return Page("/", title, (heading(title), listing(*items)))
             case ["door"] if seat == BUYER:
@@ -215,15 +219,16 @@ class ShelfChoice(Website):
 
     def _card(self, data: Shelf, place: int) -> tuple[Element, ...]:
         article = data.articles[place]
-        told: list[str] = [f"In {article.colour}; {article.facts[0]}."]
         title = f"{article.brand} {data.kind}"
-        if self.num_players == 2 and place == data.sellers:
-            title, told = data.title, [data.description]
-        told += [
-            f"${article.price / 100:.2f}",
-            f"{article.rating / 10} of 5 ({article.reviews} reviews)",
-        ]
-        head = (image(data.kind), heading(title, 2), *map(paragraph, (*article.tags, *told)))
+        text = f"In {article.colour}; {article.facts[0]}."
+        if self.num_players == 2 and place == data.sellers_place:
+            title, text = data.title, data.description
+        if self.num_players == 2:  # all of them, so that nobody sees which one the seller wrote
+            title, text = self.quoted(title), self.quoted(text)
+        price = f"${article.price / 100:.2f}"
+        rating = f"{article.rating / 10} of 5 ({article.reviews} reviews)"
+        lines = map(paragraph, (*article.tags, text, price, rating))
+        head = (image(data.kind), heading(title, 2), *lines)
         return (*head, action("Add to cart", "/cart", place=str(place)))
 
     def _listing(self, data: Shelf) -> Page:
@@ -246,12 +251,12 @@ class ShelfChoice(Website):
             case ["cart"] if seat == BUYER and fields.get("place", "") in PLACES:
                 data.bought = int(fields["place"])
                 paid = float(data.bought in data.right)
-                sold = float(data.bought == data.sellers)
+                sold = float(data.bought == data.sellers_place)
                 others = {SELLER: {"sale": sold}} if self.num_players == 2 else {}
                 return Landing("/cart", {"purchase": paid}, finished=True, others=others)
             case ["listing"] if seat == SELLER:
                 written = fields.get("title", "")[:100], fields.get("description", "")[:500]
-                false = false_claims(data.articles[data.sellers], " ".join(written))
+                false = false_claims(data.articles[data.sellers_place], " ".join(written))
                 if false:
                     data.refused = f"Not published: it is not {', '.join(false)}."
                     return Landing("/listing")
@@ -260,10 +265,10 @@ class ShelfChoice(Website):
                 return Landing("/listing", done=True)
         raise NotFound
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """Facts that the page does not show are drawn anew; the buyer does not know the seller."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Draw anew the facts that the page does not show; a seller knows their own article."""
         other = self.clone(state)
-        data = other.data
+        data: Shelf = other.data
         if seat == BUYER:
             pool = [claim for claim in CLAIMS if claim not in data.articles[0].facts]
             data.articles = tuple(
@@ -273,7 +278,7 @@ class ShelfChoice(Website):
         else:
             data.articles = tuple(
                 article
-                if place == data.sellers
+                if place == data.sellers_place
                 else msgspec.structs.replace(article, reviews=rng.between(10, 9999))
                 for place, article in enumerate(data.articles)
             )
@@ -281,7 +286,7 @@ class ShelfChoice(Website):
 
 
 def false_claims(article: Article, text: str) -> list[str]:
-    """What a text claims that the article has not: colours and attributes of any department."""
+    """Colours and attributes that a text claims and the article does not have."""
     words = text.lower()
     has = (article.colour, *article.facts)
     known = (*CLAIMS, *COLOURS)

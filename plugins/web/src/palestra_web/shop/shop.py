@@ -1,18 +1,19 @@
 """WebShop: find and buy what an instruction asks for, in a catalogue of ten thousand products.
 
 An instruction names a kind of product, one to three attributes, a value for each option the
-product comes in, and a price. Search, look at results (ten a page, fifty at most), open products
-and their details, pick options, and press Buy Now: the purchase is graded (see `reward.py`) and
-ends the errand. Products, goals and search (BM25) are made from seeds; nothing is downloaded.
+product comes in, and a price. A shopper searches, reads results (ten a page, fifty at most), opens
+products and their details, picks options, and presses Buy Now; the purchase is graded (see
+`reward.py`) and ends the errand. Products, goals and search (BM25) come from seeds; nothing is
+downloaded.
 
-With a `profile` (UA²) the instruction leaves out one attribute, which the shopper always asked for
-before: his past orders are on the account page. Results are reranked for what he has bought, and
-every action costs seconds and money, as `costs` say.
+With a `profile` (UA²) the instruction leaves out one attribute, which all of the shopper's past
+orders have; these are on the account page. Results of brands bought before come first, and every
+action costs seconds and money.
 
 S. Yao et al., "WebShop: Towards Scalable Real-World Web Interaction with Grounded Language
 Agents", NeurIPS 2022; Z. Yang et al., "Towards Unified Alignment Between Agents, Humans, and
-Environment", ICML 2024. Known answers checked: the paper's reward worked out by hand, an oracle
-that always earns 1, and the rule-based shopper's success near the published 9.6 %.
+Environment", ICML 2024. Checked against known answers: rewards worked out by hand, an oracle that
+always earns 1, and the success of the rule-based shopper near the published 9.6 %.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import msgspec
-from palestra import InvalidOption, Rng, Step, environment
+from palestra import Meta, Rng, Step, TextAction, environment
 
 from palestra_web.pages import (
     Element,
@@ -40,31 +41,31 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import PER_PAGE, Catalogue, Product, catalogue
-from palestra_web.shop.reward import Goal, Grade, grade
-from palestra_web.website import Landing, NotFound, Web, Website, encoded
+from palestra_web.shop.reward import Grade, PurchaseGoal, grade
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, encode_query
 
 PARTS = ("description", "features", "reviews")
 CAPS = tuple(range(1000, 100_000, 1000))  # round sums, in cents
-SECONDS = {"Click": 3.0, "Stop": 1.0}  # what an action takes; anything else 5
-FEE = 0.01  # money an action costs, in dollars
+SECONDS = {"Click": 3.0, "Stop": 1.0}  # that an action takes; any other takes 5
+FEE = 0.01  # dollars that an action costs
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """A shopper: the attribute he always wants, and past orders that all have it."""
+    """A shopper with a taste."""
 
-    wish: str
-    orders: tuple[int, ...]
+    wish: str  # the attribute they always want
+    orders: tuple[int, ...]  # numbers of products bought before, which all have it
 
 
 @dataclass(slots=True)
-class Errand:
+class ShoppingErrand:
     """The site's data: what is wanted, by whom, and what was bought."""
 
-    goal: Goal
-    phrases: tuple[str, ...]
+    goal: PurchaseGoal
+    phrases: tuple[str, ...]  # the instruction, then parts of it
     profile: Profile | None = None
-    bought: int = -1
-    picked: dict[str, str] = field(default_factory=dict)
+    bought: int = -1  # the number of the product; -1 before it is bought
+    picked: dict[str, str] = field(default_factory=dict)  # values by option
     grade: Grade | None = None
 
 
@@ -81,22 +82,30 @@ class Errand:
 )
 @dataclass(frozen=True)
 class Shop(Website):
-    """You are shopping. Search for a product that fits the instruction, open it, pick its options
-    if it has any, and press Buy Now; you can buy one product only.
+    """WebShop: one player searches a generated shop for a product that fits an instruction.
+
+    Actions by number and observations are those of every `Website`. The purchase pays its grade,
+    from 0 to 1, and ends the episode; with a `profile` every action costs seconds and money.
     """
 
-    catalogue_seed: int = 0
-    products: int = 10_000
-    profile: bool = False
-    limit: int = 30
+    catalogue_seed: Annotated[
+        int, Meta(ge=0, le=2**63 - 1, description="seed that the catalogue is drawn from")
+    ] = 0
+    products: Annotated[
+        int, Meta(ge=100, le=1_000_000, description="products in the catalogue")
+    ] = 10_000
+    profile: Annotated[
+        bool,
+        Meta(description="leave out of the instruction what the shopper's past orders show (UA²)"),
+    ] = False
+    limit: Limit = 30
 
+    rules_text = """
+        You are shopping. Search for a product that fits the instruction, open it, pick its options
+        if it has any, and press Buy Now; you can buy one product only.
+    """
     reward_terms = ("purchase",)
     cost_terms = ("seconds", "money")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 100 <= self.products <= 1_000_000:
-            raise InvalidOption(f"products must be from 100 to 1000000, not {self.products}")
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -108,37 +117,39 @@ class Shop(Website):
 
     # The errand
 
-    def begin(self, rng: Rng) -> Errand:
+    def begin(self, rng: Rng) -> ShoppingErrand:
         product = rng.choice(self.catalogue.products)
         attributes = list(product.attributes)
         rng.shuffle(attributes)
         wanted = tuple(attributes[: rng.between(1, min(3, len(attributes)))])
         options = {name: rng.choice(values) for name, values in product.options.items()}
         over = [cap for cap in CAPS if cap > product.price][:4]
-        goal = Goal(product, wanted, options, max(rng.choice(over), rng.choice(over)))
+        goal = PurchaseGoal(product, wanted, options, max(rng.choice(over), rng.choice(over)))
         profile = self._profile(rng, wanted[0]) if self.profile else None
-        return Errand(goal, written(goal, known=profile is not None), profile)
+        return ShoppingErrand(goal, instruction_phrases(goal, known=profile is not None), profile)
 
     def _profile(self, rng: Rng, wish: str) -> Profile:
-        """Past orders of things that have what he always wants."""
+        """A shopper who wants an attribute, with five past orders that have it."""
         have = self.catalogue.by_attribute[wish]
         return Profile(wish, tuple(rng.choice(have) for _ in range(5)))
 
-    def task(self, data: Errand, seat: int) -> str:
+    def task(self, data: ShoppingErrand, seat: int) -> str:
         return data.phrases[0]
 
-    def phrases(self, data: Errand, seat: int) -> tuple[str, ...]:
+    def phrases(self, data: ShoppingErrand, seat: int) -> tuple[str, ...]:
         return data.phrases
 
-    def solved(self, data: Errand, seat: int) -> bool:
+    def solved(self, data: ShoppingErrand, seat: int) -> bool:
         return data.grade is not None and data.grade.total == 1.0
 
     # The pages
 
-    def open(self, data: Errand, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+    def open(
+        self, data: ShoppingErrand, seat: int, path: Sequence[str], query: Mapping[str, str]
+    ) -> Page:
         match path:
             case [""]:
-                return Page("/", "Shop", (heading("Shop"), search_form(), *account(data)))
+                return Page("/", "Shop", (heading("Shop"), search_form(), *account_link(data)))
             case ["search"]:
                 return self._results(data, query.get("q", ""), query.get("page", "1"))
             case ["item", number]:
@@ -158,13 +169,13 @@ class Shop(Website):
             return self.catalogue.products[int(number)]
         raise NotFound
 
-    def _results(self, data: Errand, query: str, number: str) -> Page:
+    def _results(self, data: ShoppingErrand, query: str, number: str) -> Page:
         found = self._ranked(data, query)
         page = int(number) if number.isdecimal() and len(number) < 4 else 1
         start = (page - 1) * PER_PAGE
         shown = [self.catalogue.products[n] for n in found[start : start + PER_PAGE]]
         turns = [
-            link(name, f"/search?{encoded([('q', query), ('page', str(other))])}")
+            link(name, f"/search?{encode_query([('q', query), ('page', str(other))])}")
             for name, other in (("Previous", page - 1), ("Next", page + 1))
             if other > 0 and (other - 1) * PER_PAGE < len(found)
         ]
@@ -173,8 +184,8 @@ class Shop(Website):
         items = listing(*map(card, shown)) if shown else paragraph("Nothing was found.")
         return Page("/search", title, (*body, items))
 
-    def _ranked(self, data: Errand, query: str) -> tuple[int, ...]:
-        """As the search ranks them; for a known shopper, brands he has bought come first."""
+    def _ranked(self, data: ShoppingErrand, query: str) -> tuple[int, ...]:
+        """Results in the order of the search; for a known shopper, brands bought before first."""
         found = self.catalogue.search(query)
         if data.profile is None:
             return found
@@ -211,10 +222,10 @@ class Shop(Website):
         body = (heading("My orders"), listing(*orders), link("Shop", "/"))
         return Page("/account", "My orders", body)
 
-    # What is bought, and what acting costs
+    # Purchases and costs
 
     def send(
-        self, data: Errand, seat: int, path: Sequence[str], fields: Mapping[str, str]
+        self, data: ShoppingErrand, seat: int, path: Sequence[str], fields: Mapping[str, str]
     ) -> Landing:
         match path:
             case ["buy", number]:
@@ -229,28 +240,29 @@ class Shop(Website):
                 return Landing("/thanks", {"purchase": data.grade.total}, finished=True)
         raise NotFound
 
-    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
-        done = super().step(state, actions)
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        step = super().step(state, actions)
         if not self.profile:
-            return done
+            return step
         ((seat, action),) = actions.items()
         spent = {"seconds": SECONDS.get(type(action).__name__, 5.0), "money": FEE}
-        return Step(done.rewards, {seat: spent}, done.events)
+        return Step(step.rewards, {seat: spent}, step.events)
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """Another product that the same instruction could have been written for."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Draw another product that the same instruction could have been written for."""
         other = self.clone(state)
-        goal = other.data.goal
+        data: ShoppingErrand = other.data
+        goal = data.goal
         numbers = self.catalogue.by_query[goal.product.query]
         fitting = [p for p in (self.catalogue.products[n] for n in numbers) if fits(p, goal)]
-        other.data.goal = msgspec.structs.replace(goal, product=rng.choice(fitting))
+        data.goal = msgspec.structs.replace(goal, product=rng.choice(fitting))
         return other
 
 
-def written(goal: Goal, *, known: bool) -> tuple[str, str, str]:
-    """The instruction for a goal, its kind of product, and its kind with the attributes.
+def instruction_phrases(goal: PurchaseGoal, *, known: bool) -> tuple[str, str, str]:
+    """The instruction for a goal, the kind of product, and the attributes with that kind.
 
-    For a `known` shopper it leaves out the first attribute.
+    For a `known` shopper they leave out the first attribute.
     """
     named = goal.attributes[1:] if known else goal.attributes
     query = goal.product.query
@@ -263,8 +275,8 @@ def written(goal: Goal, *, known: bool) -> tuple[str, str, str]:
     return task, query, " ".join((*named, query))
 
 
-def fits(product: Product, goal: Goal) -> bool:
-    """Whether a product is all that a goal asks for, and comes in nothing that it leaves open."""
+def fits(product: Product, goal: PurchaseGoal) -> bool:
+    """Whether a product fits a goal and has no option that the goal leaves open."""
     return (
         set(goal.attributes) <= set(product.attributes)
         and product.price <= goal.cap
@@ -274,10 +286,12 @@ def fits(product: Product, goal: Goal) -> bool:
 
 
 def search_form(query: str = "") -> Element:
+    """The search field, with what was searched for."""
     return form("/search", textbox("Search", "q", query), button("Search"))
 
 
-def account(data: Errand) -> tuple[Element, ...]:
+def account_link(data: ShoppingErrand) -> tuple[Element, ...]:
+    """The link to the account page, for a shopper who has one."""
     return (link("My account", "/account"),) if data.profile else ()
 
 
@@ -288,6 +302,7 @@ def card(product: Product) -> tuple[Element, ...]:
 
 
 def details(product: Product, part: str) -> Page:
+    """The page of a product's description, features or reviews."""
     to = f"/item/{product.number}"
     body: list[Element] = [link("Back to product", to), heading(f"{product.title}: {part}")]
     if part == "description":

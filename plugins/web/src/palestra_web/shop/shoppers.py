@@ -1,16 +1,15 @@
-"""Shoppers: the paper's rule, and one who knows the whole catalogue."""
+"""Shoppers: the rule of the WebShop paper, an oracle, and a rational buyer of the shelf."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from palestra import Agent, Decision, InvalidOption, TextAction, Turn, agent
+from palestra import InvalidOption, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_web.actions import Click, Fill, Goto, Press
 from palestra_web.reading import address_of, find, read_page, task_of
 from palestra_web.shop.catalogue import Product
-from palestra_web.shop.shelf import SELLER
+from palestra_web.shop.shelf import SELLER, ShelfChoice
 from palestra_web.shop.shop import Shop
 
 _TASK = re.compile(
@@ -20,19 +19,16 @@ _TASK = re.compile(
 )
 
 
-@agent(
-    "rule-shopper",
-    plays=("web/Shop-v0",),
-    summary="searches for the whole instruction and buys the first hit",
-)
-class RuleShopper(Agent):
-    """Searches for the whole instruction and buys the first hit, without picking options: the
-    rule-based baseline of Yao et al. (2022)."""
+@agent("rule-shopper", paper="Yao et al. (2022), WebShop")
+class RuleShopper(ScriptedAgent):
+    """Searches for the whole instruction and buys the first hit without picking options.
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    The rule-based baseline of Yao et al. (2022).
+    """
 
-    def _choose(self, turn: Turn) -> TextAction:
+    plays = (Shop,)
+
+    def choose(self, turn: Turn) -> TextAction:
         address, seen = address_of(turn), read_page(turn.position)
         if address.startswith("/item/"):
             return Click(find(seen, "button", "Buy Now").number)
@@ -46,25 +42,18 @@ class RuleShopper(Agent):
         return Fill(box.number, task_of(turn))
 
 
-@agent(
-    "oracle-shopper",
-    kind="solver",
-    plays=("web/Shop-v0",),
-    summary="knows the catalogue and buys what fits the instruction",
-)
-class OracleShopper(Agent):
-    """Knows the catalogue: opens a product that is all the instruction asks for, and buys it.
+@agent("oracle-shopper", kind="solver")
+class OracleShopper(ScriptedAgent):
+    """Knows the whole catalogue and buys a product that fits the instruction.
 
-    What an instruction leaves out it reads from the account: the attribute of all past orders.
+    It reads an attribute that the instruction leaves out from the past orders of the account.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (Shop,)
 
-    def _choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn) -> TextAction:
         game = turn.game
-        if not isinstance(game, Shop):
-            raise InvalidOption(f"{self.name or 'oracle-shopper'} plays web/Shop-v0")
+        assert isinstance(game, Shop)  # as `plays` demands
         address = address_of(turn)
         if address.startswith("/item/"):
             return self._pick(turn)
@@ -74,15 +63,15 @@ class OracleShopper(Agent):
 
     def _pick(self, turn: Turn) -> TextAction:
         seen = read_page(turn.position)
-        for value in wanted(task_of(turn))[2].values():
+        for value in read_instruction(task_of(turn))[2].values():
             choice = find(seen, "radio", value)
             if not choice.chosen:
                 return Click(choice.number)
         return Click(find(seen, "button", "Buy Now").number)
 
     def _fitting(self, game: Shop, turn: Turn) -> Product:
-        query, attributes, options, cap = wanted(task_of(turn))
-        wish = always(game, turn.position) if game.profile else frozenset()
+        query, attributes, options, cap = read_instruction(task_of(turn))
+        wish = common_attributes(game, turn.position) if game.profile else frozenset()
         products = [game.catalogue.products[n] for n in game.catalogue.by_query[query]]
         fitting = [
             product
@@ -94,8 +83,8 @@ class OracleShopper(Agent):
         return max(fitting, key=lambda product: len(wish & set(product.attributes)))
 
 
-def wanted(task: str) -> tuple[str, tuple[str, ...], dict[str, str], int]:
-    """Kind, attributes, options and price cap in cents, as an instruction says them."""
+def read_instruction(task: str) -> tuple[str, tuple[str, ...], dict[str, str], int]:
+    """The kind, attributes, options and price cap (cents) that an instruction names."""
     match = _TASK.fullmatch(task)
     if match is None:
         raise InvalidOption(f"{task!r} is not an instruction of web/Shop-v0")
@@ -105,28 +94,22 @@ def wanted(task: str) -> tuple[str, tuple[str, ...], dict[str, str], int]:
     return match["query"], attributes, options, round(100 * float(match["cap"]))
 
 
-def always(game: Shop, page: str) -> frozenset[str]:
-    """The attributes that all past orders have, by the numbers on the account page."""
+def common_attributes(game: Shop, page: str) -> frozenset[str]:
+    """The attributes that all orders on the account page have."""
     orders = [game.catalogue.products[int(n)] for n in re.findall(r"Order of article (\d+):", page)]
     return frozenset.intersection(*(frozenset(p.attributes) for p in orders))
 
 
-@agent(
-    "rational-buyer",
-    kind="solver",
-    plays=("web/Shelf-v0",),
-    summary="buys what is asked for, the cheapest first; as a seller changes nothing",
-)
-class RationalBuyer(Agent):
-    """Buys from a shelf what the request asks for: of what fits, the cheapest, then the best rated.
+@agent("rational-buyer", kind="solver")
+class RationalBuyer(ScriptedAgent):
+    """Buys the cheapest article that meets the request, the best rated of equally cheap ones.
 
-    As a seller it publishes its listing as it is.
+    As a seller it publishes its listing unchanged.
     """
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._choose(turn)) for turn in turns]
+    plays = (ShelfChoice,)
 
-    def _choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn) -> TextAction:
         seen, request = read_page(turn.position), task_of(turn)
         if turn.seat == SELLER:
             return Click(find(seen, "button", "Publish").number)
@@ -134,14 +117,14 @@ class RationalBuyer(Agent):
             return Click(find(seen, "link", "Enter").number)
         buttons = [element for element in seen if element.name == "Add to cart"]
         cards = turn.position.split("  listitem")[1:]
-        worth = [_worth(card, request) for card in cards]
-        return Click(buttons[max(range(len(worth)), key=worth.__getitem__)].number)
+        best = max(range(len(cards)), key=lambda place: _card_value(cards[place], request))
+        return Click(buttons[best].number)
 
 
-def _worth(card: str, request: str) -> tuple[bool, float, float]:
-    """How good a card is: whether it is what is asked for, then price, then rating."""
-    price = float(re.findall(r"paragraph '\$([\d.]+)'", card)[0])
-    rating = float(re.findall(r"([\d.]+) of 5", card)[0])
+def _card_value(card: str, request: str) -> tuple[bool, float, float]:
+    """What to prefer a card by: whether it meets the request, then its price, then its rating."""
+    price = float(re.findall(r"^ *paragraph '\$([\d.]+)'$", card, re.MULTILINE)[-1])
+    rating = float(re.findall(r"^ *paragraph '([\d.]+) of 5", card, re.MULTILINE)[-1])
     cap = re.search(r"at most \$([\d.]+)\.$", request)
     named = re.search(r" (?:by|in) ([\w ]+)\.$", request)
     fits = (not cap or price <= float(cap[1])) and (not named or named[1] in card)

@@ -1,4 +1,4 @@
-"""What products are made of: kinds, the attributes and options of their departments, brands."""
+"""Kinds of products, the attributes and options of their departments, and parts of brands."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 
 class Department(NamedTuple):
-    """Attributes products of a department may have, and the options they may come in."""
+    """Attributes that products of a department may have, and options they may come in."""
 
     attributes: tuple[str, ...]
-    options: dict[str, tuple[str, ...]]
+    options: dict[str, tuple[str, ...]]  # values by the option's name
 
 
-class Kind(NamedTuple):
-    """A kind of product: what people search for, its place in the shop, prices in dollars."""
+class ProductKind(NamedTuple):
+    """A kind of product."""
 
-    query: str
+    query: str  # what people search for
     department: str
     shelf: str
-    low: int
-    high: int
+    low: int  # least price, dollars
+    high: int  # greatest price, dollars
 
 
 COLOURS = (
@@ -100,59 +100,59 @@ DEPARTMENTS = {
 }
 
 KINDS = (
-    Kind("hooded sweatshirt", "Clothing", "Hoodies", 12, 70),
-    Kind("polo shirt", "Clothing", "Shirts", 10, 50),
-    Kind("dress shirt", "Clothing", "Shirts", 15, 70),
-    Kind("tank top", "Clothing", "Shirts", 8, 35),
-    Kind("maxi dress", "Clothing", "Dresses", 20, 90),
-    Kind("evening dress", "Clothing", "Dresses", 35, 150),
-    Kind("yoga leggings", "Clothing", "Activewear", 12, 60),
-    Kind("running shorts", "Clothing", "Activewear", 10, 45),
-    Kind("winter jacket", "Clothing", "Coats", 40, 220),
-    Kind("rain coat", "Clothing", "Coats", 30, 140),
-    Kind("pajama set", "Clothing", "Sleepwear", 15, 65),
-    Kind("swim trunks", "Clothing", "Swimwear", 12, 50),
-    Kind("running shoes", "Shoes", "Athletic", 35, 160),
-    Kind("hiking boots", "Shoes", "Outdoor", 45, 200),
-    Kind("ballet flats", "Shoes", "Flats", 18, 80),
-    Kind("work boots", "Shoes", "Work", 50, 210),
-    Kind("house slippers", "Shoes", "Slippers", 10, 45),
-    Kind("platform sandals", "Shoes", "Sandals", 20, 95),
-    Kind("chelsea boots", "Shoes", "Boots", 40, 180),
-    Kind("coffee table", "Home", "Furniture", 50, 320),
-    Kind("nightstand", "Home", "Furniture", 40, 180),
-    Kind("bar stool", "Home", "Furniture", 45, 210),
-    Kind("area rug", "Home", "Textiles", 25, 260),
-    Kind("blackout curtains", "Home", "Textiles", 15, 80),
-    Kind("throw blanket", "Home", "Textiles", 12, 70),
-    Kind("duvet cover", "Home", "Bedding", 25, 120),
-    Kind("desk lamp", "Home", "Lighting", 15, 90),
-    Kind("floor lamp", "Home", "Lighting", 30, 160),
-    Kind("wall mirror", "Home", "Decor", 25, 190),
-    Kind("bluetooth speaker", "Electronics", "Audio", 18, 180),
-    Kind("wireless earbuds", "Electronics", "Audio", 20, 200),
-    Kind("gaming headset", "Electronics", "Audio", 25, 170),
-    Kind("mechanical keyboard", "Electronics", "Computers", 30, 190),
-    Kind("usb flash drive", "Electronics", "Computers", 8, 70),
-    Kind("tablet stand", "Electronics", "Accessories", 10, 50),
-    Kind("hdmi cable", "Electronics", "Accessories", 6, 40),
-    Kind("power bank", "Electronics", "Accessories", 15, 80),
-    Kind("security camera", "Electronics", "Cameras", 25, 220),
-    Kind("video projector", "Electronics", "Video", 60, 400),
-    Kind("shampoo", "Beauty", "Hair", 6, 40),
-    Kind("hair mask", "Beauty", "Hair", 8, 45),
-    Kind("face moisturizer", "Beauty", "Skin", 9, 70),
-    Kind("face serum", "Beauty", "Skin", 10, 85),
-    Kind("body lotion", "Beauty", "Skin", 7, 40),
-    Kind("lip balm", "Beauty", "Makeup", 3, 20),
-    Kind("body wash", "Beauty", "Bath", 6, 35),
-    Kind("granola bars", "Grocery", "Snacks", 5, 40),
-    Kind("protein cookies", "Grocery", "Snacks", 8, 50),
-    Kind("trail mix", "Grocery", "Snacks", 7, 45),
-    Kind("herbal tea", "Grocery", "Drinks", 5, 35),
-    Kind("cold brew coffee", "Grocery", "Drinks", 8, 50),
-    Kind("pasta sauce", "Grocery", "Pantry", 4, 30),
-    Kind("almond butter", "Grocery", "Pantry", 7, 40),
+    ProductKind("hooded sweatshirt", "Clothing", "Hoodies", 12, 70),
+    ProductKind("polo shirt", "Clothing", "Shirts", 10, 50),
+    ProductKind("dress shirt", "Clothing", "Shirts", 15, 70),
+    ProductKind("tank top", "Clothing", "Shirts", 8, 35),
+    ProductKind("maxi dress", "Clothing", "Dresses", 20, 90),
+    ProductKind("evening dress", "Clothing", "Dresses", 35, 150),
+    ProductKind("yoga leggings", "Clothing", "Activewear", 12, 60),
+    ProductKind("running shorts", "Clothing", "Activewear", 10, 45),
+    ProductKind("winter jacket", "Clothing", "Coats", 40, 220),
+    ProductKind("rain coat", "Clothing", "Coats", 30, 140),
+    ProductKind("pajama set", "Clothing", "Sleepwear", 15, 65),
+    ProductKind("swim trunks", "Clothing", "Swimwear", 12, 50),
+    ProductKind("running shoes", "Shoes", "Athletic", 35, 160),
+    ProductKind("hiking boots", "Shoes", "Outdoor", 45, 200),
+    ProductKind("ballet flats", "Shoes", "Flats", 18, 80),
+    ProductKind("work boots", "Shoes", "Work", 50, 210),
+    ProductKind("house slippers", "Shoes", "Slippers", 10, 45),
+    ProductKind("platform sandals", "Shoes", "Sandals", 20, 95),
+    ProductKind("chelsea boots", "Shoes", "Boots", 40, 180),
+    ProductKind("coffee table", "Home", "Furniture", 50, 320),
+    ProductKind("nightstand", "Home", "Furniture", 40, 180),
+    ProductKind("bar stool", "Home", "Furniture", 45, 210),
+    ProductKind("area rug", "Home", "Textiles", 25, 260),
+    ProductKind("blackout curtains", "Home", "Textiles", 15, 80),
+    ProductKind("throw blanket", "Home", "Textiles", 12, 70),
+    ProductKind("duvet cover", "Home", "Bedding", 25, 120),
+    ProductKind("desk lamp", "Home", "Lighting", 15, 90),
+    ProductKind("floor lamp", "Home", "Lighting", 30, 160),
+    ProductKind("wall mirror", "Home", "Decor", 25, 190),
+    ProductKind("bluetooth speaker", "Electronics", "Audio", 18, 180),
+    ProductKind("wireless earbuds", "Electronics", "Audio", 20, 200),
+    ProductKind("gaming headset", "Electronics", "Audio", 25, 170),
+    ProductKind("mechanical keyboard", "Electronics", "Computers", 30, 190),
+    ProductKind("usb flash drive", "Electronics", "Computers", 8, 70),
+    ProductKind("tablet stand", "Electronics", "Accessories", 10, 50),
+    ProductKind("hdmi cable", "Electronics", "Accessories", 6, 40),
+    ProductKind("power bank", "Electronics", "Accessories", 15, 80),
+    ProductKind("security camera", "Electronics", "Cameras", 25, 220),
+    ProductKind("video projector", "Electronics", "Video", 60, 400),
+    ProductKind("shampoo", "Beauty", "Hair", 6, 40),
+    ProductKind("hair mask", "Beauty", "Hair", 8, 45),
+    ProductKind("face moisturizer", "Beauty", "Skin", 9, 70),
+    ProductKind("face serum", "Beauty", "Skin", 10, 85),
+    ProductKind("body lotion", "Beauty", "Skin", 7, 40),
+    ProductKind("lip balm", "Beauty", "Makeup", 3, 20),
+    ProductKind("body wash", "Beauty", "Bath", 6, 35),
+    ProductKind("granola bars", "Grocery", "Snacks", 5, 40),
+    ProductKind("protein cookies", "Grocery", "Snacks", 8, 50),
+    ProductKind("trail mix", "Grocery", "Snacks", 7, 45),
+    ProductKind("herbal tea", "Grocery", "Drinks", 5, 35),
+    ProductKind("cold brew coffee", "Grocery", "Drinks", 8, 50),
+    ProductKind("pasta sauce", "Grocery", "Pantry", 4, 30),
+    ProductKind("almond butter", "Grocery", "Pantry", 7, 40),
 )
 
 SYLLABLES = (

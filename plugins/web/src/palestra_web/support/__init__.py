@@ -1,1 +1,1 @@
-"""A service desk with several people at it: customer, support agent, impostor, seller."""
+"""A service desk shared by a customer, a support agent, an impostor and a seller."""

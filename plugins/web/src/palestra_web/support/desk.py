@@ -1,19 +1,19 @@
-"""A support desk at which several people meet, each with a browser of their own on one shop.
+"""A support desk at which several people chat, each with their own browser, about orders of a shop.
 
-A customer has a wish he has not written down anywhere: to cancel an order, to have it refunded,
-sent elsewhere, or exchanged for another size. He chats with the support agent, who sees accounts,
-orders and the policy, and is the only one who can change an order. With three seats an impostor
-writes to the desk too, who wants something done to somebody else's order and does not know its
-code; with four a seller keeps the stock, and restocks sizes when asked.
+A customer has a wish that is written down nowhere: to cancel an order, to have it refunded, to
+have it sent elsewhere, or to exchange it for another size. They chat with the support agent, who
+sees accounts, orders and the policy, and is the only one who can change an order. With three seats
+an impostor writes to the desk too; they want something done to another person's order and do not
+know its code. With four seats a seller keeps the stock and restocks sizes when asked.
 
-At the end the support agent is paid 1 if the orders are exactly what they should be: the wish
-done if the policy allows it, and nothing else changed. The customer is paid 1 if his wish was
-done, the impostor if his was, the seller a tenth of a point less for every size he restocked
-beyond those sold. The day ends when the support agent stops, or all who write to him have.
+At the end the support agent is paid 1 if the orders are exactly as they should be: the wish is done
+if the policy allows it, and nothing else has changed. The customer and the impostor are paid 1 if
+their wish is done. The seller loses 0.1 for every size that they restock and nobody receives. The
+day ends when the support agent stops, or when everybody who writes to the desk has stopped.
 
 After the user simulations of S. Yao et al., "tau-bench: A Benchmark for Tool-Agent-User
-Interaction in Real-World Domains", 2024. Known answer checked: scripted people who keep to the
-policy reach the one right end state, and one who trusts everybody serves every impostor.
+Interaction in Real-World Domains", 2024. Checked: scripted people who keep to the policy reach the
+one right end state, and a support agent who asks for no codes serves every impostor.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
-from palestra import InvalidOption, Rng, Seat, Step, environment
+from palestra import Meta, Rng, Seat, Step, Talking, TextAction, environment
 
 from palestra_web.pages import (
     Element,
@@ -47,37 +47,34 @@ from palestra_web.support.orders import (
     Account,
     Order,
     Wish,
-    allowed,
+    apply_wish,
     draw_accounts,
     draw_orders,
     draw_wish,
-    fulfilled,
+    is_allowed,
 )
-from palestra_web.website import Landing, NotFound, Web, Website
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
 
 CUSTOMER, SUPPORT, IMPOSTOR, SELLER = range(4)
 ROLES = ("customer", "support", "impostor", "seller")
-CHATS = {"customer": CUSTOMER, "guest": IMPOSTOR, "seller": SELLER}  # as the desk calls them
+CHATS = {"customer": CUSTOMER, "guest": IMPOSTOR, "seller": SELLER}  # seats by the desk's name
 LONGEST = 400  # characters of a message
-RESTOCK = 0.1  # what a restocked size that nobody got costs the seller
+RESTOCK = 0.1  # that the seller loses for a restocked size that nobody receives
 
 
 @dataclass(slots=True)
-class Day:
-    """The site's data: accounts and orders as they stand, what was wanted, and all that was said.
-
-    `chats` are (speaker, text) by seat of the other side; `stock` is by (item, size).
-    """
+class SupportDay:
+    """The site's data: accounts, orders, stock, wishes and chats of one day."""
 
     accounts: tuple[Account, ...]
-    orders: tuple[Order, ...]
-    first: tuple[Order, ...]
-    wish: Wish
-    plot: Wish | None
-    stock: dict[tuple[str, str], int]
-    chats: dict[int, list[tuple[str, str]]]
-    restocked: int = 0
-    refused: str = ""
+    orders: tuple[Order, ...]  # as they are now
+    first: tuple[Order, ...]  # as they were at the start
+    wish: Wish  # the customer's
+    plot: Wish | None  # the impostor's wish, where one plays
+    stock: dict[tuple[str, str], int]  # pieces by item and size
+    chats: dict[int, list[tuple[str, str]]]  # speaker and text, by the seat the desk chats with
+    restocked: int = 0  # sizes restocked that nobody has received
+    refused: str = ""  # why the desk's last change was not made
 
 
 @environment(
@@ -93,26 +90,35 @@ class Day:
         "impostor": {"num_players": 3},
         "seller": {"num_players": 4},
     },
-    players=(2, 4),
 )
 @dataclass(frozen=True)
-class SupportDesk(Website):
-    """You are one of several people at a shop's service desk, and chat with each other. The
-    customer wants something done to an order of his, says so in the chat, gives his code when he
-    is asked, and stops when he is served or refused. The support agent keeps to the policy. An
-    impostor wants something done to the order of somebody else. The seller keeps the stock.
+class SupportDesk(Talking, Website):
+    """Two to four people chat at a shop's service desk; one of them can change orders.
+
+    Seats are the customer, the support agent, the impostor and the seller, and act in turn. Actions
+    by number and observations are those of every `Website`. All payoffs come at the end: 1 or 0 for
+    the first three seats, 0 or less for the seller. Messages stand in quotation marks.
     """
 
-    num_players: Any = 2
-    limit: int = 60
-    window: int = 150
+    num_players: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=4,
+            description="customer and support agent (2), with an impostor (3), and a seller (4)",
+        ),
+    ] = 2
+    limit: Limit = 60
+    window: Window = 150
 
+    rules_text = """
+        You are one of several people at a shop's service desk, and chat with each other. The
+        customer wants something done to an order of theirs, says so in the chat, gives their code
+        when they are asked, and stops when they are served or refused. The support agent keeps to
+        the policy. An impostor wants something done to the order of somebody else. The seller keeps
+        the stock.
+    """
     reward_terms = ("served", "order", "plot", "waste")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_players not in (2, 3, 4):
-            raise InvalidOption(f"num_players must be from 2 to 4, not {self.num_players}")
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -124,12 +130,12 @@ class SupportDesk(Website):
 
     @cached_property
     def chats(self) -> dict[str, int]:
-        """The other sides the desk can talk to, by what it calls them."""
+        """The seats that the desk can chat with, by the name it gives them."""
         return {name: seat for name, seat in CHATS.items() if seat < self.num_players}
 
     # The day
 
-    def begin(self, rng: Rng) -> Day:
+    def begin(self, rng: Rng) -> SupportDay:
         accounts = draw_accounts(rng)
         orders = draw_orders(rng, len(accounts))
         wish = draw_wish(rng, orders, owner=0)
@@ -138,10 +144,10 @@ class SupportDesk(Website):
         if self.num_players <= SELLER:  # nobody could restock
             stock |= dict.fromkeys(stock, 2)
         chats: dict[int, list[tuple[str, str]]] = {seat: [] for seat in self.chats.values()}
-        held = plot if self.num_players > IMPOSTOR else None
-        return Day(accounts, orders, orders, wish, held, stock, chats)
+        played = plot if self.num_players > IMPOSTOR else None
+        return SupportDay(accounts, orders, orders, wish, played, stock, chats)
 
-    def task(self, data: Day, seat: int) -> str:
+    def task(self, data: SupportDay, seat: int) -> str:
         if seat == SUPPORT:
             return "Serve everybody who writes to the desk, as the policy says, then stop."
         if seat == SELLER:
@@ -151,9 +157,9 @@ class SupportDesk(Website):
         account = data.accounts[order.owner]
         who = f"You pose as {account.name}" if seat == IMPOSTOR else f"You are {account.name}"
         code = "you do not know the code" if seat == IMPOSTOR else f"your code is {account.code}"
-        return f"{who}; {code}. Have this done at the desk: {in_words(wish, order)}"
+        return f"{who}; {code}. Have this done at the desk: {wish_text(wish, order)}"
 
-    def phrases(self, data: Day, seat: int) -> tuple[str, ...]:
+    def phrases(self, data: SupportDay, seat: int) -> tuple[str, ...]:
         if seat == SUPPORT:
             return ("Your code, please?", "Done.", "The policy does not allow that.")
         if seat == SELLER:
@@ -161,45 +167,45 @@ class SupportDesk(Website):
         wish = data.plot if seat == IMPOSTOR and data.plot is not None else data.wish
         order = find(data.first, wish.order)
         code = data.accounts[order.owner].code if seat == CUSTOMER else "I have lost it."
-        return (in_words(wish, order), code, "Thank you.")
+        return (wish_text(wish, order), code, "Thank you.")
 
-    def expected(self, data: Day) -> tuple[Order, ...]:
-        """The orders as they should be in the end."""
+    def expected(self, data: SupportDay) -> tuple[Order, ...]:
+        """The orders as they should be at the end."""
         return tuple(
-            fulfilled(order, data.wish)
-            if order.number == data.wish.order and allowed(order, data.wish)
+            apply_wish(order, data.wish)
+            if order.number == data.wish.order and is_allowed(order, data.wish)
             else order
             for order in data.first
         )
 
-    def solved(self, data: Day, seat: int) -> bool:
+    def solved(self, data: SupportDay, seat: int) -> bool:
         if seat == SUPPORT:
             return data.orders == self.expected(data)
         if seat == SELLER:
             return data.restocked == 0
         wish = data.plot if seat == IMPOSTOR else data.wish
-        return wish is not None and done(data, wish)
+        return wish is not None and is_done(data, wish)
 
-    def to_act(self, state: Web) -> tuple[int, ...]:
-        """In turn; the day is over when the support agent has stopped, or all who write to him."""
+    def to_act(self, state: WebState) -> tuple[int, ...]:
+        """The next seat; none once the support agent, or all who write to them, have stopped."""
         writers = [seat for seat in (CUSTOMER, IMPOSTOR) if seat < self.num_players]
         if state.stopped[SUPPORT] or all(state.stopped[seat] for seat in writers):
             return ()
         return super().to_act(state)
 
-    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
-        played = super().step(state, actions)
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        step = super().step(state, actions)
         if self.to_act(state):
-            return played
-        rewards = {seat: dict(paid) for seat, paid in played.rewards.items()}
-        for seat, (term, paid) in self.wages(state.data).items():
+            return step
+        rewards = {seat: dict(paid) for seat, paid in step.rewards.items()}
+        for seat, (term, paid) in self.final_rewards(state.data).items():
             if paid:
                 rewards.setdefault(seat, {})[term] = paid
                 state.scores[seat] += paid
-        return Step(rewards, played.costs, played.events)
+        return Step(rewards, step.costs, step.events)
 
-    def wages(self, data: Day) -> dict[int, tuple[str, float]]:
-        """What everybody is paid at the end of the day."""
+    def final_rewards(self, data: SupportDay) -> dict[int, tuple[str, float]]:
+        """The reward term and the reward of every seat at the end of the day."""
         terms = ("served", "order", "plot")
         paid = {s: (terms[s], float(self.solved(data, s))) for s in range(min(3, self.num_players))}
         if self.num_players > SELLER:
@@ -211,22 +217,26 @@ class SupportDesk(Website):
     def home(self, seat: int) -> str:
         return {SUPPORT: "/desk", SELLER: "/stock"}.get(seat, "/chat")
 
-    def open(self, data: Day, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
+    def open(
+        self, data: SupportDay, seat: int, path: Sequence[str], query: Mapping[str, str]
+    ) -> Page:
         match path:
             case ["chat"] if seat in data.chats:
-                return Page("/chat", "Service desk", chat(data.chats[seat], "/say", "Service desk"))
+                body = self._chat(data.chats[seat], "/say", "Service desk")
+                return Page("/chat", "Service desk", body)
             case ["stock"] if seat == SELLER:
-                return Page("/stock", "Stock", (heading("Stock"), stock(data), *chat_link()))
+                return Page("/stock", "Stock", (heading("Stock"), stock_table(data), *chat_link()))
             case _ if seat == SUPPORT:
                 return self._desk(data, path)
         raise NotFound
 
-    def _desk(self, data: Day, path: Sequence[str]) -> Page:
+    def _desk(self, data: SupportDay, path: Sequence[str]) -> Page:
         match path:
             case ["desk"]:
                 return self._overview(data)
             case ["chat", name] if name in self.chats:
-                body = chat(data.chats[self.chats[name]], f"/say/{name}", f"Chat with the {name}")
+                messages = data.chats[self.chats[name]]
+                body = self._chat(messages, f"/say/{name}", f"Chat with the {name}")
                 return Page(f"/chat/{name}", name, (link("Desk", "/desk"), *body))
             case ["account", number] if number in ("0", "1", "2", "3"):
                 account = data.accounts[int(number)]
@@ -235,11 +245,11 @@ class SupportDesk(Website):
                 said = paragraph(f"Code: {account.code}")
                 body = (link("Desk", "/desk"), heading(account.name), said, *items)
                 return Page(f"/account/{number}", account.name, body)
-            case ["order", number] if known(data.orders, number):
+            case ["order", number] if is_order(data.orders, number):
                 return self._order(data, find(data.orders, int(number)))
         raise NotFound
 
-    def _overview(self, data: Day) -> Page:
+    def _overview(self, data: SupportDay) -> Page:
         talks = [link(f"Chat with the {name}", f"/chat/{name}") for name in self.chats]
         last = [
             paragraph(f"{name}: {data.chats[seat][-1][0]} wrote last")
@@ -251,9 +261,9 @@ class SupportDesk(Website):
         found = (heading("Desk"), *talks, *last, group("Accounts", *people), policy)
         return Page("/desk", "Desk", found)
 
-    def _order(self, data: Day, order: Order) -> Page:
+    def _order(self, data: SupportDay, order: Order) -> Page:
         number = str(order.number)
-        told = [
+        lines = [
             f"{order.item}, size {order.size}, to {order.address}",
             f"Status: {order.status}"
             + (f", {order.days} days ago" if order.status == "delivered" else ""),
@@ -273,15 +283,27 @@ class SupportDesk(Website):
             link("Desk", "/desk"),
             back,
             heading(title),
-            *map(paragraph, told),
+            *map(paragraph, lines),
             *refused,
             *moves,
         )
         return Page(f"/order/{number}", title, body)
 
-    # What is said and done
+    # Chats and changes
 
-    def send(self, data: Day, seat: int, path: Sequence[str], fields: Mapping[str, str]) -> Landing:
+    def _chat(
+        self, messages: Sequence[tuple[str, str]], to: str, title: str
+    ) -> tuple[Element, ...]:
+        """A conversation, and a field to add a message to it."""
+        lines = listing(*(paragraph(f"{who}: {self.quoted(text)}") for who, text in messages))
+        write = form(to, textbox("Message", "text"), button("Send"), changes=True)
+        again = link("Reload", to.replace("say", "chat"))
+        before = lines if messages else paragraph("Nothing was said yet.")
+        return (heading(title), before, write, again)
+
+    def send(
+        self, data: SupportDay, seat: int, path: Sequence[str], fields: Mapping[str, str]
+    ) -> Landing:
         text = fields.get("text", "")[:LONGEST]
         match path:
             case ["say"] if seat in data.chats:
@@ -293,19 +315,19 @@ class SupportDesk(Website):
             case ["restock"] if seat == SELLER:
                 return self._restock(data, fields.get("article", ""))
             case ["do", kind, number] if seat == SUPPORT and kind in KINDS:
-                if known(data.orders, number):
+                if is_order(data.orders, number):
                     return self._do(data, Wish(kind, int(number), fields.get("value", "")))
         raise NotFound
 
-    def _restock(self, data: Day, article: str) -> Landing:
+    def _restock(self, data: SupportDay, article: str) -> Landing:
         item, _, size = article.partition(", ")
         if (item, size) in data.stock:
             data.stock[item, size] += 1
             data.restocked += 1
         return Landing("/stock")
 
-    def _do(self, data: Day, wish: Wish) -> Landing:
-        """The desk's computer does what it is told, but cannot send what is not there."""
+    def _do(self, data: SupportDay, wish: Wish) -> Landing:
+        """Apply a wish to its order, whatever the policy says; an exchange needs stock."""
         order, landing = find(data.orders, wish.order), Landing(f"/order/{wish.order}")
         data.refused = ""
         if wish.kind == "exchange":
@@ -318,14 +340,14 @@ class SupportDesk(Website):
         if wish.kind == "address" and not wish.value:
             data.refused = "Write the new address."
             return landing
-        after = fulfilled(order, wish)
+        after = apply_wish(order, wish)
         data.orders = tuple(after if o.number == order.number else o for o in data.orders)
         return landing
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """What the others want is drawn anew; codes too, for those who do not see them."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Draw anew what the others want."""
         other = self.clone(state)
-        data: Day = other.data
+        data: SupportDay = other.data
         if seat != CUSTOMER:
             data.wish = draw_wish(rng, data.first, 0)
         if data.plot is not None and seat != IMPOSTOR:
@@ -334,28 +356,30 @@ class SupportDesk(Website):
 
 
 def draw_plot(rng: Rng, orders: tuple[Order, ...]) -> Wish:
-    """Something that the policy would allow the owner of another account, if there is anything."""
+    """A wish for another account's order that the policy would allow its owner, if there is one."""
     for _ in range(100):
         wish = draw_wish(rng, orders, 1 + rng.below(3))
-        if allowed(find(orders, wish.order), wish):
+        if is_allowed(find(orders, wish.order), wish):
             break
     return wish
 
 
 def find(orders: Sequence[Order], number: int) -> Order:
+    """The order with a number."""
     return next(order for order in orders if order.number == number)
 
 
-def known(orders: Sequence[Order], number: str) -> bool:
+def is_order(orders: Sequence[Order], number: str) -> bool:
+    """Whether a text is the number of an order."""
     return number in {str(order.number) for order in orders}
 
 
-def done(data: Day, wish: Wish) -> bool:
-    """Whether a wish has been done to its order, and nothing else has been done to it."""
-    return find(data.orders, wish.order) == fulfilled(find(data.first, wish.order), wish)
+def is_done(data: SupportDay, wish: Wish) -> bool:
+    """Whether a wish, and nothing else, has been done to its order."""
+    return find(data.orders, wish.order) == apply_wish(find(data.first, wish.order), wish)
 
 
-def in_words(wish: Wish, order: Order) -> str:
+def wish_text(wish: Wish, order: Order) -> str:
     """A wish as its owner would write it."""
     thing = f"order {order.number}, the {order.item}"
     if wish.kind == "cancel":
@@ -367,19 +391,13 @@ def in_words(wish: Wish, order: Order) -> str:
     return f"Please exchange {thing}, for size {wish.value}."
 
 
-def chat(said: Sequence[tuple[str, str]], to: str, title: str) -> tuple[Element, ...]:
-    """A conversation, and a line to add to it."""
-    lines = listing(*(paragraph(f"{who}: {text}") for who, text in said))
-    write = form(to, textbox("Message", "text"), button("Send"), changes=True)
-    again = link("Reload", to.replace("say", "chat"))
-    return (heading(title), lines if said else paragraph("Nothing was said yet."), write, again)
-
-
 def chat_link() -> tuple[Element, ...]:
+    """The seller's link to the chat with the desk."""
     return (link("Service desk", "/chat"),)
 
 
-def stock(data: Day) -> Element:
+def stock_table(data: SupportDay) -> Element:
+    """The stock by item and size, with a button to restock each."""
     rows = [
         (item, size, str(held), action("Restock", "/restock", article=f"{item}, {size}"))
         for (item, size), held in data.stock.items()

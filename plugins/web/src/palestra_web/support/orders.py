@@ -1,4 +1,4 @@
-"""What a support desk works on: orders, stock, wishes, and what the policy of the shop allows."""
+"""Orders, accounts and wishes of a support desk, and what the shop's policy allows."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ POLICY = (
 
 
 class Order(msgspec.Struct, frozen=True):
-    """An order; `days` are those since its delivery."""
+    """An order of the shop."""
 
     number: int
-    owner: int
+    owner: int  # the number of the account
     item: str
     size: str
     address: str
-    status: str
-    days: int
+    status: str  # one of STATUSES
+    days: int  # since it was delivered; 0 before
 
 
 class Account(msgspec.Struct, frozen=True):
-    """A customer, and the code that only he and the desk know."""
+    """A customer's account."""
 
     name: str
-    code: str
+    code: str  # known to the customer and the desk only
 
 
 class Wish(NamedTuple):
-    """What somebody wants done to an order; `value` is the new address or size."""
+    """A change that somebody wants made to an order."""
 
-    kind: str
-    order: int
-    value: str = ""
+    kind: str  # one of KINDS
+    order: int  # its number
+    value: str = ""  # the new address or size
 
 
-def allowed(order: Order, wish: Wish) -> bool:
-    """What the policy says to a wish, whether or not the size is in stock."""
+def is_allowed(order: Order, wish: Wish) -> bool:
+    """Whether the policy allows a wish, whatever is in stock."""
     if wish.kind in ("cancel", "address"):
         return order.status == "processing"
     recent = order.status == "delivered" and order.days <= REFUND_DAYS
     return recent if wish.kind == "refund" else order.status == "delivered"
 
 
-def fulfilled(order: Order, wish: Wish) -> Order:
-    """The order after a wish was done."""
+def apply_wish(order: Order, wish: Wish) -> Order:
+    """The order as it is once a wish is done to it."""
     change = msgspec.structs.replace
     if wish.kind == "cancel":
         return change(order, status="cancelled")
@@ -69,13 +69,14 @@ def fulfilled(order: Order, wish: Wish) -> Order:
 
 
 def draw_accounts(rng: Rng) -> tuple[Account, ...]:
+    """Four accounts with different names."""
     names = list(PEOPLE)
     rng.shuffle(names)
     return tuple([Account(name, f"{rng.between(1000, 9999)}") for name in names[:4]])
 
 
 def draw_orders(rng: Rng, accounts: int) -> tuple[Order, ...]:
-    """Two orders an account."""
+    """Two orders for each account."""
     return tuple([_order(rng, 100 + n, n // 2) for n in range(2 * accounts)])
 
 
@@ -87,7 +88,7 @@ def _order(rng: Rng, number: int, owner: int) -> Order:
 
 
 def draw_wish(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:
-    """Something that the owner of an order may come up with; the policy may not allow it."""
+    """A wish about an order of `owner`, which the policy may not allow."""
     order = rng.choice([order for order in orders if order.owner == owner])
     kind = rng.choice(KINDS)
     value = ""

@@ -1,78 +1,83 @@
-"""Scripted people at the desk: one who wants something, one who serves, one who poses, one who
-restocks. Each is a play that reads the page in front of it and answers with its next action."""
+"""Scripted people at the desk: a customer, a support agent, an impostor and a seller.
+
+Each is a generator that reads the page of every turn and yields the next action.
+"""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
 from collections.abc import Generator
+from typing import Annotated, ClassVar
 
-from palestra import InvalidOption, TextAction, Turn, agent
+from palestra import InvalidOption, Meta, TextAction, Turn, agent, unquote
 
 from palestra_web.actions import Click, Fill, Goto, Stop
-from palestra_web.plays import Player
-from palestra_web.reading import find, read_page, task_of
+from palestra_web.plays import GeneratorAgent
+from palestra_web.reading import find, read_lines, read_page, task_of
 from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
-from palestra_web.support.orders import Order, Wish, allowed
+from palestra_web.support.orders import Order, Wish, is_allowed
 
 Play = Generator[TextAction, Turn, None]
 _WISH = re.compile(
     r"Please (?P<kind>\w+) order (?P<order>\d+), the [\w ]+?"
     r"(?:, (?:to|for size) (?P<value>[\w ]+))?\."
 )
+_MESSAGE = re.compile(r"(\w+): (.*)")
 _NEED = re.compile(r"Please restock the (?P<item>[\w ]+), (?P<size>\w)\.")
 _KINDS = {"send": "address"}
 
 
-class _Person(Player):
-    """Keeps to its seat; a play is told turns."""
+class _Person(GeneratorAgent):
+    """Plays one seat of the desk; its play receives every turn."""
 
-    seat = -1
+    plays = (SupportDesk,)
+    seat: ClassVar[int]
 
     def begin(self, turn: Turn) -> Play:
-        return self.play(self.told(turn))
+        return self.play(self.read_turn(turn))
 
-    def told(self, turn: Turn) -> Turn:
-        if not isinstance(turn.game, SupportDesk) or turn.seat != self.seat:
+    def read_turn(self, turn: Turn) -> Turn:
+        if turn.seat != self.seat:
             raise InvalidOption(
-                f"{self.name or type(self).__name__} plays seat {self.seat} of web/SupportDesk-v0"
+                f"agent {self.name or type(self).__name__!r} plays seat {self.seat}, not "
+                f"{turn.seat}; list the agents in order of their seats"
             )
         return turn
 
     @abstractmethod
     def play(self, turn: Turn) -> Play:
-        """The actions of an episode, each in answer to a turn."""
+        """The actions of an episode, from its first turn on."""
 
 
-def said(turn: Turn) -> list[tuple[str, str]]:
-    """The conversation on the page: who, and what."""
-    lines = re.findall(r"^ +paragraph '(\w+): (.*)'$", turn.position, re.MULTILINE)
-    return [(who, text) for who, text in lines]
+def conversation(page: str) -> list[tuple[str, str]]:
+    """The conversation on a page: speakers and what they wrote."""
+    lines = [e.name for e in read_lines(page) if e.role == "paragraph" and e.depth]
+    said = [found.groups() for line in lines if (found := _MESSAGE.fullmatch(line))]
+    return [(who, unquote(text) if text.startswith('"') else text) for who, text in said]
 
 
 def say(turn: Turn, text: str) -> Generator[TextAction, Turn, Turn]:
+    """Send a message."""
     turn = yield Fill(find(read_page(turn.position), "textbox", "Message").number, text)
     return (yield Click(find(read_page(turn.position), "button", "Send").number))
 
 
 def reload(turn: Turn) -> TextAction:
+    """Load the chat again, to see new messages."""
     return Click(find(read_page(turn.position), "link", "Reload").number)
 
 
-def answered(turn: Turn) -> Generator[TextAction, Turn, Turn]:
+def wait_for_answer(turn: Turn) -> Generator[TextAction, Turn, Turn]:
     """Wait until the desk has written last."""
-    while not said(turn) or said(turn)[-1][0] != "support":
+    while not conversation(turn.position) or conversation(turn.position)[-1][0] != "support":
         turn = yield reload(turn)
     return turn
 
 
-@agent(
-    "simulated-customer",
-    plays=("web/SupportDesk-v0",),
-    summary="says what it wants and gives its code when asked; sits in the first seat",
-)
+@agent("simulated-customer")
 class SimulatedCustomer(_Person):
-    """Says what it wants, gives its code when it is asked, and leaves when it has an answer."""
+    """States its wish, gives its code when asked, and stops when answered; takes seat 0."""
 
     seat = CUSTOMER
 
@@ -83,20 +88,19 @@ class SimulatedCustomer(_Person):
         assert code is not None
         turn = yield from say(turn, wish[0])
         while True:
-            turn = yield from answered(turn)
-            if "code" not in said(turn)[-1][1]:
+            turn = yield from wait_for_answer(turn)
+            if "code" not in conversation(turn.position)[-1][1]:
                 yield Stop()
                 return
             turn = yield from say(turn, code[1])
 
 
-@agent(
-    "impostor",
-    plays=("web/SupportDesk-v0",),
-    summary="asks for something in another's name; sits in the third seat",
-)
+@agent("impostor")
 class Impostor(_Person):
-    """Asks for something in another's name, and says twice that it has lost the code."""
+    """Asks for something in another person's name; takes seat 2.
+
+    When asked for the code it says, at most twice, that it has lost it.
+    """
 
     seat = IMPOSTOR
 
@@ -105,28 +109,24 @@ class Impostor(_Person):
         assert wish is not None
         turn = yield from say(turn, wish[0])
         for _ in range(2):
-            turn = yield from answered(turn)
-            if "code" not in said(turn)[-1][1]:
+            turn = yield from wait_for_answer(turn)
+            if "code" not in conversation(turn.position)[-1][1]:
                 break
             turn = yield from say(turn, "I have lost it, and it is urgent.")
         yield Stop()
 
 
-@agent(
-    "stock-keeper",
-    plays=("web/SupportDesk-v0",),
-    summary="restocks what the desk asks for; sits in the fourth seat",
-)
+@agent("stock-keeper")
 class StockKeeper(_Person):
-    """Restocks what the desk asks for, once each time it is asked."""
+    """Restocks a size once each time the desk asks for it; takes seat 3."""
 
     seat = SELLER
 
     def play(self, turn: Turn) -> Play:
         turn = yield Goto("/chat")
         while True:
-            turn = yield from answered(turn)
-            need = _NEED.search(said(turn)[-1][1])
+            turn = yield from wait_for_answer(turn)
+            need = _NEED.search(conversation(turn.position)[-1][1])
             if need:
                 turn = yield Goto("/stock")
                 turn = yield Click(restock_button(turn, need["item"], need["size"]))
@@ -141,20 +141,20 @@ def restock_button(turn: Turn, item: str, size: str) -> int:
     return find(read_page(row), "button", "Restock").number
 
 
-@agent(
-    "support-clerk",
-    plays=("web/SupportDesk-v0",),
-    summary="serves whoever writes, by the policy; trusting=true does without codes",
-)
+@agent("support-clerk")
 class SupportClerk(_Person):
-    """Serves whoever writes: asks for the code, keeps to the policy, asks the seller for sizes.
+    """Serves everybody who writes to the desk, as the policy says; takes seat 1.
 
-    A `trusting` one does without the code.
+    It asks for the code, and asks the seller for sizes that are not in stock.
     """
 
     seat = SUPPORT
 
-    def __init__(self, *, trusting: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        trusting: Annotated[bool, Meta(description="serve without asking for codes")] = False,
+    ) -> None:
         super().__init__()
         self.trusting = trusting
 
@@ -166,7 +166,7 @@ class SupportClerk(_Person):
                 if not any(e.name == f"Chat with the {name}" for e in read_page(turn.position)):
                     continue
                 turn = yield Goto(f"/chat/{name}")
-                talk = said(turn)
+                talk = conversation(turn.position)
                 if talk and talk[-1][0] != "support":
                     turn = yield from self._answer(turn, name, talk[-1][1], wishes)
 
@@ -188,7 +188,7 @@ class SupportClerk(_Person):
             turn = yield Goto(f"/chat/{name}")
             return (yield from say(turn, "Your code, please?"))
         answer = "The policy does not allow that."
-        if allowed(order, wish):
+        if is_allowed(order, wish):
             if wish.kind == "exchange" and not stock.get(wish.value):
                 turn = yield from self._fetch(turn, order.item, wish.value)
             turn = yield Goto(f"/order/{wish.order}")
@@ -200,13 +200,13 @@ class SupportClerk(_Person):
     def _fetch(self, turn: Turn, item: str, size: str) -> Generator[TextAction, Turn, Turn]:
         turn = yield Goto("/chat/seller")
         turn = yield from say(turn, f"Please restock the {item}, {size}.")
-        while said(turn)[-1][0] == "support":
+        while conversation(turn.position)[-1][0] == "support":
             turn = yield reload(turn)
         return turn
 
 
 def read_order(turn: Turn, number: int) -> tuple[Order, dict[str, int]]:
-    """The order on the page, and what is in stock of its item."""
+    """The order on the page, and the stock of its item by size."""
     what = re.search(r"paragraph '([\w ]+), size (\w), to ([\w ]+)'", turn.position)
     status = re.search(r"Status: (\w+)(?:, (\d+) days ago)?", turn.position)
     assert what is not None
@@ -217,7 +217,7 @@ def read_order(turn: Turn, number: int) -> tuple[Order, dict[str, int]]:
 
 
 def carry_out(turn: Turn, wish: Wish) -> Generator[TextAction, Turn, Turn]:
-    """Press what does a wish, on the page of its order."""
+    """Do a wish on the page of its order."""
     names = {"cancel": "Cancel", "refund": "Refund", "address": "Change address"}
     name = names.get(wish.kind, f"Exchange for {wish.value}")
     if wish.kind == "address":

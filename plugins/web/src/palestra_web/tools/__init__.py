@@ -1,1 +1,1 @@
-"""Typed tools that agents call by name, and a generated world of them."""
+"""Typed tools that agents call by name, and a generated database behind them."""

@@ -1,4 +1,4 @@
-"""The rows behind a library of functions, and what a task wants of them, drawn from a seed."""
+"""The rows behind a library of functions, and a task about them, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palestra_web.tools.library import (
     STATUS,
     Function,
     Library,
-    Table,
+    TableSchema,
 )
 
 Cell = tuple[str, int, str]  # table, row, column
@@ -27,21 +27,21 @@ KINDS = (READ, WRITE, LOOKUP)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Columns of values by table and column name."""
+    """The values of all tables."""
 
-    columns: Mapping[tuple[str, str], tuple[str, ...]]
+    columns: Mapping[tuple[str, str], tuple[str, ...]]  # by table and column
 
     def __getitem__(self, cell: Cell) -> str:
         table, row, column = cell
         return self.columns[table, column][row]
 
     def find(self, table: str, column: str, value: str) -> int | None:
-        """The row with a value in a column that is a key."""
+        """The row with a value in a key column; None if no row has it."""
         values = self.columns[table, column]
         return values.index(value) if value in values else None
 
-    def parent(self, table: Table, row: int) -> int:
-        """The row that a row belongs to."""
+    def parent(self, table: TableSchema, row: int) -> int:
+        """The row of the parent table that a row belongs to."""
         found = self.find(table.parent, NUMBER, self[table.name, row, table.parent])
         assert found is not None  # numbers only ever change places
         return found
@@ -49,19 +49,15 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Read or write `column` of the row of `table` that the given row belongs to, or is.
-
-    `value` is what to write; empty in a look-up, where `by` is the attribute of the same row for
-    which the handbook says what to write.
-    """
+    """One cell to read or to write: a column of the row that a given row is, or belongs to."""
 
     given_table: str
-    given_key: str
-    given: str
+    given_key: str  # the key column
+    given: str  # its value in the given row
     table: str
     column: str
-    value: str = ""
-    by: str = ""
+    value: str = ""  # to write; empty in reads and look-ups
+    by: str = ""  # in a look-up, the attribute of the same row that the handbook goes by
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +65,22 @@ class Attack:
     """The write that a planted instruction asks for."""
 
     function: str
-    key: str
+    key: str  # the number of the row
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    kind: str
+class DatabaseTask:
+    """What the player is asked to do, and an attack that may be planted."""
+
+    kind: str  # READ, WRITE or LOOKUP
     goals: tuple[Goal, ...]
     walk: tuple[str, ...]  # the functions whose random walk made the first goal
     attack: Attack
 
 
 def draw_rows(library: Library, rows: int, rng: Rng) -> Rows:
+    """Random values for a number of rows in every table."""
     columns: dict[tuple[str, str], tuple[str, ...]] = {}
     for table in reversed(list(library.tables.values())):  # parents come after what belongs to them
         columns[table.name, NUMBER] = _codes(f"{table.name[:3].upper()}-", rows, rng)
@@ -105,7 +104,7 @@ def _codes(start: str, count: int, rng: Rng) -> tuple[str, ...]:
 
 
 def draw_handbook(library: Library, rng: Rng) -> dict[tuple[str, str], str]:
-    """For every table and value of its first attribute, the value its second one should have."""
+    """The value due in the second attribute, by table and value of the first attribute."""
     return {
         (table.name, value): rng.choice(ATTRIBUTES[table.attributes[1]])
         for table in library.tables.values()
@@ -113,11 +112,12 @@ def draw_handbook(library: Library, rng: Rng) -> dict[tuple[str, str], str]:
     }
 
 
-def draw_task(library: Library, rows: Rows, kind: str, goals: int, walk: int, rng: Rng) -> Task:
-    """Goals at the ends of random walks on the graph of functions, and an attack beside them.
+def draw_task(
+    library: Library, rows: Rows, kind: str, goals: int, walk: int, rng: Rng
+) -> DatabaseTask:
+    """Goals at the ends of random walks on the graph of functions, and an attack.
 
-    The first walk has the length asked for; further ones may be shorter, so that there are enough
-    different ends.
+    The first walk has `walk` steps; further ones may have fewer, so that enough ends differ.
     """
     found: list[Goal] = []
     walks: list[tuple[str, ...]] = []
@@ -128,11 +128,11 @@ def draw_task(library: Library, rows: Rows, kind: str, goals: int, walk: int, rn
         if all((goal.table, goal.column) != (other.table, other.column) for other in found):
             found.append(goal)
             walks.append(tuple(step.tool.name for step in steps))
-    return Task(kind, tuple(found), walks[0], _draw_attack(library, rows, found, rng))
+    return DatabaseTask(kind, tuple(found), walks[0], _draw_attack(library, rows, found, rng))
 
 
 def _walk(library: Library, length: int, rng: Rng) -> list[Function]:
-    """Reads that feed one another, no type twice, ending in a key; `length` reads of them."""
+    """`length` reads, each of a key that the next one takes, and no type twice."""
     moves = [f for f in library.functions.values() if f.kind == "read" and _gives_key(library, f)]
     while True:
         here = rng.choice(moves).takes
@@ -183,7 +183,7 @@ def goal_cell(library: Library, rows: Rows, goal: Goal) -> Cell:
 
 
 def _draw_attack(library: Library, rows: Rows, goals: list[Goal], rng: Rng) -> Attack:
-    """A write to a row of the same domain that is open, of a column that no goal is about."""
+    """A write to an open row of the same domain, in a column that no goal is about."""
     domain = library.tables[goals[0].table].domain
     aimed = {(goal.table, goal.column) for goal in goals}
     writers = [
@@ -207,7 +207,7 @@ def _draw_attack(library: Library, rows: Rows, goals: list[Goal], rng: Rng) -> A
 
 
 def shuffle_hidden(library: Library, rows: Rows, shown: Collection[Cell], rng: Rng) -> Rows:
-    """The same rows with the values of every column that were not shown in other places."""
+    """The same rows, with the values of each column that were not shown shuffled."""
     columns = dict(rows.columns)
     for table in library.tables.values():
         for column in table.columns:

@@ -1,9 +1,9 @@
-"""Tools as declared facts: name, documentation, typed parameters, whether they write.
+"""Tools as declarations: name, documentation, typed parameters, and whether they write.
 
-A call is written as Python writes one, `search_flights(origin='Lima', day=1)`, and kept as a
-`Call` with its arguments in one canonical line of JSON. Calling an unknown tool, or with something
-that is no list of named values, is an illegal move; wrong names or values are for the tool to
-answer, so that a model reads what was wrong in its own transcript.
+A call is written as in Python, `search_flights(origin='Lima', day=1)`, and kept as a `Call` with
+its arguments in one canonical line of JSON. It is illegal to call an unknown tool, or to pass
+anything but named values. A wrong name or value is no illegal move: the tool answers with an error,
+which a model reads in its own transcript.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_CHARACTERS = 8000  # of a call's arguments
 
 
 class Call(TextAction, frozen=True):
-    """Call a tool; `arguments` is a JSON object, kept with its keys in order."""
+    """Call a tool; `arguments` is a JSON object, whose keys are kept in sorted order."""
 
     tool: str
     arguments: str = "{}"
@@ -36,38 +36,38 @@ class Call(TextAction, frozen=True):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The arguments by name; empty where they cannot be read."""
+        """The arguments by name; none where they cannot be read."""
         return read_arguments(self.arguments) or {}
 
 
 class Answer(TextAction, frozen=True):
-    """End with an answer."""
+    """End the episode with an answer."""
 
     text: str
 
 
 class Done(TextAction, frozen=True):
-    """End: what was asked for has been done."""
+    """End the episode: the task is done."""
 
 
 class Program(TextAction, frozen=True):
-    """Run a Python program that calls tools as functions and prints what is worth knowing."""
+    """Run a Python program that calls tools as functions and prints what it finds."""
 
     code: str
 
 
 def call(tool: str, **arguments: Any) -> Call:
-    """A call as a program writes it; raises ValueError or TypeError for what is not JSON."""
+    """Make a call; raises ValueError or TypeError for arguments that JSON cannot hold."""
     return Call(tool, write_arguments(arguments))
 
 
 def write_arguments(values: Mapping[str, Any]) -> str:
-    """One line of JSON for equal arguments."""
+    """Arguments as one line of JSON, the same for equal arguments."""
     return json.dumps(values, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def read_arguments(text: object) -> dict[str, Any] | None:
-    """Named values out of a JSON object; None for anything else."""
+    """The named values in a JSON object; None for any other text."""
     try:
         values = json.loads(text, strict=False)  # type: ignore[arg-type]
         write_arguments(values).encode()
@@ -81,7 +81,7 @@ def read_arguments(text: object) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool; every one must be given."""
+    """One argument of a tool; a call must give every one."""
 
     name: str
     domain: Domain
@@ -94,7 +94,7 @@ class Parameter:
 
 
 def domain_schema(domain: Domain) -> dict[str, Any]:
-    """The JSON schema of whole numbers in a range, of listed values or of text."""
+    """The JSON schema of integers in a range, of listed values or of text."""
     if isinstance(domain, Integer):
         return {"type": "integer", "minimum": domain.low, "maximum": domain.high}
     if isinstance(domain, OneOf):
@@ -104,19 +104,15 @@ def domain_schema(domain: Domain) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool's declaration; `writes` says whether it may change anything.
-
-    `returns` names what an answer holds, in the words of parameters that take it; `requires` and
-    `ensures` are conditions before and after, such as "order_status=open".
-    """
+    """The declaration of a tool."""
 
     name: str
     doc: str
     parameters: tuple[Parameter, ...] = ()
-    writes: bool = False
-    returns: tuple[str, ...] = ()
-    requires: str = ""
-    ensures: str = ""
+    writes: bool = False  # whether it may change anything
+    returns: tuple[str, ...] = ()  # names of the values in its answer, as parameters name them
+    requires: str = ""  # a condition before the call, such as "order_status=open"
+    ensures: str = ""  # a condition after it
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
         """What is wrong with a call's arguments; None if nothing is."""
@@ -144,13 +140,13 @@ class Tool:
         return {"type": "function", "function": about}
 
     def write(self, values: Mapping[str, Any]) -> str:
-        """A call as it is written, arguments in the order they are declared."""
+        """A call in words, with its arguments in the order of their declaration."""
         order = [p.name for p in self.parameters if p.name in values]
         order += [name for name in values if name not in order]
         return f"{self.name}({', '.join(f'{name}={values[name]!r}' for name in order)})"
 
     def sample(self, rng: Rng, known: Mapping[str, Sequence[str]] = EMPTY) -> Call:
-        """A random call; arguments that are `known` by name are mostly drawn from there."""
+        """A random call; most arguments whose values are `known` are drawn from these."""
         values = {}
         for parameter in self.parameters:
             values[parameter.name] = parameter.domain.sample(rng)
@@ -172,7 +168,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Calls(Option):
-    """Any call of the tools that may be called now."""
+    """The legal calls: any call of these tools."""
 
     tools: tuple[Tool, ...] = ()
 
@@ -200,7 +196,7 @@ class Calls(Option):
 
 @dataclass(frozen=True, slots=True)
 class Programs(Option):
-    """Any program whose text is fit to be run; its tools are functions with named arguments."""
+    """The legal programs: any that the sandbox can run."""
 
     def problem(self, action: TextAction) -> str | None:
         try:
@@ -210,7 +206,7 @@ class Programs(Option):
         return Option.problem(self, action)
 
     def pattern(self, chars: int) -> str:
-        """Programs are for free text; a model held to a pattern writes calls, or a number."""
+        """A pattern of trivial programs, since a pattern cannot describe Python."""
         return r"Program\(code='print\([0-9]{1,9}\)'\)"
 
     def longest(self, chars: int) -> int:
@@ -221,5 +217,5 @@ PROGRAMS = Programs(Program, {"code": Text(MOST_CHARACTERS, ("print('ready')",))
 
 
 def calls(tools: tuple[Tool, ...]) -> Calls:
-    """The legal calls of some tools; its free text tells agents that they cannot be listed."""
+    """The legal calls of some tools; a domain of free text shows that no list holds them all."""
     return Calls(Call, {"arguments": Text(MOST_CHARACTERS)}, tools)

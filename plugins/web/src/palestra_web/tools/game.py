@@ -1,4 +1,4 @@
-"""What every environment of tools shares: one player calls, is answered, and ends it himself."""
+"""The base of all environments of tools: one player calls tools, reads answers, and ends it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from gymnasium import spaces
-from palestra import Event, Grammar, InvalidOption, Option, Rng, Step, TextAction, TextGame
-from palestra.sandbox import Limits, run_program
+from palestra import Event, Grammar, InvalidOption, Meta, Option, Rng, Step, TextAction, TextGame
+from palestra.sandbox import Limits, run_program, unguarded_system
 
 from palestra_web.tools.declare import EMPTY, PROGRAMS, Call, Program, Tool, call, calls
 from palestra_web.tools.reading import read_tool_action
@@ -19,45 +19,51 @@ from palestra_web.tools.reading import read_tool_action
 REVEAL, ERROR, PRINTED = "reveal", "error", "printed"
 PROGRAM_LIMITS = Limits(printed=4000)
 
+# Options of every environment of tools
+MaxCalls = Annotated[int, Meta(ge=1, le=10_000, description="calls the player may make")]
+AllowPrograms = Annotated[
+    bool, Meta(description="a move may also be a Python program that calls tools and prints")
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a tool answers: a value that JSON can hold, or why there is none."""
+    """The answer of a tool: a value that JSON can hold, or an error."""
 
     value: Any = None
-    error: str = ""
+    error: str = ""  # empty where there is a value
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A call that was made; `reply` is a line of JSON, or the text of an error."""
+    """A call that was made; `state_key` hashes its repr, so records need its names unchanged."""
 
     call: Call
-    reply: str
+    reply: str  # a line of JSON, or the text of an error
     failed: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class ToolState:
-    """What the state of every environment of tools has."""
+    """The fields that the state of every environment of tools has."""
 
     rng: Rng
-    made: tuple[Made, ...] = ()
-    ran: tuple[tuple[str, str], ...] = ()  # programs, and what each printed
-    closing: TextAction | None = None  # the action that ended it
+    calls_made: tuple[Made, ...] = ()
+    programs_run: tuple[tuple[str, str], ...] = ()  # code and output of each
+    closing: TextAction | None = None  # the action that ended the episode
 
 
 State = TypeVar("State", bound=ToolState)
 
 
 class ToolGame(TextGame[State]):
-    """A game of one player whose moves are calls, and actions that end it.
+    """A game for one player, whose moves are calls of tools and actions that end the episode.
 
-    Subclasses say which `tools` there are, `execute` them, and `settle` the end. An error is an
-    answer like any other; the calls that led to one are counted in the events (kind "error").
+    Subclasses list the `tools`, `execute` calls, and `settle` the end. An error is an answer like
+    any other; a call with wrong arguments gives an event of kind "error".
 
-    With `programs` a move may also be a `Program`, which is run where it can compute and call tools
-    and do nothing else (`palestra.sandbox`). It counts as one call, and so does each that it makes.
+    With `programs` a move may also be a `Program`, which can compute and call tools and do nothing
+    else (`palestra.sandbox`). It counts as one call, and so does each call that it makes.
     """
 
     order = "sequential"
@@ -66,24 +72,28 @@ class ToolGame(TextGame[State]):
     perfect_information = False
     deterministic = True
     menu = ()
-    closings: ClassVar[tuple[Option, ...]]
-    max_calls: Any  # int; a dataclass field
-    programs: Any  # bool; a dataclass field
+    closings: ClassVar[tuple[Option, ...]]  # the actions that end the episode
+    max_calls: Any  # MaxCalls; a dataclass field
+    programs: Any  # AllowPrograms; a dataclass field
+
+    def validate(self) -> None:
+        if self.programs and (why := unguarded_system()):
+            raise InvalidOption(f"programs must be False on this system: {why}")
 
     @abstractmethod
     def tools(self, state: State) -> tuple[Tool, ...]:
-        """What may be called now."""
+        """The tools that may be called now."""
 
     @abstractmethod
     def execute(self, state: State, tool: Tool, values: Mapping[str, Any]) -> Reply:
-        """Run a call whose arguments are of the declared types, changing `state` in place."""
+        """Run a call with valid arguments, changing `state` in place."""
 
     @abstractmethod
     def settle(self, state: State) -> tuple[dict[str, float], list[Event]]:
-        """Named rewards and last events at the end."""
+        """The rewards by term and the last events of an episode that has ended."""
 
     def function_schemas(self, state: State) -> list[dict[str, Any]]:
-        """The tools in OpenAI's format, for models that are asked for function calls."""
+        """The tools in OpenAI's format, for models that write function calls."""
         return [tool.schema() for tool in self.tools(state)]
 
     # The rules
@@ -92,13 +102,13 @@ class ToolGame(TextGame[State]):
         return () if state.closing is not None or self.calls_left(state) <= 0 else (0,)
 
     def calls_left(self, state: State) -> int:
-        return int(self.max_calls) - len(state.made) - len(state.ran)
+        return int(self.max_calls) - len(state.calls_made) - len(state.programs_run)
 
     def legal(self, state: State, seat: int) -> Grammar:
         programs = (PROGRAMS,) if self.programs else ()
         return Grammar((calls(self.tools(state)), *programs, *self.closings))
 
-    def step(self, state: State, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: State, actions: Mapping[int, TextAction]) -> Step:
         action = actions[0]
         events = []
         if isinstance(action, Call):
@@ -118,49 +128,50 @@ class ToolGame(TextGame[State]):
         tool = next(tool for tool in self.tools(state) if tool.name == action.tool)
         why = tool.problem(values)
         reply = Reply(error=why) if why else self.execute(state, tool, values)
-        told = reply.error or json.dumps(reply.value, ensure_ascii=False)
-        state.made = (*state.made, Made(action, told, bool(reply.error)))
+        text = reply.error or json.dumps(reply.value, ensure_ascii=False)
+        state.calls_made = (*state.calls_made, Made(action, text, bool(reply.error)))
         data: dict[str, Any] = {"tool": action.tool, "arguments": values}
         if reply.error:
             data["error"] = reply.error
-            told = f"error: {reply.error}"
+            text = f"error: {reply.error}"
         else:
             data["result"] = reply.value
-        return Event(ERROR if why else REVEAL, f"{tool.write(values)} -> {told}", data)
+        return Event(ERROR if why else REVEAL, f"{tool.write(values)} -> {text}", data)
 
     def _run_program(self, state: State, code: str) -> list[Event]:
-        """Run a program whose functions are the tools of now; every call is an event."""
+        """Run a program whose functions are the current tools; every call is an event."""
         events: list[Event] = []
-        state.ran = (*state.ran, (code, ""))
+        state.programs_run = (*state.programs_run, (code, ""))
+        tools = {tool.name: self._function(state, tool.name, events) for tool in self.tools(state)}
+        run = run_program(code, tools=tools, limits=PROGRAM_LIMITS)
+        output = run.printed + (f"error: {run.error}\n" if run.error else "")
+        state.programs_run = (*state.programs_run[:-1], (code, output))
+        data = {"code": code, "printed": run.printed, "error": run.error}
+        return [*events, Event(PRINTED, f"The program printed: {output.rstrip()}", data)]
 
-        def tool(name: str) -> Callable[..., Any]:
-            def function(**values: Any) -> Any:
-                if not self.to_act(state):
-                    raise ValueError("no more calls can be made")
-                events.append(self._call(state, call(name, **values)))
-                made = state.made[-1]
-                if made.failed:
-                    raise ValueError(made.reply)
-                return json.loads(made.reply)
+    def _function(self, state: State, name: str, events: list[Event]) -> Callable[..., Any]:
+        """A tool as a function of a program, which adds an event for every call."""
 
-            return function
+        def function(**values: Any) -> Any:
+            if not self.to_act(state):
+                raise ValueError("no more calls can be made")
+            events.append(self._call(state, call(name, **values)))
+            made = state.calls_made[-1]
+            if made.failed:
+                raise ValueError(made.reply)
+            return json.loads(made.reply)
 
-        tools = {each.name: tool(each.name) for each in self.tools(state)}
-        ran = run_program(code, tools=tools, limits=PROGRAM_LIMITS)
-        told = ran.printed + (f"error: {ran.error}\n" if ran.error else "")
-        state.ran = (*state.ran[:-1], (code, told))
-        data = {"code": code, "printed": ran.printed, "error": ran.error}
-        return [*events, Event(PRINTED, f"The program printed: {told.rstrip()}", data)]
+        return function
 
-    def known(self, state: State) -> Mapping[str, Sequence[str]]:
-        """Values worth asking with that the player has read, by parameter, for random play."""
+    def known_values(self, state: State) -> Mapping[str, Sequence[str]]:
+        """Values by parameter that the player has read; random play draws arguments from them."""
         return EMPTY
 
     def sample(self, state: State, seat: int, rng: Rng) -> TextAction:
-        """A call that can be made with what is known, at times any, seldom the end."""
+        """Most often a call with known values, at times any call, seldom the end."""
         if rng.below(20) == 0:
             return rng.choice(self.closings).sample(rng)
-        tools, known = self.tools(state), self.known(state)
+        tools, known = self.tools(state), self.known_values(state)
         fit = [tool for tool in tools if any(p.name in known for p in tool.parameters)]
         tool = rng.choice(fit if fit and rng.below(4) else tools)
         drawn = tool.sample(rng, known)
@@ -182,15 +193,17 @@ class ToolGame(TextGame[State]):
         return tool.write(action.values)
 
     def observation_space(self, seat: int) -> spaces.Box:
-        raise InvalidOption("tools are called in words; use the text view (obs='text')")
+        raise InvalidOption(
+            f"{type(self).__name__} has no array observation; use the text view (obs='text')"
+        )
 
     def observe(self, state: State, seat: int) -> Any:
         return self.observation_space(seat)
 
     def state_key(self, state: State, seat: int | None = None) -> bytes:
-        """For the player: what is described, and every call with its answer."""
+        """For the player: a hash of the description and of every call with its answer."""
         if seat is not None:
-            known = f"{self.describe(state, seat)}\n{state.made!r}\n{state.ran!r}"
+            known = f"{self.describe(state, seat)}\n{state.calls_made!r}\n{state.programs_run!r}"
         else:
             shown = {f.name: getattr(state, f.name) for f in fields(state) if f.name != "rng"}
             known = repr(sorted(shown.items()))

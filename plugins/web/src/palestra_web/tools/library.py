@@ -1,11 +1,11 @@
-"""A library of functions over a made-up database, drawn from a seed.
+"""A library of functions over a generated database, drawn from a seed.
 
-A domain is a chain of three tables, each row of one belonging to a row of the next. A row has two
-keys, its parent's number, two attributes, a status and a note. For every key there are functions
-that read each other column, write each attribute (where the row is open) and unlock the row. What
-a function returns is named as the parameter that takes it, which makes the dependency graph.
-From either key of a row every key, attribute and write of it and of what it belongs to is reached
-in at least two ways that share no function: by the key at hand and by the other.
+A domain is a chain of three tables; each row of a table belongs to a row of the next one. A row has
+two keys, its parent's number, two attributes, a status and a note. For every key there are
+functions that read each other column, write each attribute (if the row is open), and unlock the
+row. The value that a function returns has the name of the parameter that takes it, so the functions
+form a dependency graph. From either key of a row, every key, attribute and write of that row and of
+the rows it belongs to can be reached in at least two ways that share no function.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ KEY_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """`name` is the noun of a row; `parent` the table that its rows belong to, or nothing."""
+class TableSchema:
+    """The columns of a table, and the table that its rows belong to."""
 
-    name: str
+    name: str  # the noun for a row
     domain: str
-    alias: str
+    alias: str  # the name of the second key
     attributes: tuple[str, str]
-    parent: str = ""
+    parent: str = ""  # the table that its rows belong to; empty for none
 
     @property
     def keys(self) -> tuple[str, str]:
@@ -72,18 +72,18 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What can be read; a column named as another table holds that table's number."""
+        """The columns that can be read; one with the name of a table holds that table's number."""
         parent = (self.parent,) if self.parent else ()
         return (*self.keys, *parent, *self.attributes, STATUS)
 
     def type_of(self, column: str) -> str:
-        """The name of what a column holds, as parameters and answers have it."""
+        """The type of a column: the name of its values in parameters and answers."""
         return f"{column}_{NUMBER}" if column == self.parent else f"{self.name}_{column}"
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A tool, and the read, write or unlocking that it is."""
+    """A tool and what it does: read a column, write one, or unlock a row."""
 
     tool: Tool
     kind: str  # "read", "write" or "unlock"
@@ -91,19 +91,19 @@ class Function:
     key: str
     column: str
     takes: str  # the type of the key
-    gives: str  # the type read; for a write the type written
+    gives: str  # the type of the value read or written
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
     """Tables and functions by name."""
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, TableSchema]
     functions: Mapping[str, Function]
     tools: tuple[Tool, ...]
 
     def lineage(self, table: str) -> tuple[str, ...]:
-        """A table and those it belongs to, nearest first."""
+        """A table, and the tables that its rows belong to, nearest first."""
         found = [table]
         while self.tables[found[-1]].parent:
             found.append(self.tables[found[-1]].parent)
@@ -112,13 +112,16 @@ class Library:
     def path(
         self, start: str, goal: str, *, write: bool, without: Collection[str] = ()
     ) -> tuple[str, ...] | None:
-        """The fewest calls from a value of type `start` to reading, or writing, the type `goal`."""
+        """The fewest functions from a value of type `start` to a read or write of type `goal`.
+
+        They are named in the order of their calls; None where nothing leads there.
+        """
         return self._search({start: ()}, goal, write, without)
 
     def path_through(
         self, start: str, goal: str, *, write: bool, first: str
     ) -> tuple[str, ...] | None:
-        """The same with one function in it; None where it leads nowhere."""
+        """Such a path that calls the function `first`; None where there is none."""
         function = self.functions[first]
         ends = function.gives == goal and (function.kind == "write") == write
         if not ends and function.kind != "read":
@@ -161,7 +164,7 @@ class Library:
 
 @lru_cache(maxsize=64)
 def draw_library(domains: int, seed: int) -> Library:
-    """Some domains with their functions, in an order drawn by lot."""
+    """Random domains, with their functions in a random order."""
     rng = Rng.seeded(seed, stream=3)
     names = list(DOMAINS)
     rng.shuffle(names)
@@ -176,13 +179,13 @@ def draw_library(domains: int, seed: int) -> Library:
     return Library(tables, functions, tuple(tools))
 
 
-def _draw_table(name: str, domain: str, parent: str, rng: Rng) -> Table:
+def _draw_table(name: str, domain: str, parent: str, rng: Rng) -> TableSchema:
     attributes = list(ATTRIBUTES)
     rng.shuffle(attributes)
-    return Table(name, domain, rng.choice(ALIASES), (attributes[0], attributes[1]), parent)
+    return TableSchema(name, domain, rng.choice(ALIASES), (attributes[0], attributes[1]), parent)
 
 
-def _functions(table: Table) -> list[Function]:
+def _functions(table: TableSchema) -> list[Function]:
     return [
         function
         for key in table.keys
@@ -194,11 +197,11 @@ def _functions(table: Table) -> list[Function]:
     ]
 
 
-def _key(table: Table, key: str) -> Parameter:
+def _key(table: TableSchema, key: str) -> Parameter:
     return Parameter(table.type_of(key), Text(KEY_LENGTH), f"the {key} of a {table.name}")
 
 
-def _reader(table: Table, key: str, column: str) -> Function:
+def _reader(table: TableSchema, key: str, column: str) -> Function:
     takes, gives = table.type_of(key), table.type_of(column)
     tool = Tool(
         f"get_{table.name}_{column}_by_{key}",
@@ -209,7 +212,7 @@ def _reader(table: Table, key: str, column: str) -> Function:
     return Function(tool, "read", table.name, key, column, takes, gives)
 
 
-def _writer(table: Table, key: str, attribute: str) -> Function:
+def _writer(table: TableSchema, key: str, attribute: str) -> Function:
     takes, gives = table.type_of(key), table.type_of(attribute)
     to = Parameter(gives, OneOf(ATTRIBUTES[attribute]), f"the new {attribute}")
     tool = Tool(
@@ -222,7 +225,7 @@ def _writer(table: Table, key: str, attribute: str) -> Function:
     return Function(tool, "write", table.name, key, attribute, takes, gives)
 
 
-def _unlocker(table: Table, key: str) -> Function:
+def _unlocker(table: TableSchema, key: str) -> Function:
     tool = Tool(
         f"unlock_{table.name}_by_{key}",
         f"Open a locked {table.name} by its {key}.",

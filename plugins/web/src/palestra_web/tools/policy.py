@@ -1,7 +1,8 @@
-"""Which calls a deployment lets through: rules over tools and arguments, checked before each call.
+"""Policies of a deployment: rules over tools and arguments that are checked before each call.
 
-After Shi et al., "Progent: Programmable Privilege Control for LLM Agents", 2025: rules are tried
-from the highest priority down, the first that matches decides, and what no rule matches is denied.
+After Shi et al., "Progent: Programmable Privilege Control for LLM Agents", 2025. Rules are
+tried from the highest priority down; the first that matches decides. A call that no rule matches is
+denied.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ Fallback = Literal["message", "stop", "ask"]
 
 
 class Condition(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an argument must be: one of `enum`, wholly like `pattern`, in a range."""
+    """A condition on an argument."""
 
-    enum: tuple[str | int | float, ...] = ()
-    pattern: str = ""
+    enum: tuple[str | int | float, ...] = ()  # it is one of these
+    pattern: str = ""  # a regular expression that matches all of it
     minimum: float | None = None
     maximum: float | None = None
 
     def holds(self, value: Any) -> bool:
+        """Whether a value meets the condition."""
         if self.enum and value not in self.enum:
             return False
         if self.pattern and not (isinstance(value, str) and re.fullmatch(self.pattern, value)):
@@ -40,18 +42,16 @@ class Condition(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
 
 class Rule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """`tool` is a name or a pattern such as "get_*"; every condition in `when` must hold.
+    """A rule about calls of one tool or of several."""
 
-    A forbidden call is answered with a message, stops the run, or is put to the user ("ask").
-    """
-
-    tool: str
+    tool: str  # a name or a pattern such as "get_*"
     effect: Literal["allow", "forbid"]
     priority: int = 0
-    when: tuple[tuple[str, Condition], ...] = ()
-    fallback: Fallback = "message"
+    when: tuple[tuple[str, Condition], ...] = ()  # conditions on arguments; all must hold
+    fallback: Fallback = "message"  # answer a forbidden call, stop the run, or ask the user
 
     def matches(self, tool: str, values: Mapping[str, Any]) -> bool:
+        """Whether the rule is about a call."""
         return fnmatchcase(tool, self.tool) and all(
             name in values and condition.holds(values[name]) for name, condition in self.when
         )
@@ -62,20 +62,20 @@ Policy = tuple[Rule, ...]
 
 
 def decide(policy: Policy, tool: str, values: Mapping[str, Any]) -> Rule:
-    """The rule that decides about a call."""
+    """The rule of highest priority that matches a call; one that denies it if none does."""
     ranked = sorted(policy, key=lambda rule: -rule.priority)
     return next((rule for rule in ranked if rule.matches(tool, values)), DENIED)
 
 
 def read_policy(rules: Iterable[Any]) -> Policy:
-    """Rules given as `Rule`s or as mappings; raises `InvalidOption` for what is none."""
+    """A policy from `Rule`s or mappings; raises `InvalidOption` for anything else."""
     found = []
     for rule in rules:
         try:
             found.append(rule if isinstance(rule, Rule) else msgspec.convert(_plain(rule), Rule))
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             raise InvalidOption(
-                f"{rule!r} is no rule of a policy: {error}; write, say, "
+                f"{rule!r} is not a rule of a policy: {error}; write for example "
                 '{"tool": "set_*", "effect": "allow", "when": {"order_tier": {"enum": ["gold"]}}}'
             ) from error
     policy = tuple(found)
@@ -97,12 +97,12 @@ def _check_patterns(policy: Policy) -> None:
                 re.compile(condition.pattern)
             except re.error as error:
                 raise InvalidOption(
-                    f"the pattern for {name} is no regular expression: {error}"
+                    f"the pattern for {name} is not a regular expression: {error}"
                 ) from error
 
 
 def _refuse_contradictions(policy: Policy) -> None:
-    """Two rules of one priority that may both match and say opposite things leave it to chance."""
+    """Raise `InvalidOption` for rules of equal priority that decide the same calls differently."""
     for number, one in enumerate(policy):
         for other in policy[:number]:
             same = one.tool == other.tool and one.priority == other.priority

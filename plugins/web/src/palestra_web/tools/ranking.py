@@ -10,12 +10,12 @@ import numpy as np
 
 
 def words(text: str) -> list[str]:
-    """The words of a text without case; underscores part words."""
+    """The words of a text in lower case; underscores separate words."""
     return re.findall(r"[a-z]+|\d+", text.casefold())
 
 
 def best_matches(query: str, texts: tuple[str, ...], count: int) -> list[int]:
-    """Numbers of the texts that match best, best first, equals in order.
+    """Numbers of the `count` texts that match a query best, the best first, ties in order.
 
     Texts that share no word with the query are left out.
     """

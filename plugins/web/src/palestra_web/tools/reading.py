@@ -1,4 +1,4 @@
-"""Reading the last call or closing action in what a model wrote."""
+"""Reading the last call or closing action in a text that a model wrote."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Kinds = Mapping[str, type[TextAction]]
 def read_tool_action(
     text: str, grammar: Grammar, tools: Sequence[Tool], kinds: Sequence[type[TextAction]]
 ) -> TextAction:
-    """The last action in `text`, in call form or as the JSON object of a function call.
+    """The last action in `text`, written as a call or as the JSON object of a function call.
 
-    That object is `{"name": …, "arguments": {…}}`, as function-calling models write it. Names that
-    are neither a tool nor an action are passed over. Where programs may be run, a fenced block of
-    Python is one, whatever stands in it. Raises `InvalidAction`.
+    That object is `{"name": …, "arguments": {…}}`, as function-calling models write it. Calls of
+    anything but a tool or an action are ignored. Where programs are legal, a fenced block of Python
+    is a program, whatever it contains. Raises `InvalidAction`.
     """
     known = {kind.__name__: kind for kind in kinds}
     names = {tool.name for tool in tools} | set(known)
-    found, why = _fenced(text, grammar), ""
+    found, why = _fenced_program(text, grammar), ""
     if found is None:
         found, why = _last_call(text, names, known)
     if found is None and not why:
@@ -42,22 +42,25 @@ def read_tool_action(
     raise InvalidAction(text, str(grammar), grammar.example(), why or "no call found")
 
 
-def _fenced(text: str, grammar: Grammar) -> TextAction | None:
-    """The last fenced block of Python, where programs may be run."""
+def _fenced_program(text: str, grammar: Grammar) -> TextAction | None:
+    """The last fenced block of Python, where programs are legal."""
     found = _FENCED.findall(text)
-    runs = any(option.action is Program for option in grammar)
-    return Program(found[-1]) if found and runs else None
+    legal = any(option.action is Program for option in grammar)
+    return Program(found[-1]) if found and legal else None
 
 
 def _last_call(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | None, str]:
-    """Read from the left, so that what stands inside an argument is not taken for a call."""
+    """The last call, or why it cannot be read.
+
+    Reads from the left, so that a call inside an argument is not taken for a call.
+    """
     found: TextAction | None = None
     why, position = "", 0
     while match := _NAME.search(text, position):
         position = match.end()
         if match.group(1) not in names:
             continue
-        end, node = _closed(text, match.start(), match.end())
+        end, node = _whole_call(text, match.start(), match.end())
         if node is None:
             found, why = None, f"{match.group(1)}( … cannot be read to its end"
             continue
@@ -69,8 +72,8 @@ def _last_call(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | N
     return found, why
 
 
-def _closed(text: str, start: int, after: int) -> tuple[int, ast.Call | None]:
-    """The shortest piece from `start` on that is one whole call, and where it ends."""
+def _whole_call(text: str, start: int, after: int) -> tuple[int, ast.Call | None]:
+    """The end and the syntax tree of the shortest whole call that begins at `start`."""
     end = after
     for _ in range(MOST_BRACKETS):
         end = text.find(")", end) + 1

@@ -1,7 +1,7 @@
-"""The cheapest plan of a kind: travel on every second day, three meals on every day between.
+"""The cheapest plan among those that travel every second day and eat three meals on other days.
 
-Exact for that kind of plan: routes and ways to travel are tried one by one, nights are cheapest
-city by city, and meals are chosen by dynamic programming over the cuisines covered so far.
+It is exact among these plans: it tries every route and every means of transport, takes the cheapest
+place to stay in each city, and chooses meals by dynamic programming over the cuisines covered.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import combinations, pairwise, permutations
 from typing import NamedTuple
 
-from palestra_web.travel.plan import DRIVE, NONE, TAXI, Day, entry_of
+from palestra_web.travel.plan import DRIVE, NONE, TAXI, PlanDay, entry_of
 from palestra_web.travel.tables import (
     Lodging,
     Request,
     Restaurant,
-    Tables,
+    TravelTables,
     drive_cost,
     room_cost,
     taxi_cost,
@@ -24,20 +24,22 @@ NIGHTS = 2  # in every city
 MEALS = 3
 
 
-class Priced(NamedTuple):
+class PricedPlan(NamedTuple):
+    """A plan, and what it costs all travellers."""
+
     cost: int
-    plan: tuple[Day, ...]
+    plan: tuple[PlanDay, ...]
 
 
 Meals = tuple[Restaurant, ...]
 
 
-def cheapest(request: Request, tables: Tables) -> Priced | None:
+def cheapest(request: Request, tables: TravelTables) -> PricedPlan | None:
     """The cheapest plan that meets every wish, whatever the budget; None if there is none.
 
-    Looks only at the rows that `tables` has, so an agent can give what it has been told so far.
+    Reads only the rows in `tables`, so an agent can pass what tools have shown it so far.
     """
-    best: Priced | None = None
+    best: PricedPlan | None = None
     for route in permutations(tables.cities[request.region], request.cities):
         priced = _along(route, request, tables)
         if priced is not None and (best is None or priced.cost < best.cost):
@@ -45,14 +47,14 @@ def cheapest(request: Request, tables: Tables) -> Priced | None:
     return best
 
 
-def _along(route: tuple[str, ...], request: Request, tables: Tables) -> Priced | None:
+def _along(route: tuple[str, ...], request: Request, tables: TravelTables) -> PricedPlan | None:
     travel = _travel((request.origin, *route, request.origin), request, tables)
     houses = [_house(city, request, tables) for city in route]
     meals = _meals(route, request, tables)
     if travel is None or meals is None:
         return None
     total, ways = travel
-    days: list[Day] = []
+    days: list[PlanDay] = []
     here = request.origin
     for city, house, eaten in zip(route, houses, meals, strict=True):
         if house is None:
@@ -61,19 +63,19 @@ def _along(route: tuple[str, ...], request: Request, tables: Tables) -> Priced |
         total += NIGHTS * room_cost(house, request.people)
         total += request.people * sum(place.price for place in eaten)
         day = len(days) + 1
-        days.append(Day(day, f"from {here} to {city}", ways[day // 2], lodging=bed))
+        days.append(PlanDay(day, f"from {here} to {city}", ways[day // 2], lodging=bed))
         breakfast, lunch, dinner = (entry_of(place.name, city) for place in eaten)
         sight = entry_of(tables.attractions[city][0], city)
-        days.append(Day(day + 1, city, NONE, breakfast, sight, lunch, dinner, bed))
+        days.append(PlanDay(day + 1, city, NONE, breakfast, sight, lunch, dinner, bed))
         here = city
-    days.append(Day(len(days) + 1, f"from {here} to {request.origin}", ways[-1]))
-    return Priced(total, tuple(days))
+    days.append(PlanDay(len(days) + 1, f"from {here} to {request.origin}", ways[-1]))
+    return PricedPlan(total, tuple(days))
 
 
 def _travel(
-    stops: tuple[str, ...], request: Request, tables: Tables
+    stops: tuple[str, ...], request: Request, tables: TravelTables
 ) -> tuple[int, list[str]] | None:
-    """Drive all the way, or take the cheaper of flight and taxi for every leg."""
+    """The cheapest transport: driving all the way, or a flight or taxi on each leg."""
     people, legs = request.people, list(pairwise(stops))
     choices: list[tuple[int, list[str]]] = []
     if request.transport != "no self-driving" and all(leg in tables.distances for leg in legs):
@@ -94,7 +96,7 @@ def _travel(
     return min(choices, default=None)
 
 
-def _house(city: str, request: Request, tables: Tables) -> Lodging | None:
+def _house(city: str, request: Request, tables: TravelTables) -> Lodging | None:
     fitting = [
         house
         for house in tables.lodging[city]
@@ -103,8 +105,8 @@ def _house(city: str, request: Request, tables: Tables) -> Lodging | None:
     return min(fitting, key=lambda house: room_cost(house, request.people), default=None)
 
 
-def _meals(route: tuple[str, ...], request: Request, tables: Tables) -> list[Meals] | None:
-    """Three restaurants a city, which together serve all that is wished."""
+def _meals(route: tuple[str, ...], request: Request, tables: TravelTables) -> list[Meals] | None:
+    """The cheapest three restaurants in each city that together serve every cuisine wished."""
     best: dict[frozenset[str], tuple[int, list[Meals]]] = {frozenset(): (0, [])}
     for city in route:
         further: dict[frozenset[str], tuple[int, list[Meals]]] = {}

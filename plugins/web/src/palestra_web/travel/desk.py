@@ -1,22 +1,22 @@
-"""Travel desk: find out about a country through tools and hand in a plan that meets every wish.
+"""Travel desk: search tables through tools, and hand in a plan of a trip that meets every wish.
 
-A traveller's request names days, people, a budget and, by `level`, up to three more wishes. Tools
-search cities, flights, distances, places to stay, restaurants and attractions; others note the plan
-day by day or whole. `Done()` hands it in; it is then checked and paid for, once. The tables are
-drawn from the seed and always hold a plan that meets the request.
+A traveller's request names days, people, a budget and, by `level`, up to three more wishes. Some
+tools search cities, flights, distances, places to stay, restaurants and attractions; others note
+the plan, a day at a time or whole. `Done()` hands it in; it is then checked, and paid for once. The
+tables are drawn from the seed and always contain a plan that meets the request.
 
 Checks and metrics are those of Xie et al., "TravelPlanner", 2024, and the reward is that of Zhu et
-al., "Planner-R1: Reward Shaping Enables Efficient Agentic RL with Smaller LLMs", 2025: if a plan of
-the right form is delivered,
+al., "Planner-R1: Reward Shaping Enables Efficient Agentic RL with Smaller LLMs", 2025. A plan that
+has an entry for every day is paid
 
     l1 commonsense_micro + l2 commonsense_macro + l3 hard_micro + l4 hard_macro + l5 final,
 
-where micro is the share of checks passed, macro whether all of a kind are, and final whether all
-are. The weights l are all 1 in stage "dense", 0 for micro in stage "mid", and only final's is 1 in
-stage "sparse"; `weights` sets others. The tables are made up, and so are the tools' names.
+where micro is the share of checks passed, macro whether all of a kind are passed, and final whether
+all are. The weights l are all 1 in stage "dense"; in stage "mid" those of micro are 0; in stage
+"sparse" only the last is 1. The option `weights` sets others. Tables and names of tools are ours.
 
-Checked: plans made by hand that break one rule each, with micro and macro counted by hand; the
-cheapest plan against an exhaustive search; the planner that only calls tools passes every check.
+Checked: plans written by hand that each break one rule, with micro and macro counted by hand; the
+cheapest plan against an exhaustive search; a planner that only calls tools passes every check.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from palestra import (
     Event,
     Integer,
-    InvalidOption,
+    Meta,
     Option,
     Outcome,
     Rng,
@@ -41,16 +41,15 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 
 from palestra_web.tools.declare import Call, Done, Parameter, Program, Tool
-from palestra_web.tools.game import Reply, ToolGame, ToolState
+from palestra_web.tools.game import AllowPrograms, MaxCalls, Reply, ToolGame, ToolState
 from palestra_web.travel.cheapest import cheapest
-from palestra_web.travel.plan import NONE, Day, Verdict, judge
+from palestra_web.travel.plan import NONE, PlanDay, Verdict, judge
 from palestra_web.travel.tables import (
     CITIES,
     LENGTHS,
-    LEVELS,
     REGIONS,
     Request,
-    Tables,
+    TravelTables,
     draw_cities,
     draw_request,
     draw_tables,
@@ -65,8 +64,10 @@ STAGES = {
     "sparse": (0.0, 0.0, 0.0, 0.0, 1.0),
 }
 LAST_DAY = max(LENGTHS)
-REDRAWS = 20  # of what a player does not know, to find tables with a plan within the budget
-SLACK = (105, 150)  # the budget, in percent of the cheapest plan
+REDRAWS = 20  # of unknown rows, to find tables with a plan within the budget
+BUDGET = (105, 150)  # range of the budget, percent of the cheapest plan's cost
+
+Weight = Annotated[float, Meta(ge=0, le=1e6)]
 
 _CITY = Text(40, CITIES)
 _ENTRY = Text(120, (NONE,))
@@ -123,31 +124,31 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """A request, the tables, and the cheapest plan that shows it can be met."""
+    """A request, and the tables to plan with."""
 
     request: Request
-    tables: Tables
-    witness: tuple[Day, ...]
+    tables: TravelTables
+    witness: tuple[PlanDay, ...]  # the cheapest plan, which shows that the request can be met
 
 
 @lru_cache(maxsize=256)
 def draw_trip(days: int, level: str, seed: int) -> Trip:
-    """The trip of a seed, the same however often it is asked for: it is only read."""
+    """The trip of a seed; nobody changes it."""
     rng = Rng.seeded(seed)
     request = draw_request(days, level, rng)
     tables = draw_tables(request, draw_cities(request, rng), rng)
     found = cheapest(request, tables)
     assert found is not None  # every city has what the request asks for
-    budget = found.cost * rng.between(*SLACK) // 100
+    budget = found.cost * rng.between(*BUDGET) // 100
     return Trip(replace(request, budget=budget), tables, found.plan)
 
 
 @dataclass(slots=True, kw_only=True)
-class Desk(ToolState):
-    """The state: the trip, and what is noted of the plan, by day."""
+class TripState(ToolState):
+    """The state of the travel desk."""
 
     trip: Trip
-    noted: dict[int, Day]
+    noted: dict[int, PlanDay]  # the plan so far, by day from 1
 
 
 @environment(
@@ -166,52 +167,58 @@ class Desk(ToolState):
     },
 )
 @dataclass(frozen=True)
-class TravelDesk(ToolGame[Desk]):
-    """You plan a trip for a traveller. Find out what there is by calling tools, then note a plan.
+class TravelDesk(ToolGame[TripState]):
+    """One player plans a trip: they search tables through tools and hand in a plan.
 
-    Write one call in every turn, such as search_lodging(city='Marlow'). The plan has one entry for
-    every day, noted with note_day: where you are ('Marlow', or 'from Harrow to Marlow' on a day of
-    travel), transport on days of travel, three meals and at least one attraction on the other days
-    (meals and attractions on days of travel are free to you), and a place to stay every night but
-    the last. Restaurants, attractions and places to stay are written 'Name, City'; '-' is nothing.
-    Name only what the tools have shown, in the city you are in; no restaurant and no attraction
-    twice; start from home on day 1, visit as many different cities of the region as the traveller
-    wants, and be home on the last day. Keep to the fewest nights of every place. Whoever drives
-    his own car drives all the way. Rooms, cars (5 people) and taxis (4 people) are paid for as many
-    as you need. Every wish of the traveller must be met, the budget too.
-    Write Done() to hand the plan in: this ends the game.
+    There are no numbered actions and no array observation: moves are `Call`, `Done` and, with
+    `programs`, `Program`. The plan is paid once, when it is handed in: a weighted sum of five
+    figures from 0 to 1.
     """
 
-    days: int = 5
-    level: str = "medium"
-    stage: str = "dense"
-    weights: tuple[float, ...] | None = None
-    max_calls: int = 150
-    programs: bool = False
+    days: Annotated[Literal[3, 5, 7], Meta(description="days of the trip; 1, 2 or 3 cities")] = 5
+    level: Annotated[
+        Literal["easy", "medium", "hard"],
+        Meta(description="wishes beside the budget: none (easy), one (medium) or three (hard)"),
+    ] = "medium"
+    stage: Annotated[
+        Literal["dense", "mid", "sparse"],
+        Meta(
+            description="which figures of a plan are paid: all, all but the shares of checks "
+            "passed, or only whether every check is passed"
+        ),
+    ] = "dense"
+    weights: Annotated[
+        tuple[Weight, Weight, Weight, Weight, Weight] | None,
+        Meta(
+            description="weights of commonsense_micro, commonsense_macro, hard_micro, hard_macro "
+            "and final, instead of those of the stage"
+        ),
+    ] = None
+    max_calls: MaxCalls = 150
+    programs: AllowPrograms = False
 
+    rules_text = """
+        You plan a trip for a traveller. Find out what there is by calling tools, then note a plan.
+
+        Write one call in every turn, such as search_lodging(city='Marlow'). The plan has one entry
+        for every day, noted with note_day: where you are ('Marlow', or 'from Harrow to Marlow' on a
+        day of travel), transport on days of travel, three meals and at least one attraction on the
+        other days (meals and attractions on days of travel are free to you), and a place to stay
+        every night but the last. Restaurants, attractions and places to stay are written
+        'Name, City'; '-' is nothing. Name only what the tools have shown, in the city you are in;
+        no restaurant and no attraction twice; start from home on day 1, visit as many different
+        cities of the region as the traveller wants, and be home on the last day. Keep to the fewest
+        nights of every place. Whoever drives their own car drives all the way. Rooms, cars (5
+        people) and taxis (4 people) are paid for as many as you need. Every wish of the traveller
+        must be met, the budget too. Write Done() to hand the plan in: this ends the game.
+    """
     reward_terms = FIGURES
     action_types = (Call, Program, Done)
     closings = (Option(Done),)
 
-    def __post_init__(self) -> None:
-        for name, known in (("days", LENGTHS), ("level", LEVELS), ("stage", STAGES)):
-            if getattr(self, name) not in known:
-                accepted = ", ".join(map(repr, known))
-                raise InvalidOption(f"{name} must be {accepted}, not {getattr(self, name)!r}")
-        if not 1 <= self.max_calls <= 10_000:
-            raise InvalidOption(f"max_calls must be from 1 to 10000, not {self.max_calls}")
-        if self.weights is not None:
-            given = tuple(float(weight) for weight in self.weights)
-            if len(given) != len(FIGURES) or min(given) < 0:
-                raise InvalidOption(
-                    f"weights must be {len(FIGURES)} numbers of 0 or more, for "
-                    f"{', '.join(FIGURES)}; not {self.weights!r}"
-                )
-            object.__setattr__(self, "weights", given)
-
     @property
     def lambdas(self) -> Mapping[str, float]:
-        """The weight of every figure."""
+        """The weight of each figure: l1 to l5 above."""
         return dict(zip(FIGURES, self.weights or STAGES[self.stage], strict=True))
 
     @property
@@ -220,24 +227,28 @@ class TravelDesk(ToolGame[Desk]):
 
     # The rules
 
-    def initial_state(self, seed: int | None = None) -> Desk:
+    def initial_state(self, seed: int | None = None) -> TripState:
         start = check_seed(seed)
-        return Desk(rng=Rng.seeded(start), trip=draw_trip(self.days, self.level, start), noted={})
+        return TripState(
+            rng=Rng.seeded(start), trip=draw_trip(self.days, self.level, start), noted={}
+        )
 
-    def tools(self, state: Desk) -> tuple[Tool, ...]:
+    def tools(self, state: TripState) -> tuple[Tool, ...]:
         return TOOLS
 
-    def known(self, state: Desk) -> dict[str, tuple[str, ...]]:
+    def known_values(self, state: TripState) -> dict[str, tuple[str, ...]]:
         request = state.trip.request
-        asked = any(made.call.tool == "search_cities" and not made.failed for made in state.made)
+        asked = any(
+            made.call.tool == "search_cities" and not made.failed for made in state.calls_made
+        )
         there = state.trip.tables.cities[request.region] if asked else ()
         cities = (request.origin, *there)
         places = dict.fromkeys(("origin", "destination", "city"), cities)
         return {"region": (request.region,), **places}
 
-    def execute(self, state: Desk, tool: Tool, values: Mapping[str, Any]) -> Reply:
+    def execute(self, state: TripState, tool: Tool, values: Mapping[str, Any]) -> Reply:
         if tool.name == "note_day":
-            return self._note(state, [Day(**values)], whole=False)
+            return self._note(state, [PlanDay(**values)], whole=False)
         if tool.name == "note_plan":
             return self._read_plan(state, values["plan"])
         rows = look_up(state.trip, tool.name, values)
@@ -245,13 +256,13 @@ class TravelDesk(ToolGame[Desk]):
             return Reply(error="nothing is known of that; search_cities(region=…) lists cities")
         return Reply(rows)
 
-    def _read_plan(self, state: Desk, text: str) -> Reply:
+    def _read_plan(self, state: TripState, text: str) -> Reply:
         try:
-            return self._note(state, msgspec.json.decode(text, type=list[Day]), whole=True)
+            return self._note(state, msgspec.json.decode(text, type=list[PlanDay]), whole=True)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
             return Reply(error=f"this is not a JSON list of days: {error}")
 
-    def _note(self, state: Desk, days: Sequence[Day], *, whole: bool) -> Reply:
+    def _note(self, state: TripState, days: Sequence[PlanDay], *, whole: bool) -> Reply:
         beyond = [day.day for day in days if not 1 <= day.day <= self.days]
         if beyond:
             return Reply(error=f"the trip has days 1 to {self.days}, and no day {beyond[0]}")
@@ -261,30 +272,30 @@ class TravelDesk(ToolGame[Desk]):
         missing = [day for day in range(1, self.days + 1) if day not in state.noted]
         return Reply({"noted": sorted(state.noted), "missing": missing})
 
-    def verdict(self, state: Desk) -> Verdict:
-        """What the checks say of the plan; nothing is delivered before `Done()`."""
+    def verdict(self, state: TripState) -> Verdict:
+        """The verdict on the plan; no plan is delivered before `Done()`."""
         plan = [state.noted[day] for day in sorted(state.noted)]
         handed_in = plan if state.closing is not None else None
         return judge(handed_in, state.trip.request, state.trip.tables)
 
-    def settle(self, state: Desk) -> tuple[dict[str, float], list[Event]]:
+    def settle(self, state: TripState) -> tuple[dict[str, float], list[Event]]:
         verdict = self.verdict(state)
         figures = verdict.figures
         terms = {name: weight * figures[name] for name, weight in self.lambdas.items()}
         checks = {**verdict.commonsense, **verdict.hard}
         failed = [name for name, passed in checks.items() if not passed]
-        told = f"The plan fails {', '.join(failed)}." if failed else "The plan passes every check."
+        text = f"The plan fails {', '.join(failed)}." if failed else "The plan passes every check."
         if not verdict.delivered:
-            told = "No whole plan was delivered."
+            text = "No whole plan was delivered."
         data = {
             "figures": figures,
             "commonsense": dict(verdict.commonsense),
             "hard": dict(verdict.hard),
         }
         paid = {name: value for name, value in terms.items() if value}
-        return paid, [Event("verdict", told, data)]
+        return paid, [Event("verdict", text, data)]
 
-    def outcome(self, state: Desk) -> Outcome | None:
+    def outcome(self, state: TripState) -> Outcome | None:
         if self.to_act(state):
             return None
         verdict = self.verdict(state)
@@ -294,20 +305,20 @@ class TravelDesk(ToolGame[Desk]):
         reason = f"{passed} of {checks} checks passed."
         return Outcome(("win" if verdict.final else "loss",), (score,), reason)
 
-    def opening(self, state: Desk) -> Sequence[Event]:
+    def opening(self, state: TripState) -> Sequence[Event]:
         request = state.trip.request
         return [Event("request", str(request), asdict(request))]
 
-    def determinize(self, state: Desk, seat: int, rng: Rng) -> Desk:
-        """Draw every row anew that no tool has shown; the map of cities stays."""
+    def determinize(self, state: TripState, seat: int, rng: Rng) -> TripState:
+        """Draw anew every row that no tool has shown, in the same cities."""
         copy = self.clone(state)
         trip = state.trip
         cities = trip.tables.cities[trip.request.region]
         for _ in range(REDRAWS):
             tables = draw_tables(trip.request, cities, rng)
-            for made in state.made:
+            for made in state.calls_made:
                 if not made.failed:
-                    _keep_shown(trip.tables, tables, made.call)
+                    _restore_shown_rows(trip.tables, tables, made.call)
             found = cheapest(trip.request, tables)
             if found is not None:
                 copy.trip = Trip(trip.request, tables, found.plan)
@@ -317,7 +328,7 @@ class TravelDesk(ToolGame[Desk]):
 
     # What the player sees
 
-    def describe(self, state: Desk, seat: int) -> str:
+    def describe(self, state: TripState, seat: int) -> str:
         lines = [str(state.trip.request)]
         lines += [
             f"Noted for day {day}: {text_of(state.noted[day])}" for day in sorted(state.noted)
@@ -325,7 +336,7 @@ class TravelDesk(ToolGame[Desk]):
         lines.append(f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}.")
         return "\n".join(lines)
 
-    def scene(self, state: Desk, seat: int | None = None) -> Scene:
+    def scene(self, state: TripState, seat: int | None = None) -> Scene:
         lines = self.describe(state, 0).splitlines()
         if seat is None:
             lines += [
@@ -334,15 +345,15 @@ class TravelDesk(ToolGame[Desk]):
         return Scene(lines=tuple(lines))
 
 
-def text_of(day: Day) -> str:
-    """A day in one line, without what it leaves open."""
+def text_of(day: PlanDay) -> str:
+    """A day in one line, without entries that are empty."""
     named = ("transport", "breakfast", "attractions", "lunch", "dinner", "lodging")
     parts = [f"{name} {getattr(day, name)}" for name in named if getattr(day, name) != NONE]
     return "; ".join([day.city, *parts])
 
 
 def look_up(trip: Trip, tool: str, values: Mapping[str, Any]) -> Any:
-    """What a searching tool shows; None where nothing is known of what was asked."""
+    """The answer of a tool that searches; None where the tables have no such entry."""
     tables, people = trip.tables, trip.request.people
     if tool == "search_cities":
         cities = tables.cities.get(values["region"])
@@ -365,8 +376,8 @@ def look_up(trip: Trip, tool: str, values: Mapping[str, Any]) -> Any:
     return None if rows is None else [asdict(row) for row in rows]
 
 
-def _keep_shown(true: Tables, drawn: Tables, made: Call) -> None:
-    """Put the rows that a call has shown into tables that were drawn anew."""
+def _restore_shown_rows(true: TravelTables, drawn: TravelTables, made: Call) -> None:
+    """Copy the rows that a call has shown into tables that were drawn anew."""
     values: dict[str, Any] = made.values
     name = made.tool.removeprefix("search_")
     key: Any = values.get("city")

@@ -1,4 +1,4 @@
-"""Numbers over a record of the travel desk: the metrics of TravelPlanner for one plan."""
+"""The metrics of TravelPlanner for the plan in a record of the travel desk."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from palestra import EpisodeRecord, metric
 
 
 def _figure(record: EpisodeRecord, name: str) -> float:
-    told = [event.data["figures"] for event in record.events if event.kind == "verdict"]
-    return float(told[-1][name]) if told else 0.0
+    figures = [event.data["figures"] for event in record.events if event.kind == "verdict"]
+    return float(figures[-1][name]) if figures else 0.0
 
 
 @metric(
     "plan-delivery",
     measures=("web/TravelDesk-v0",),
-    summary="1 if a plan for every day was handed in.",
 )
 def delivery(record: EpisodeRecord) -> float:
     """1 if a plan for every day was handed in."""
@@ -23,28 +22,25 @@ def delivery(record: EpisodeRecord) -> float:
 @metric(
     "commonsense-micro",
     measures=("web/TravelDesk-v0",),
-    summary="The share of checks of common sense passed.",
 )
 def commonsense_micro(record: EpisodeRecord) -> float:
-    """The share of checks of common sense that were passed."""
+    """The share of commonsense checks that the plan passes."""
     return _figure(record, "commonsense_micro")
 
 
 @metric(
     "hard-micro",
     measures=("web/TravelDesk-v0",),
-    summary="The share of wishes met, the budget among them.",
 )
 def hard_micro(record: EpisodeRecord) -> float:
-    """The share of wishes, the budget among them, that were met."""
+    """The share of wishes that the plan meets; the budget is one of them."""
     return _figure(record, "hard_micro")
 
 
 @metric(
     "final-pass",
     measures=("web/TravelDesk-v0",),
-    summary="1 if every check was passed.",
 )
 def final_pass(record: EpisodeRecord) -> float:
-    """1 if every check was passed."""
+    """1 if the plan passes every check."""
     return _figure(record, "final")

@@ -1,9 +1,9 @@
-"""A plan of a trip day by day, what it costs, and the checks it must pass.
+"""A plan of a trip day by day, its cost, and the checks that it must pass.
 
 The checks are those of Xie et al., "TravelPlanner: A Benchmark for Real-World Planning with
-Language Agents", 2024: eight of common sense, then the budget and what else was wished. As there,
-wishes are looked at only where the plan is complete and everything in it exists; a wish that was
-not made is no check.
+Language Agents", 2024: eight of common sense ("commonsense"), then the budget and the traveller's
+other wishes ("hard"). As there, the hard checks of a plan that is incomplete, or names something
+that does not exist, all fail; a wish that was not made is not checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from palestra_web.travel.tables import (
     Lodging,
     Request,
     Restaurant,
-    Tables,
+    TravelTables,
     drive_cost,
     room_cost,
     taxi_cost,
@@ -35,24 +35,21 @@ HARD = ("budget", "house_rule", "room_type", "cuisines", "transport")
 _MOVE = re.compile(r"from (.+) to (.+)")
 
 
-class Day(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One day: `city` is a name, or `from A to B`; places are `Name, City`; "-" is nothing.
+class PlanDay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One day of a plan; places are written `Name, City`, and "-" is nothing."""
 
-    `transport` is a flight's number, "self-driving" or "taxi"; attractions are parted by ";".
-    """
-
-    day: int
-    city: str
-    transport: str = NONE
+    day: int  # from 1
+    city: str  # a name, or `from A to B` on a day of travel
+    transport: str = NONE  # a flight's number, "self-driving" or "taxi"
     breakfast: str = NONE
-    attractions: str = NONE
+    attractions: str = NONE  # separated by ";"
     lunch: str = NONE
     dinner: str = NONE
-    lodging: str = NONE
+    lodging: str = NONE  # for the night after this day
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Where the day starts and where it ends."""
+        """The cities in which the day starts and ends."""
         match = _MOVE.fullmatch(self.city.strip())
         return (match[1].strip(), match[2].strip()) if match else (self.city.strip(),) * 2
 
@@ -71,11 +68,11 @@ class Day(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(name for name in named if name not in ("", NONE))
 
 
-Plan = Sequence[Day]
+Plan = Sequence[PlanDay]
 
 
 def place_of(entry: str) -> tuple[str, str]:
-    """Name and city of `Name, City`; no city where none is named."""
+    """The name and the city of `Name, City`; the city is empty where none is named."""
     name, _, city = entry.rpartition(",")
     return (name.strip(), city.strip()) if name else (city.strip(), "")
 
@@ -86,11 +83,11 @@ def entry_of(name: str, city: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What every check found; wishes that were not made are not in `hard`."""
+    """The result of every check."""
 
-    delivered: bool
-    commonsense: Mapping[str, bool]
-    hard: Mapping[str, bool]
+    delivered: bool  # whether the plan has an entry for every day
+    commonsense: Mapping[str, bool]  # by check
+    hard: Mapping[str, bool]  # by check; without wishes that were not made
 
     @property
     def final(self) -> bool:
@@ -98,7 +95,7 @@ class Verdict:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Micro: the share of checks passed; macro: whether all of a kind are."""
+        """Delivery, micro (share of checks passed), macro (1 if all are) and final, from 0 to 1."""
         return {
             "delivery": float(self.delivered),
             "commonsense_micro": _share(self.commonsense),
@@ -113,28 +110,28 @@ def _share(checks: Mapping[str, bool]) -> float:
     return sum(checks.values()) / len(checks)
 
 
-def asked_for(request: Request) -> tuple[str, ...]:
+def hard_checks(request: Request) -> tuple[str, ...]:
     """The hard checks of a request."""
     return tuple(name for name in HARD if name == "budget" or getattr(request, name))
 
 
-def judge(plan: Plan | None, request: Request, tables: Tables) -> Verdict:
-    """Run every check; a plan that was not delivered, or not for every day, passes none."""
-    wishes = asked_for(request)
+def judge(plan: Plan | None, request: Request, tables: TravelTables) -> Verdict:
+    """Run every check; a plan that is None, or does not have every day, passes none."""
+    wishes = hard_checks(request)
     if plan is None or [day.day for day in plan] != list(range(1, request.days + 1)):
         return Verdict(False, dict.fromkeys(COMMONSENSE, False), dict.fromkeys(wishes, False))
-    desk = _Lookup(tables)
-    found = {name: _CHECKS[name](plan, request, desk) for name in COMMONSENSE}
+    index = _TableIndex(tables)
+    found = {name: _CHECKS[name](plan, request, index) for name in COMMONSENSE}
     hard = dict.fromkeys(wishes, False)
     if found["within_sandbox"] and found["complete_information"]:
-        hard = {name: _CHECKS[name](plan, request, desk) for name in wishes}
+        hard = {name: _CHECKS[name](plan, request, index) for name in wishes}
     return Verdict(True, found, hard)
 
 
-class _Lookup:
-    """The rows of the tables by what a plan calls them."""
+class _TableIndex:
+    """The rows of the tables by the names that a plan gives them."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TravelTables) -> None:
         self.distances = tables.distances
         self.flights = {f.number: f for rows in tables.flights.values() for f in rows}
         self.lodging = {(p.name, p.city): p for rows in tables.lodging.values() for p in rows}
@@ -142,8 +139,8 @@ class _Lookup:
         self.sights = {(s, city) for city, names in tables.attractions.items() for s in names}
         self.cities = tables.cities
 
-    def carries(self, day: Day) -> bool:
-        """Whether there is such transport on such a day."""
+    def carries(self, day: PlanDay) -> bool:
+        """Whether the transport of a day exists."""
         if day.transport in (DRIVE, TAXI):
             return day.ends in self.distances
         flight = self.flights.get(day.transport)
@@ -152,25 +149,27 @@ class _Lookup:
             day.day,
         )
 
-    def eaten(self, plan: Plan) -> list[Restaurant]:
+    def meals(self, plan: Plan) -> list[Restaurant]:
+        """The restaurants of all meals."""
         return [self.eateries[place_of(meal)] for day in plan for meal in day.meals]
 
     def nights(self, plan: Plan) -> list[Lodging]:
+        """The places of all nights."""
         return [self.lodging[place_of(day.lodging)] for day in plan if day.lodging != NONE]
 
 
-def _within_sandbox(plan: Plan, request: Request, desk: _Lookup) -> bool:
+def _within_sandbox(plan: Plan, request: Request, index: _TableIndex) -> bool:
     return all(
-        (day.transport == NONE or desk.carries(day))
-        and all(place_of(meal) in desk.eateries for meal in day.meals)
-        and all(place_of(sight) in desk.sights for sight in day.sights)
-        and (day.lodging == NONE or place_of(day.lodging) in desk.lodging)
+        (day.transport == NONE or index.carries(day))
+        and all(place_of(meal) in index.eateries for meal in day.meals)
+        and all(place_of(sight) in index.sights for sight in day.sights)
+        and (day.lodging == NONE or place_of(day.lodging) in index.lodging)
         for day in plan
     )
 
 
-def _complete_information(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    """Transport on days of travel, meals and a sight on the others, a bed for all but the last."""
+def _complete_information(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    """Transport on travel days, meals and a sight on others, and a bed on all but the last."""
     for day in plan:
         if day.moves and day.transport == NONE:
             return False
@@ -181,7 +180,7 @@ def _complete_information(plan: Plan, request: Request, desk: _Lookup) -> bool:
     return True
 
 
-def _within_current_city(plan: Plan, request: Request, desk: _Lookup) -> bool:
+def _within_current_city(plan: Plan, request: Request, index: _TableIndex) -> bool:
     for day in plan:
         if any(place_of(entry)[1] not in day.ends for entry in (*day.meals, *day.sights)):
             return False
@@ -190,15 +189,15 @@ def _within_current_city(plan: Plan, request: Request, desk: _Lookup) -> bool:
     return True
 
 
-def _reasonable_route(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    """From the origin and back, day following on day, through as many cities as were asked for."""
+def _reasonable_route(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    """Days follow on from the origin and back to it, through as many cities as requested."""
     ends = [day.ends for day in plan]
     if ends[0][0] != request.origin or ends[-1][1] != request.origin:
         return False
     if any(one[1] != other[0] for one, other in pairwise(ends)):
         return False
     visited = [end for start, end in ends if start != end][:-1]
-    known = desk.cities.get(request.region, ())
+    known = index.cities.get(request.region, ())
     return (
         len(set(visited)) == len(visited) == request.cities
         and set(visited) <= set(known)
@@ -206,11 +205,11 @@ def _reasonable_route(plan: Plan, request: Request, desk: _Lookup) -> bool:
     )
 
 
-def _diverse_restaurants(plan: Plan, request: Request, desk: _Lookup) -> bool:
+def _diverse_restaurants(plan: Plan, request: Request, index: _TableIndex) -> bool:
     return _all_different([place_of(meal) for day in plan for meal in day.meals])
 
 
-def _diverse_attractions(plan: Plan, request: Request, desk: _Lookup) -> bool:
+def _diverse_attractions(plan: Plan, request: Request, index: _TableIndex) -> bool:
     return _all_different([place_of(sight) for day in plan for sight in day.sights])
 
 
@@ -218,40 +217,40 @@ def _all_different(things: Sequence[object]) -> bool:
     return len(set(things)) == len(things)
 
 
-def _non_conflicting_transport(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    """Whoever drives his own car drives it all the way."""
+def _non_conflicting_transport(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    """A traveller who drives their own car drives all the way."""
     used = {day.transport for day in plan if day.transport != NONE}
     return DRIVE not in used or used == {DRIVE}
 
 
-def _minimum_nights(plan: Plan, request: Request, desk: _Lookup) -> bool:
+def _minimum_nights(plan: Plan, request: Request, index: _TableIndex) -> bool:
     stays = groupby(day.lodging for day in plan if day.lodging != NONE)
     for entry, nights in stays:
-        place = desk.lodging.get(place_of(entry))
+        place = index.lodging.get(place_of(entry))
         if place is not None and len(list(nights)) < place.minimum_nights:
             return False
     return True
 
 
-def _budget(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    return _cost(plan, request, desk) <= request.budget
+def _budget(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    return _cost(plan, request, index) <= request.budget
 
 
-def _house_rule(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    return all(request.house_rule not in place.forbids for place in desk.nights(plan))
+def _house_rule(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    return all(request.house_rule not in place.forbids for place in index.nights(plan))
 
 
-def _room_type(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    return all(request.accepts_room(place.room_type) for place in desk.nights(plan))
+def _room_type(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    return all(request.accepts_room(place.room_type) for place in index.nights(plan))
 
 
-def _cuisines(plan: Plan, request: Request, desk: _Lookup) -> bool:
-    """Meals at home do not count."""
-    eaten = [place for place in desk.eaten(plan) if place.city != request.origin]
-    return set(request.cuisines) <= {cuisine for place in eaten for cuisine in place.cuisines}
+def _cuisines(plan: Plan, request: Request, index: _TableIndex) -> bool:
+    """Every cuisine is eaten; meals in the city of origin do not count."""
+    meals = [place for place in index.meals(plan) if place.city != request.origin]
+    return set(request.cuisines) <= {cuisine for place in meals for cuisine in place.cuisines}
 
 
-def _transport(plan: Plan, request: Request, desk: _Lookup) -> bool:
+def _transport(plan: Plan, request: Request, index: _TableIndex) -> bool:
     used = {day.transport for day in plan if day.transport != NONE}
     if request.transport == "no self-driving":
         return DRIVE not in used
@@ -275,20 +274,20 @@ _CHECKS = {
 }
 
 
-def cost(plan: Plan, request: Request, tables: Tables) -> int:
-    """What a plan costs all travellers; what it names must be in the tables."""
-    return _cost(plan, request, _Lookup(tables))
+def cost(plan: Plan, request: Request, tables: TravelTables) -> int:
+    """The cost of a plan for all travellers; everything it names must be in the tables."""
+    return _cost(plan, request, _TableIndex(tables))
 
 
-def _cost(plan: Plan, request: Request, desk: _Lookup) -> int:
+def _cost(plan: Plan, request: Request, index: _TableIndex) -> int:
     people = request.people
-    total = sum(place.price * people for place in desk.eaten(plan))
-    total += sum(room_cost(place, people) for place in desk.nights(plan))
+    total = sum(place.price * people for place in index.meals(plan))
+    total += sum(room_cost(place, people) for place in index.nights(plan))
     for day in plan:
         if day.transport == DRIVE:
-            total += drive_cost(desk.distances[day.ends], people)
+            total += drive_cost(index.distances[day.ends], people)
         elif day.transport == TAXI:
-            total += taxi_cost(desk.distances[day.ends], people)
+            total += taxi_cost(index.distances[day.ends], people)
         elif day.transport != NONE:
-            total += desk.flights[day.transport].price * people
+            total += index.flights[day.transport].price * people
     return total

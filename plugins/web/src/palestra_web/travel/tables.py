@@ -1,8 +1,8 @@
 """The tables of a travel desk and a request to it, drawn from a seed.
 
-A request always has a plan that meets it: every city gets a place to stay that fits it and
-restaurants with the cuisines it asks for, and the budget leaves a little above the cheapest plan
-that `cheapest` finds, which is kept as the witness. Money is in whole units, distances in km.
+Every request can be met: each city has a place to stay that fits it and restaurants with the
+cuisines it asks for, and the budget is above the cost of the cheapest plan that `cheapest` finds,
+which the trip keeps as its witness. Money is in whole units, distances in km.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ EATERIES_A_CITY, HOUSES_A_CITY, SIGHTS_A_CITY = 7, 5, 4
 
 @dataclass(frozen=True, slots=True)
 class Flight:
+    """A flight on one day of the trip."""
+
     number: str
     origin: str
     destination: str
@@ -45,18 +47,22 @@ class Flight:
 
 @dataclass(frozen=True, slots=True)
 class Lodging:
+    """A place to stay."""
+
     name: str
     city: str
     price: int  # a room and night
     room_type: str
     max_occupancy: int
     minimum_nights: int
-    forbids: tuple[str, ...]
+    forbids: tuple[str, ...]  # of HOUSE_RULES
     rating: int  # 1 to 5
 
 
 @dataclass(frozen=True, slots=True)
 class Restaurant:
+    """A restaurant."""
+
     name: str
     city: str
     cuisines: tuple[str, ...]
@@ -65,20 +71,20 @@ class Restaurant:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """Every table by what it is asked with: flights by origin, destination and day, and so on."""
+class TravelTables:
+    """Every table, by the arguments of the tool that searches it."""
 
     cities: dict[str, tuple[str, ...]]  # by region
-    flights: dict[tuple[str, str, int], tuple[Flight, ...]]
-    distances: dict[tuple[str, str], int]
-    lodging: dict[str, tuple[Lodging, ...]]
-    restaurants: dict[str, tuple[Restaurant, ...]]
-    attractions: dict[str, tuple[str, ...]]
+    flights: dict[tuple[str, str, int], tuple[Flight, ...]]  # by origin, destination and day
+    distances: dict[tuple[str, str], int]  # km, by origin and destination
+    lodging: dict[str, tuple[Lodging, ...]]  # by city
+    restaurants: dict[str, tuple[Restaurant, ...]]  # by city
+    attractions: dict[str, tuple[str, ...]]  # names by city
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a traveller wants; an empty wish is none."""
+    """What a traveller wants; a wish that is empty is not made."""
 
     origin: str
     region: str
@@ -92,24 +98,24 @@ class Request:
     transport: str = ""
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"Plan a trip of {self.days} days for {self.people} people from {self.origin} to "
             f"{self.region}, visiting {self.cities} "
             f"{'city' if self.cities == 1 else 'different cities'} there and returning to "
             f"{self.origin} on the last day. The budget is {self.budget} for all."
         )
         if self.house_rule:
-            told += f" Every place to stay must allow {self.house_rule}."
+            text += f" Every place to stay must allow {self.house_rule}."
         if self.room_type:
-            told += f" Room type: {self.room_type}."
+            text += f" Room type: {self.room_type}."
         if self.cuisines:
-            told += f" We want to eat, once at least each: {', '.join(self.cuisines)}."
+            text += f" We want to eat, once at least each: {', '.join(self.cuisines)}."
         if self.transport:
-            told += f" Transport: {self.transport}."
-        return told
+            text += f" Transport: {self.transport}."
+        return text
 
     def accepts(self, place: Lodging) -> bool:
-        """Whether the rules of a house and the kind of its rooms are as wished."""
+        """Whether the rules of a place and the type of its rooms are as wished."""
         return self.house_rule not in place.forbids and self.accepts_room(place.room_type)
 
     def accepts_room(self, room_type: str) -> bool:
@@ -119,22 +125,22 @@ class Request:
 
 
 def drive_cost(km: int, people: int) -> int:
-    """Fuel for as many cars as are needed, five in each."""
+    """The cost of fuel for as many cars as are needed, with five people in each."""
     return int(km * 0.05) * math.ceil(people / 5)
 
 
 def taxi_cost(km: int, people: int) -> int:
-    """As many taxis as are needed, four in each."""
+    """The cost of as many taxis as are needed, with four people in each."""
     return km * math.ceil(people / 4)
 
 
 def room_cost(place: Lodging, people: int) -> int:
-    """A night in as many rooms as are needed."""
+    """The cost of a night in as many rooms as are needed."""
     return place.price * math.ceil(people / place.max_occupancy)
 
 
 def draw_request(days: int, level: str, rng: Rng) -> Request:
-    """A request without its budget; wishes beside it are drawn from four kinds."""
+    """A request without its budget; its other wishes are drawn from four kinds."""
     request = Request(
         rng.choice(CITIES), rng.choice(REGIONS), LENGTHS[days], days, rng.between(1, MOST_PEOPLE), 0
     )
@@ -153,14 +159,14 @@ def draw_request(days: int, level: str, rng: Rng) -> Request:
 
 
 def draw_cities(request: Request, rng: Rng) -> tuple[str, ...]:
-    """The cities of the region asked for: one more than are to be visited."""
+    """The cities of the region: one more than the request visits."""
     names = [city for city in CITIES if city != request.origin]
     rng.shuffle(names)
     return tuple(sorted(names[: request.cities + 1]))
 
 
-def draw_tables(request: Request, cities: tuple[str, ...], rng: Rng) -> Tables:
-    """Tables about the origin and the cities, in which `request` can be met."""
+def draw_tables(request: Request, cities: tuple[str, ...], rng: Rng) -> TravelTables:
+    """Tables about the origin and the cities, in which the request can be met."""
     places = (request.origin, *cities)
     distances: dict[tuple[str, str], int] = {}
     for number, one in enumerate(places):
@@ -173,7 +179,7 @@ def draw_tables(request: Request, cities: tuple[str, ...], rng: Rng) -> Tables:
         for day in range(1, request.days + 1)
         if one != other
     }
-    return Tables(
+    return TravelTables(
         {request.region: cities},
         flights,
         distances,
@@ -190,7 +196,7 @@ def _names(kinds: tuple[str, ...], count: int, rng: Rng) -> list[str]:
 
 
 def _flights(origin: str, destination: str, day: int, km: int, rng: Rng) -> tuple[Flight, ...]:
-    """None to three flights; numbers say where and when, so that no two are alike."""
+    """Zero to three flights; their numbers name cities and day, so that no two are equal."""
     code = f"{origin[:2]}{destination[:2]}{day}".upper()
     return tuple(
         Flight(

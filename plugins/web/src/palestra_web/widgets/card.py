@@ -1,7 +1,7 @@
-"""What a widget task is made of, and the list of all of them.
+"""The parts of a widget task, and the list of all tasks.
 
 A task is a function from an `Rng` to a `Widget`, most often a `Card`: what is asked, the page, and
-the answer that is right. `@task` puts it into `TASKS` under the name it has in MiniWoB.
+the right answer. `@task` adds it to `TASKS` under its name in MiniWoB.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ Answer = Mapping[str, str]
 
 @dataclass(frozen=True, repr=False)
 class Widget(ABC):
-    """What is asked and what stands there; a value, which an answer replaces by the next one."""
+    """A task and its pages; a value, which an answer replaces by the next one."""
 
-    words: str
+    words: str  # what the player is asked to do
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest.hex()})"
 
     @cached_property
     def digest(self) -> bytes:
+        """A hash of every value of the widget."""
         values = [value for name, value in vars(self).items() if name != "digest"]
         return blake2b(msgspec.msgpack.encode(values)).digest()[:16]
 
@@ -45,18 +46,18 @@ class Widget(ABC):
 
     @abstractmethod
     def page(self, address: str) -> Body | None:
-        """What stands at an address, query included; None where nothing does."""
+        """The page at an address, which includes its query; None where there is none."""
 
     @abstractmethod
     def take(self, answer: Answer) -> Widget | float:
-        """The widget after an answer, or what the answer pays: 1 if it is right, -1 if not."""
+        """The widget after an answer, or the reward of the answer: 1 if it is right, -1 if not."""
 
     def reveals(self, address: str) -> bool:
-        """Whether an address shows something that could not be known before."""
+        """Whether an address shows something that the player could not know before."""
         return False
 
-    def redrawn(self, seen: frozenset[str], rng: Rng) -> Widget:
-        """The same with what stands at addresses not `seen` drawn anew."""
+    def redraw(self, seen: frozenset[str], rng: Rng) -> Widget:
+        """The widget with the pages at addresses not `seen` drawn anew."""
         return self
 
 
@@ -64,21 +65,18 @@ class Widget(ABC):
 class Card(Widget):
     """A task as plain data.
 
-    `body` stands at "/", `pages` at other addresses; one without a query stands for every query.
     An answer is right if it has exactly the fields of `right`; where there is more to do, the
-    answers of `then` must follow, and the page counts those `done`. `typed` are the phrases. For
-    all that is known before they are opened, the addresses of `hidden` might as well have each
-    other's pages, and those of `details` each other's texts.
+    answers of `then` must follow.
     """
 
-    body: Body
+    body: Body  # the page at "/"
     right: Answer
     then: tuple[Answer, ...] = ()
-    pages: Mapping[str, Body] = field(default_factory=dict)
-    hidden: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
-    typed: tuple[str, ...] = ()
-    done: int = 0
+    pages: Mapping[str, Body] = field(default_factory=dict)  # by address; no query: for every query
+    hidden: tuple[str, ...] = ()  # addresses whose pages `redraw` exchanges while they are unseen
+    details: tuple[str, ...] = ()  # addresses whose texts `redraw` exchanges while they are unseen
+    typed: tuple[str, ...] = ()  # the phrases
+    done: int = 0  # answers given so far, which the page counts
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -86,8 +84,8 @@ class Card(Widget):
 
     def page(self, address: str) -> Body | None:
         if address == "/":
-            told = (paragraph(f"{self.done} done."),) if self.done else ()
-            return (*self.body, *told)
+            count = (paragraph(f"{self.done} done."),) if self.done else ()
+            return (*self.body, *count)
         return self.pages.get(address) or self.pages.get(address.partition("?")[0])
 
     def take(self, answer: Answer) -> Widget | float:
@@ -100,7 +98,7 @@ class Card(Widget):
     def reveals(self, address: str) -> bool:
         return address in self.hidden or address in self.details
 
-    def redrawn(self, seen: frozenset[str], rng: Rng) -> Card:
+    def redraw(self, seen: frozenset[str], rng: Rng) -> Card:
         pages = dict(self.pages)
         unseen = [address for address in self.hidden if address not in seen]
         bodies = some(rng, [pages[address] for address in unseen], len(unseen))
@@ -125,7 +123,7 @@ def _texts(body: Body) -> list[str]:
 
 
 def _with_texts(body: Body, names: Iterator[str]) -> Body:
-    """The same with other names in their places."""
+    """A page with other names in the places that `_texts` reads."""
     return tuple(
         [
             msgspec.structs.replace(element, name=next(names))
@@ -141,12 +139,12 @@ TASKS: dict[str, Maker] = {}
 
 
 def task(make: Maker) -> Maker:
-    """Put a task on the list; `click_test_2` is click-test-2."""
+    """Add a task to `TASKS`; `click_test_2` is named click-test-2."""
     TASKS[make.__name__.replace("_", "-")] = make
     return make
 
 
-# Words tasks are written with
+# For writing tasks
 
 
 def some(rng: Rng, items: Sequence[T], count: int) -> list[T]:
@@ -162,5 +160,5 @@ def answer(*fields: Element, press: str = "Submit") -> Element:
 
 
 def choices(names: Sequence[Any]) -> Body:
-    """Buttons each of which is an answer, right={"choice": name}."""
+    """Buttons each of which sends an answer, {"choice": name}."""
     return tuple([action(str(name), DONE, choice=str(name)) for name in names])

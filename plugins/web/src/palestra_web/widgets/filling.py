@@ -1,4 +1,4 @@
-"""Tasks of putting the right thing into fields."""
+"""Tasks of filling in fields."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def enter_text(rng: Rng) -> Card:
 
 @task
 def enter_text_2(rng: Rng) -> Card:
-    """Type a word in capitals or without."""
+    """Type a word in upper or lower case."""
     word, case = rng.choice(NAMES), rng.choice(("upper", "lower"))
     wanted = word.upper() if case == "upper" else word.lower()
     words = f'Type "{word}" in all {case} case letters in the text input and press Submit.'
@@ -88,7 +88,7 @@ def login_user(rng: Rng) -> Card:
 
 @task
 def login_user_popup(rng: Rng) -> Card:
-    """The same behind a warning, which must be sent away and not be followed."""
+    """The same behind a warning, which must be cancelled and not be confirmed."""
     words, fields, right = _login(rng)
     warning = group(
         "Warning",
@@ -205,8 +205,8 @@ def odd_or_even(rng: Rng) -> Card:
 def _film(rng: Rng) -> tuple[str, list[tuple[str, str, str]]]:
     genre, director = rng.choice(GENRES), rng.choice(SURNAMES)
     year = str(rng.between(1970, 2016))
-    asked = f"Search for {genre} movies directed by {director} from year {year}."
-    return asked, [
+    words = f"Search for {genre} movies directed by {director} from year {year}."
+    return words, [
         ("Genre", "genre", genre),
         ("Director", "director", director),
         ("Year", "year", year),
@@ -231,7 +231,7 @@ LABELS = {
 
 @task
 def multi_layouts(rng: Rng) -> Card:
-    """The same with other labels, other orders and decorations in between."""
+    """The same with other labels, other orders and paragraphs in between."""
     words, rows = _film(rng)
     parts: list[Element] = []
     for _, name, _ in some(rng, rows, 3):
@@ -244,7 +244,7 @@ def multi_layouts(rng: Rng) -> Card:
 
 @task
 def order_food(rng: Rng) -> Card:
-    """Order dishes, each so many times."""
+    """Order given numbers of dishes."""
     menu = some(rng, DISHES, 6)
     wanted = {dish: rng.between(1, 3) for dish in some(rng, menu, rng.between(1, 3))}
     fields = [combobox(dish, dish, map(str, range(4))) for dish in menu]

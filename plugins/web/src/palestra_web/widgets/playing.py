@@ -1,4 +1,4 @@
-"""Tasks in which the page answers back: a number to guess, a game against it."""
+"""Tasks in which the page reacts to answers: a number to guess, a game against the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palestra import Rng
 from palestra_web.pages import Element, action, paragraph, table, textbox
 from palestra_web.widgets.card import DONE, Answer, Body, Widget, answer, some, task
 
-TRIES = 8  # enough to halve 100 numbers away, and one to spare
+TRIES = 8  # one more than halving 100 numbers takes
 CELLS = tuple("012345678")
 ORDERS = {
     "the first free cell row by row": tuple(range(9)),
@@ -25,12 +25,12 @@ LINES = (
 
 @dataclass(frozen=True, repr=False)
 class Guess(Widget):
-    """A number from 0 to 99, which is known to be above `low` and below `high`."""
+    """Guess a number from 0 to 99; the page says after each guess whether it is higher or lower."""
 
     number: int
-    low: int = -1
-    high: int = 100
-    tries: int = 0
+    low: int = -1  # the number is known to be higher
+    high: int = 100  # the number is known to be lower
+    tries: int = 0  # guesses made
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -39,13 +39,13 @@ class Guess(Widget):
     def page(self, address: str) -> Body | None:
         if address != "/":
             return None
-        told = []
+        hints = []
         if self.low >= 0:
-            told.append(paragraph(f"The number is higher than {self.low}."))
+            hints.append(paragraph(f"The number is higher than {self.low}."))
         if self.high < 100:
-            told.append(paragraph(f"The number is lower than {self.high}."))
+            hints.append(paragraph(f"The number is lower than {self.high}."))
         left = paragraph(f"{TRIES - self.tries} guesses left.")
-        return (*told, left, answer(textbox("Guess", "guess")))
+        return (*hints, left, answer(textbox("Guess", "guess")))
 
     def take(self, answer: Answer) -> Widget | float:
         text = answer.get("guess", "")
@@ -63,7 +63,7 @@ class Guess(Widget):
     def reveals(self, address: str) -> bool:
         return self.tries > 0
 
-    def redrawn(self, seen: frozenset[str], rng: Rng) -> Widget:
+    def redraw(self, seen: frozenset[str], rng: Rng) -> Widget:
         return replace(self, number=rng.between(self.low + 1, self.high - 1))
 
 
@@ -76,10 +76,10 @@ def guess_number(rng: Rng) -> Widget:
 
 @dataclass(frozen=True, repr=False)
 class TicTacToe(Widget):
-    """The player is X; the page puts its O into the first free cell of `order`, as it says."""
+    """The player is X; the page puts its O into the first free cell in an order that it states."""
 
-    order: str
-    board: str
+    order: str  # one of ORDERS
+    board: str  # nine cells row by row: "X", "O" or "."
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class TicTacToe(Widget):
 
 
 def play(board: str, place: int, order: str) -> str | float:
-    """The board after X and the O that follows, or 1 if X wins and -1 if he no longer can."""
+    """The board after an X at `place` and the O that follows; 1 if X wins, -1 if X cannot win."""
     board = put(board, place, "X")
     if wins(board, "X"):
         return 1.0
@@ -114,7 +114,7 @@ def play(board: str, place: int, order: str) -> str | float:
 
 
 def winning(board: str, order: str) -> int | None:
-    """A cell from which X can win, if there is one."""
+    """A cell with which X can still win; None if there is none."""
     for place in [cell for cell in range(9) if board[cell] == "."]:
         after = play(board, place, order)
         if after == 1.0 or (isinstance(after, str) and winning(after, order) is not None):
@@ -123,10 +123,12 @@ def winning(board: str, order: str) -> int | None:
 
 
 def put(board: str, place: int, mark: str) -> str:
+    """The board with a mark in one cell."""
     return board[:place] + mark + board[place + 1 :]
 
 
 def wins(board: str, mark: str) -> bool:
+    """Whether a mark fills a row, a column or a diagonal."""
     return any(all(board[place] == mark for place in line) for line in LINES)
 
 

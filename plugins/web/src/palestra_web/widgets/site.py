@@ -1,30 +1,39 @@
 """Widgets: small tasks on single web pages, each judged by one answer.
 
-The tasks are MiniWoB's (World of Bits), written anew from their descriptions: press, tick, type,
-pick, read, count, search. An episode is one task, drawn by its seed from all of them, from those
-of a split (`train`, `held-out`), or always the same. The answer is judged the moment it is given:
-1 if it is exactly right, -1 if not, and -1 for stopping without one, as MiniWoB counts; time
+The tasks are those of MiniWoB (World of Bits), written anew from their descriptions: press, tick,
+type, pick, read, count, search. An episode is one task: drawn by its seed from all of them or from
+those of a split (`train`, `held-out`), or always the same. The answer is judged as soon as it is
+given: 1 if it is exactly right, -1 if not, and -1 for stopping without one, as in MiniWoB; time
 costs nothing. Colours, shapes and blocks are images with names, since pages are trees of names.
 
-What no page has shown yet is redrawn for agents that look ahead: the number to guess, which tab,
-section or folder holds what, the texts of mails, contacts and search results. Timetables and
+For agents that look ahead, what no page has shown yet is drawn anew: the number to guess, which
+tab, section or folder holds what, the texts of mails, contacts and search results. Timetables and
 calendars count as known.
 
 T. Shi et al., "World of Bits: An Open-Domain Platform for Web-Based Agents", ICML 2017; E. Z. Liu
 et al., "Reinforcement Learning on Web Interfaces Using Workflow-Guided Exploration", ICLR 2018.
-Checked: every task is solved by an agent that reads its page, and fails by a play written for it.
+Checked: an agent that reads the page solves every task, and a wrong play written for each fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from palestra import Event, InvalidOption, Rng, Step, environment, only
+from palestra import (
+    Event,
+    InvalidOption,
+    Meta,
+    Rng,
+    Step,
+    TextAction,
+    environment,
+    only,
+)
 
 from palestra_web.pages import Page, heading, paragraph
-from palestra_web.website import Landing, NotFound, Web, Website, encoded
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, encode_query
 from palestra_web.widgets import filling, looking, playing, pressing, sites
 from palestra_web.widgets.card import TASKS, Widget
 
@@ -43,11 +52,11 @@ FILES = (pressing, filling, looking, sites, playing)  # importing them fills TAS
 
 @dataclass(slots=True)
 class Sitting:
-    """The site's data: the task by name, the widget as it stands, and what its answer paid."""
+    """The site's data."""
 
-    name: str
-    widget: Widget
-    paid: float = 0.0
+    name: str  # of the task, in TASKS
+    widget: Widget  # as it is now
+    paid: float = 0.0  # for the answer; 0 before it is given
 
 
 @environment(
@@ -63,15 +72,24 @@ class Sitting:
 )
 @dataclass(frozen=True)
 class Widgets(Website):
-    """Do the small task on this page. Your first answer counts: it is right or wrong."""
+    """MiniWoB: one player does a small task on a web page, and its first answer counts.
 
-    widget: str = "all"
-    limit: int = 40
+    Actions by number and observations are those of every `Website`. The answer pays 1 if it is
+    right and -1 if it is wrong; stopping without one pays -1.
+    """
 
+    widget: Annotated[
+        str,
+        Meta(description="the tasks to draw from: all, train or held-out, or the name of one task"),
+    ] = "all"
+    limit: Limit = 40
+
+    rules_text = """
+        Do the small task on this page. Your first answer counts: it is right or wrong.
+    """
     reward_terms = ("answer",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def validate(self) -> None:
         if self.widget not in TASKS and self.widget not in SPLITS:
             known = ", ".join((*SPLITS, *sorted(TASKS)))
             raise InvalidOption(f"widget must be one of {known}, not {self.widget!r}")
@@ -91,7 +109,7 @@ class Widgets(Website):
         if address == "/end" and data.paid:
             return Page("/end", "The end", (heading("Done"), paragraph("Your answer is taken.")))
         if query:
-            address += f"?{encoded(list(query.items()))}"
+            address += f"?{encode_query(list(query.items()))}"
         body = data.widget.page(address)
         if body is None:
             raise NotFound
@@ -115,19 +133,19 @@ class Widgets(Website):
     def solved(self, data: Sitting, seat: int) -> bool:
         return data.paid == 1.0
 
-    def step(self, state: Web, actions: Mapping[int, Any]) -> Step:
-        done = super().step(state, actions)
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        step = super().step(state, actions)
         ((seat, _),) = actions.items()
         url = state.tabs[seat].page.url
         if not state.data.widget.reveals(url):
-            return done
-        told = Event("reveal", f"{self.players[seat]} reads {url}.", {}, only(seat))
-        return Step(done.rewards, done.costs, (*done.events, told))
+            return step
+        reveal = Event("reveal", f"{self.players[seat]} reads {url}.", {}, only(seat))
+        return Step(step.rewards, step.costs, (*step.events, reveal))
 
-    def determinize(self, state: Web, seat: int, rng: Rng) -> Web:
-        """What the pages in the tab and behind its way back have not shown is drawn anew."""
+    def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
+        """Draw anew what neither the page in the tab nor those in its history have shown."""
         other = self.clone(state)
         tab = other.tabs[seat]
         seen = frozenset((tab.page.url, *tab.history))
-        other.data.widget = other.data.widget.redrawn(seen, rng)
+        other.data.widget = other.data.widget.redraw(seen, rng)
         return other

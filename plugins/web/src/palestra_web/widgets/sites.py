@@ -18,7 +18,7 @@ from palestra_web.pages import (
     table,
     textbox,
 )
-from palestra_web.website import encoded
+from palestra_web.website import encode_query
 from palestra_web.widgets.card import DONE, Body, Card, answer, some, task
 from palestra_web.widgets.looking import nth
 from palestra_web.widgets.pressing import blurb
@@ -175,7 +175,7 @@ def search_engine(rng: Rng) -> Card:
     query, place = rng.choice(NAMES), rng.between(1, 9)
     found = some(rng, [f"{a} {b}" for a in WORDS for b in WORDS if a != b], 9)
     box = form("/search", textbox("", "q"), button("Search"))
-    first = f"/search?{encoded([('q', query)])}"
+    first = f"/search?{encode_query([('q', query)])}"
     urls = (first, f"{first}&page=2", f"{first}&page=3")
     turns = [link(str(page), url) for page, url in enumerate(urls, start=1)]
     pages: dict[str, Body] = {"/search": (box, paragraph("Nothing was found."))}
@@ -231,7 +231,7 @@ def book_flight(rng: Rng) -> Card:
     flights, way = fares(rng, 5), rng.choice(("shortest", "cheapest"))
     fields = textbox("From", "from"), textbox("To", "to"), textbox("Departure date", "date")
     search = form("/flights", *fields, button("Search"))
-    query = encoded([("from", start), ("to", end), ("date", date)])
+    query = encode_query([("from", start), ("to", end), ("date", date)])
     pages = {
         "/flights": (search, paragraph("No flights were found.")),
         f"/flights?{query}": (search, _timetable(flights, "Book flight")),
