@@ -30,6 +30,7 @@ def drawn(
     columns: dict[str, Any] = {
         "episode": episode,
         "seat": seat,
+        "turn": np.concatenate([np.arange(n) // seats for n in lengths]),
         "rewards": rng.normal(size=size).round(3),
         "task": rng.integers(0, tasks, episodes),
         "state": rng.integers(0, 4, size),

@@ -95,5 +95,5 @@ def test_backed_up_q_is_that_of_the_best_child() -> None:
 
 
 def test_backed_up_q_is_for_one_player() -> None:
-    with pytest.raises(palestra.InvalidOption, match="one player"):
+    with pytest.raises(palestra.InvalidOption, match="single decider"):
         estimate("qlass", drawn(0))

@@ -30,7 +30,9 @@ from reward_rollouts import drawn, outcomes
 PROBABILITIES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
 
-def told(*texts: str, paid: float = 1.0, usage: Usage | None = None, **tags: Any) -> EpisodeRecord:
+def record_of(
+    *texts: str, paid: float = 1.0, usage: Usage | None = None, **tags: Any
+) -> EpisodeRecord:
     """A single-player record with these action texts, paid on its last turn."""
     steps = [
         StepRecord([TurnRecord(0, number, text, usage=usage or Usage())])
@@ -94,7 +96,7 @@ def test_contributions_sum_to_the_outcome() -> None:
 
 
 def test_valid_actions_add_their_grounding_bonus() -> None:
-    record = told("look", "take key", process=[0.5, 0.5])
+    record = record_of("look", "take key", process=[0.5, 0.5])
     record.turns[0].status = "replaced"
     assert shape("spa-rl", record, valid=0.25).tolist() == [0.5, 0.75]
 
@@ -105,9 +107,9 @@ def test_a_progress_model_finds_the_word_that_earned_it() -> None:
     records = []
     for _ in range(60):
         texts = [words[i] for i in rng.integers(0, 4, 5)]
-        records.append(told(*texts, paid=float(texts.count("key"))))
+        records.append(record_of(*texts, paid=float(texts.count("key"))))
     model = ProgressModel().fit(records)
-    np.testing.assert_allclose(model(told("key", "look", "walk")), [1, 0, 0], atol=0.01)
+    np.testing.assert_allclose(model(record_of("key", "look", "walk")), [1, 0, 0], atol=0.01)
     again = ProgressModel()
     again.load(model.state())
     np.testing.assert_array_equal(again(records[0]), model(records[0]))
@@ -118,28 +120,28 @@ def test_a_progress_model_finds_the_word_that_earned_it() -> None:
     [([0, 1, 1], 0.0), ([1, 0, 1], 0.1), ([1, 1, 0.5], 0.65), ([1, 1, 1], 1.0)],
 )
 def test_later_stages_count_only_once_earlier_ones_pass(stages: list[float], value: float) -> None:
-    assert shape("prs", told("a", "b", stages=stages)) == pytest.approx([0, value])
+    assert shape("prs", record_of("a", "b", stages=stages)) == pytest.approx([0, value])
 
 
 def test_the_dial_goes_from_shares_of_checks_to_the_final_pass() -> None:
-    record = told("plan", checks={"schema": [True], "hard": [True, False, True]})
+    record = record_of("plan", checks={"schema": [True], "hard": [True, False, True]})
     assert shape("planner-r1", record, dial=(1, 0, 0)) == pytest.approx([0.75])
     assert shape("planner-r1", record, dial=(0, 1, 0)) == pytest.approx([0.5])
     assert shape("planner-r1", record, dial=(0, 0, 1)) == pytest.approx([0])
-    perfect = told("plan", checks={"schema": [True], "hard": [True]})
+    perfect = record_of("plan", checks={"schema": [True], "hard": [True]})
     assert shape("planner-r1", perfect, dial=(0.2, 0.3, 0.5)) == pytest.approx([1])
 
 
 def test_copying_earns_no_bonus_and_spoiling_costs_more_than_it_saved() -> None:
     def total(first: float, second: float) -> float:
-        record = told("answer", "revise", process=[first, second])
+        record = record_of("answer", "revise", process=[first, second])
         return float(shape("score", record, alpha=2.0).sum())
 
     assert total(1, 1) == 2  # a copy: both attempts, no bonus
     assert total(0, 0) == 0
     assert total(0, 1) == 3  # a correction earns alpha more
     assert total(1, 0) == -1  # a spoilt answer loses alpha, more than its first attempt paid
-    phase_one = shape("score", told("answer", "revise", process=[1, 0.5]), phase=1)
+    phase_one = shape("score", record_of("answer", "revise", process=[1, 0.5]), phase=1)
     assert phase_one.tolist() == [0, 0.5]
 
 
@@ -150,7 +152,7 @@ def test_corrections_count_both_ways() -> None:
 
 
 def test_needless_calls_cost_more() -> None:
-    record = told("search", "answer", calls=[2, 0], needless=[1, 0])
+    record = record_of("search", "answer", calls=[2, 0], needless=[1, 0])
     assert shape("smart", record, price=0.1, waste=0.3) == pytest.approx([-0.5, 1])
     rates = overuse(np.array([1, 0, 1, 0]), np.array([0, 0, 1, 1]))
     assert rates == {"overuse": 0.5, "underuse": 0.5}
@@ -158,9 +160,9 @@ def test_needless_calls_cost_more() -> None:
 
 def test_saved_tokens_pay_on_success_only() -> None:
     usage = Usage(tokens_in=25)
-    won = told("a", "b", usage=usage, **{"full tokens": [50, 50]})
+    won = record_of("a", "b", usage=usage, **{"full tokens": [50, 50]})
     assert shape("agent-omit", won, weight=0.4) == pytest.approx([0, 1.2])
-    lost = told("a", "b", paid=-1.0, usage=usage, **{"full tokens": [50, 50]})
+    lost = record_of("a", "b", paid=-1.0, usage=usage, **{"full tokens": [50, 50]})
     assert shape("agent-omit", lost).tolist() == [0, 0]
 
 
@@ -173,13 +175,13 @@ BOOK = {"name": "book", "arguments": {}}
 def test_the_reference_trace_scores_one_a_call(matching: str) -> None:
     reference = [SEARCH, OPEN, BOOK]
     for order in permutations(reference):
-        record = told("a", "b", calls=[list(order[:2]), list(order[2:])])
+        record = record_of("a", "b", calls=[list(order[:2]), list(order[2:])])
         found = shape("matchtir", record, reference=reference, matching=matching)
         assert found == pytest.approx([2, 1])
 
 
 def test_a_duplicate_call_earns_nothing_under_hard_matching() -> None:
-    record = told("a", "b", calls=[[SEARCH], [SEARCH]])
+    record = record_of("a", "b", calls=[[SEARCH], [SEARCH]])
     assert sorted(shape("matchtir", record, reference=[SEARCH])) == pytest.approx([0, 1])
     with_penalty = shape("matchtir", record, reference=[SEARCH], penalty=0.5)
     assert sorted(with_penalty) == pytest.approx([-0.5, 1])
@@ -187,7 +189,7 @@ def test_a_duplicate_call_earns_nothing_under_hard_matching() -> None:
 
 def test_a_call_is_scored_by_tool_parameters_and_values() -> None:
     near = {"name": "search", "arguments": {"query": "weather", "days": 5}}
-    record = told("a", calls=[[near, BOOK]])
+    record = record_of("a", calls=[[near, BOOK]])
     assert shape("matchtir", record, reference=[SEARCH]) == pytest.approx([(1 + 1 + 0.5) / 3])
 
 
@@ -212,10 +214,10 @@ def test_prerequisites_evidence_and_order_of_a_checklist() -> None:
         Item("thanked", lambda record: (True, "")),  # no evidence
         Item("refunded", says("refund"), applies=lambda record: False),
     ]
-    record = told("ask dates", "book room")
+    record = record_of("ask dates", "book room")
     assert shape("checklist", record, judge=items) == pytest.approx([0, 3 / 4])
     assert {met_share(record, order) for order in permutations(items)} == {3 / 4}
-    assert met_share(told("book room"), items) == 0  # the prerequisite voids it
+    assert met_share(record_of("book room"), items) == 0  # the prerequisite voids it
 
 
 def test_checklists_that_cannot_be_settled_are_refused() -> None:
@@ -224,9 +226,9 @@ def test_checklists_that_cannot_be_settled_are_refused() -> None:
 
     circle = [Item("a", yes, after=("b",)), Item("b", yes, after=("a",))]
     with pytest.raises(palestra.InvalidOption, match="wait for each other: a -> b -> a"):
-        met_share(told("x"), circle)
+        met_share(record_of("x"), circle)
     with pytest.raises(palestra.InvalidOption, match="after 'c', which is not there"):
-        met_share(told("x"), [Item("a", yes, after=("c",))])
+        met_share(record_of("x"), [Item("a", yes, after=("c",))])
 
 
 @given(PROBABILITIES)
@@ -235,13 +237,13 @@ def test_the_rises_of_spae_telescope(potential: list[float]) -> None:
 
 
 def test_going_on_after_saturation_costs_more_and_more() -> None:
-    record = told(*"abcd", confidence=[0.5, 1, 1, 1], correctness=[1, 1, 1, 1])
+    record = record_of(*"abcd", confidence=[0.5, 1, 1, 1], correctness=[1, 1, 1, 1])
     assert shape("spae", record, tax=0.1) == pytest.approx([0.5, 0.5, -0.1, -0.2])
 
 
 def vectors(*rows: dict[str, float]) -> EpisodeRecord:
     """A record whose turns pay these terms."""
-    record = told(*["move"] * len(rows))
+    record = record_of(*["move"] * len(rows))
     for step, terms in zip(record.steps, rows, strict=True):
         step.rewards = {0: terms}
     return record
@@ -304,7 +306,7 @@ def test_multipliers_stay_in_bounds() -> None:
 
 
 def test_an_expert_beside_itself_scores_one_a_turn() -> None:
-    record = told("go north", "take key")
+    record = record_of("go north", "take key")
 
     def same(record: EpisodeRecord) -> list[str]:
         return [turn.text for turn in record.turns]
@@ -325,7 +327,7 @@ def test_levenshtein_distances_of_known_words(one: str, other: str, distance: in
 
 
 def test_recourse_pays_for_staying_near_the_original_path() -> None:
-    record = told("a", "b", "c")
+    record = record_of("a", "b", "c")
     assert shape("recourse", record, expert=["a", "b", "c"]) == pytest.approx([0, 0, 2])
     assert shape("recourse", record, expert=["a", "x", "y"]) == pytest.approx([0, 0, 1 + 1 / 3])
 
@@ -333,12 +335,12 @@ def test_recourse_pays_for_staying_near_the_original_path() -> None:
 @pytest.mark.parametrize("name", ["clip", "spa-rl", "prs", "planner-r1", "smart", "spae"])
 def test_what_a_record_lacks_is_named(name: str) -> None:
     with pytest.raises(Lacking, match=f"'{name}' needs"):
-        shape(name, told("a"))
+        shape(name, record_of("a"))
 
 
 def test_scores_must_fit_the_turns() -> None:
     with pytest.raises(palestra.InvalidOption, match="one number for each of 2 turns"):
-        shape("clip", told("a", "b"), scores=lambda record: [1.0])
+        shape("clip", record_of("a", "b"), scores=lambda record: [1.0])
 
 
 def test_shaped_rewards_feed_estimators() -> None:
@@ -433,7 +435,7 @@ def test_a_partner_who_adds_nothing_gains_nothing() -> None:
 @pytest.mark.parametrize("measure", ["probability", "log", "entropy"])
 def test_curiosity_telescopes_to_what_was_learnt(measure: str) -> None:
     belief = [[0.5, 0.5], [0.7, 0.3], [0.9, 0.1]]
-    found = shape("curiosity", told("a", "b", belief=belief, type=0), measure=measure)
+    found = shape("curiosity", record_of("a", "b", belief=belief, type=0), measure=measure)
     learnt = {
         "probability": 0.9 - 0.5,
         "log": np.log(0.9 / 0.5),
@@ -443,15 +445,15 @@ def test_curiosity_telescopes_to_what_was_learnt(measure: str) -> None:
 
 
 def test_a_crash_after_loading_beats_one_before() -> None:
-    before = told("run", "run", paid=-1.0, milestones=[["import"], ["import"]])
-    after = told("run", "run", paid=-1.0, milestones=[["import"], ["import", "load"]])
+    before = record_of("run", "run", paid=-1.0, milestones=[["import"], ["import"]])
+    after = record_of("run", "run", paid=-1.0, milestones=[["import"], ["import", "load"]])
     assert shape("milestones", before) == pytest.approx([0.1, 0])
     assert shape("milestones", after) == pytest.approx([0.1, 0.1])
-    success = told("run", "run", milestones=[["import", "load"], ["submit"]])
+    success = record_of("run", "run", milestones=[["import", "load"], ["submit"]])
     assert shape("milestones", success).tolist() == [0, 1]
 
 
 def test_steps_after_the_first_bad_one_can_be_dropped() -> None:
-    record = told(*"abcd", verdicts=[True, False, True, False])
+    record = record_of(*"abcd", verdicts=[True, False, True, False])
     assert shape("steve", record).tolist() == [1, -1, 1, -1]
     assert shape("steve", record, stop=True).tolist() == [1, -1, 0, 0]

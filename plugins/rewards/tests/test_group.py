@@ -1,8 +1,10 @@
 import numpy as np
 import palestra
 import pytest
+from palestra.records.record import retrace
 from palestra_rewards import Group, Lacking, estimate
 from palestra_rewards.arrays import number, ranks, standardised, together, without_self
+from reward_games import place
 from reward_rollouts import drawn, outcomes
 
 
@@ -47,6 +49,7 @@ def test_columns_that_do_not_fit_are_named(columns: dict[str, object], message: 
 
 def test_numbers_are_equal_where_values_are() -> None:
     assert number([b"x", b"y", b"x"]).tolist() == [0, 1, 0]
+    assert number([(0, (1, 2)), (0, 1), (0, (1, 2))]).tolist() == [0, 1, 0]
     assert number([10**12, 5, 10**12]).tolist() == [1, 0, 1]
     assert together((np.array([0, 0, 1]), np.array([1, 2, 1]))).tolist() == [0, 1, 2]
 
@@ -111,6 +114,30 @@ def test_rollouts_of_one_start_are_one_task() -> None:
         *palestra.rollouts("games/KuhnPoker-v0", agents=["random", "random"], seed=2, n=3),
     ]
     assert Group.of(several).task.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_states_are_told_apart_by_the_anchor_that_is_asked_for() -> None:
+    records = palestra.rollouts("grid/Foraging-v0", agents=["random"] * 2, seed=4, n=2)
+    by_key, by_place = Group.of(records), Group.of(records, anchor="reward_games:place")
+    assert by_place.repeats > 0.9 > by_key.repeats
+    faced = [
+        (seat, place(episode.game, episode.state, seat))
+        for record in records
+        for episode in retrace(record)
+        for seat in episode.to_act
+    ]
+    np.testing.assert_array_equal(by_place.state, number(faced))
+
+
+def test_a_tag_can_hold_the_anchors() -> None:
+    records = palestra.play("games/KuhnPoker-v0", agents=["random", "random"], episodes=3)
+    for record in records:
+        record.tags["anchor"] = ["same"] * len(record.turns)
+    group = Group.of(records)
+    np.testing.assert_array_equal(group.state, group.seat)
+    records[0].tags["anchor"] = ["same"]
+    with pytest.raises(palestra.InvalidOption, match="tag 'anchor' has 1 entries"):
+        Group.of(records)
 
 
 @pytest.mark.parametrize(

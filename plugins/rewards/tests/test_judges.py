@@ -44,7 +44,7 @@ from palestra_rewards.judges.trials import (
     step_figures,
 )
 from palestra_rewards.steps.captions import CaptionReward, label_captions
-from test_episodes import told
+from test_episodes import record_of
 
 SCALE = Scale("Is there a secret in it?", ("none", "some", "much"))
 RISK = Scale("Is it safe?", ("unsafe", "safe"))
@@ -191,12 +191,12 @@ def test_a_checklist_counts_cited_evidence_only() -> None:
     def item(question: str) -> Item:
         return Item(question, lambda record: check(judge, as_text(record), [question])[0])
 
-    record = told("ask dates", "book room")
+    record = record_of("ask dates", "book room")
     assert shape("checklist", record, judge=[item("asked?"), item("booked?")])[-1] == 0.5
 
 
 def test_a_tournament_of_judged_records_puts_the_best_first() -> None:
-    records = [told("a" * size) for size in (3, 9, 5, 1)]
+    records = [record_of("a" * size) for size in (3, 9, 5, 1)]
     judge = Judge(longer)
     table = compare_lines(judge, records, "Which is longer?")
     assert judge.asked == 2 * comb(4, 2)
@@ -242,7 +242,7 @@ def test_a_step_judge_sees_each_turn_and_none_after_it() -> None:
         shown = said(request).split("\n\n")[0].split("\n")
         return "good" if "key" in shown[-1] else "bad"
 
-    record = told("look", "take key", "wait")
+    record = record_of("look", "take key", "wait")
     judge = Judge(last_step)
     assert shape("step-judge", record, judge=judge).tolist() == [0, 1, 0]
     assert shape("steve", record, judge=judge).tolist() == [-1, 1, -1]
@@ -260,7 +260,7 @@ def test_weights_of_a_rubric_change_rewards_at_once_and_find_a_stakeholder() -> 
     """ARCANE: rewards follow the weights; weights follow a stakeholder of known utility."""
     judge = Judge(lambda r: 'yes "answer"')
     rubric = Rubric([Criterion("brief", 1.0, brevity), Criterion("Is it answered?", 3.0)], judge)
-    record = told("think", "answer")
+    record = record_of("think", "answer")
     assert shape("rubric", record, rubric=rubric)[-1] == pytest.approx((0.5 + 3) / 4)
     rubric.set_weights({"Is it answered?": 0})
     assert shape("rubric", record, rubric=rubric).tolist() == [0, 0.5]
@@ -293,7 +293,7 @@ def test_planted_behaviours_are_covered_whole() -> None:
     """AutoLibra's check: a keyword clusterer and judge find the planted behaviours, coverage 1."""
     shown = [(0, 1), (0,), (2, 0), (2,)]
     signs = (1, -1, -1)
-    records = [told(*[PLANTED[b] for b in which]) for which in shown]
+    records = [record_of(*[PLANTED[b] for b in which]) for which in shown]
 
     def listing(request: Request) -> str:
         comment = said(request).split("\n")[0]
@@ -324,7 +324,7 @@ def test_planted_behaviours_are_covered_whole() -> None:
 
 
 def test_an_arbiter_of_places_pays_one_half_and_a_true_one_what_was_beaten() -> None:
-    record = told("click", "submit the form", candidates=[["submit the form", "no"], []])
+    record = record_of("click", "submit the form", candidates=[["submit the form", "no"], []])
 
     def arbiter(request: Request) -> str:
         if request.choices is None:
@@ -333,7 +333,7 @@ def test_an_arbiter_of_places_pays_one_half_and_a_true_one_what_was_beaten() -> 
         return longer(request)
 
     assert shape("webarbiter", record, judge=Judge(arbiter)).tolist() == [0.5, 0.5]
-    alone = told("click", candidates=[["no", "go"]])
+    alone = record_of("click", candidates=[["no", "go"]])
     assert shape("webarbiter", alone, judge=Judge(arbiter)).tolist() == [1]
     assert shape("webarbiter", alone, judge=Judge(lambda r: "1")).tolist() == [0.5]
 
@@ -346,7 +346,7 @@ def test_irrelevant_evidence_fails_and_more_of_it_pays_less() -> None:
         return "yes" if "saved" in said(request) else "no"
 
     def paid(*cited: object) -> float:
-        record = told("open", "file saved", "chatter", evidence=list(cited))
+        record = record_of("open", "file saved", "chatter", evidence=list(cited))
         return float(shape("smartsnap", record, judge=Judge(proven), task="save the file").sum())
 
     assert paid(1) == 1
@@ -398,8 +398,8 @@ def test_faults_put_in_on_purpose_are_labelled(at: tuple[int, ...]) -> None:
     assert labels == [1 if right else -1 for right in clean]
     assert [n for n, label in enumerate(labels) if label < 0] == [n for n in at if n < len(own)]
     assert palestra.replay(record).over
-    told = [[1 if label > 0 else 0 for label in labels]]
-    assert step_figures(told, [labels])["first error"] == (0 if min(labels) < 0 else 1)
+    found = [[1 if label > 0 else 0 for label in labels]]
+    assert step_figures(found, [labels])["first error"] == (0 if min(labels) < 0 else 1)
 
 
 def test_faults_need_agents_that_name_actions() -> None:

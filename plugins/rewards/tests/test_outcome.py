@@ -6,7 +6,7 @@ import torch
 from palestra import InvalidOption, Rng
 from palestra_rewards import Group, Lacking, estimate, estimator
 from palestra_rewards.estimators.asymmetry import a_grae
-from palestra_rewards.estimators.sampling import replaced_tasks, task_values
+from palestra_rewards.estimators.sampling import peer_values, replaced_tasks
 from palestra_rewards.estimators.zones import nearness, zone
 from reward_rollouts import drawn, outcomes
 
@@ -153,7 +153,7 @@ def test_a2fm_pays_less_for_a_heavy_mode_on_an_easy_task() -> None:
 def test_vspo_replaces_tasks_without_spread() -> None:
     success = [1, 1, 0, 0, 1, 0, 1, 1]
     group = outcomes(*success, success=success, task=[0, 0, 1, 1, 2, 2, 3, 3])
-    assert task_values(group).tolist() == [0, 0, 1, 0]
+    assert peer_values(group).tolist() == [0, 0, 1, 0]
     assert replaced_tasks(group, Rng.seeded(0)).tolist() == [2, 2, 2, 2]
     idle = outcomes(1, 1, success=[1, 1])
     assert replaced_tasks(idle, Rng.seeded(0)).tolist() == [0]

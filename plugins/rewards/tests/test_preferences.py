@@ -95,5 +95,5 @@ def test_quantile_rewards_are_standardised() -> None:
 
 
 def test_an_unknown_form_is_named() -> None:
-    with pytest.raises(palestra.InvalidOption, match="seeded, single"):
+    with pytest.raises(palestra.InvalidOption, match="'seeded' or 'single'"):
         estimate("arena", outcomes(1, 2), judge=lambda i, j: 0.5, form="ladder")

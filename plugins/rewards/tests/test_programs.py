@@ -18,7 +18,7 @@ from palestra_rewards.episodes.programs import (
 )
 from palestra_rewards.judges import Judge
 from palestra_rewards.reading import turn_rewards
-from test_episodes import kuhn, told
+from test_episodes import kuhn, record_of
 
 KEYS = """
 import re
@@ -28,7 +28,7 @@ def reward(turn):
 
 
 def test_a_program_pays_each_turn_by_its_facts(tmp_path: Path) -> None:
-    record = told("look", "take key", "key in door")
+    record = record_of("look", "take key", "key in door")
     assert shape("code", record, program=KEYS).tolist() == [0, 1, 1.5]
     path = tmp_path / "keys.py"
     path.write_text(KEYS)
@@ -55,17 +55,17 @@ def test_facts_add_up_to_what_was_paid() -> None:
         ("import os\ndef reward(turn): return 1", "the module os cannot be imported"),
         ("def reward(turn): return turn['none']", "line 1: KeyError"),
         ("def reward(turn):\n while True:\n  turn = 1", "executed more than 200000 lines"),
-        ("def reward(turn): return float('inf')", "must return finite numbers; for turn 0"),
-        ("def reward(turn): return 10 ** 400", "must return finite numbers"),
+        ("def reward(turn): return float('inf')", "not made of finite numbers"),
+        ("def reward(turn): return 10 ** 400", "finite numbers"),
         ("def reward(turn): return 'much'", "must return finite numbers"),
         ("def reward(turn): return [1, 2]", "must return one number, not 2"),
         ("x = 1", "the program defines no function reward"),
     ],
 )
-def test_a_program_that_is_refused_or_fails_is_told_and_costs_nothing(
+def test_a_program_that_is_refused_or_fails_is_named_and_costs_nothing(
     program: str, why: str
 ) -> None:
-    record = told("look", "take key", paid=2.0)
+    record = record_of("look", "take key", paid=2.0)
     with pytest.warns(ProgramFailed, match=why):
         found = shape("code", record, program=program)
     assert found.tolist() == turn_rewards(record).tolist() == [0, 2]
@@ -73,7 +73,7 @@ def test_a_program_that_is_refused_or_fails_is_told_and_costs_nothing(
 
 def test_a_designer_corrects_what_the_critic_found() -> None:
     """Auto MC-Reward's loop: the error of the first program is in the second request."""
-    record = told("take key", paid=-1.0)
+    record = record_of("take key", paid=-1.0)
 
     def designer(request: Request) -> str:
         asked = request.messages[-1].content
@@ -86,7 +86,7 @@ def test_a_designer_corrects_what_the_critic_found() -> None:
 
     judge = Judge(designer)
     lessons = lessons_from(judge, "find the key", [record])
-    assert lessons_from(judge, "find the key", [told("key")]) == ""
+    assert lessons_from(judge, "find the key", [record_of("key")]) == ""
     program = design(judge, "find the key", [record], lessons=lessons)
     assert shape("code", record, program=program, own=False).tolist() == [1]
     with pytest.raises(palestra.InvalidOption, match="no program in 2 tries ran"):
@@ -106,7 +106,7 @@ def test_latent_rewards_sum_to_the_return_and_find_the_dense_truth() -> None:
     records = []
     for _ in range(12):
         texts = rng.choice(words, rng.integers(1, 6)).tolist()
-        records.append(told(*texts, paid=sum(worth[text] for text in texts)))
+        records.append(record_of(*texts, paid=sum(worth[text] for text in texts)))
     model = LatentReward(LATENT).fit(records)
     found = shape("lare", records, scores=model)
     truth = [worth[turn.text] for record in records for turn in record.turns]

@@ -20,6 +20,8 @@ def options(name: str) -> dict[str, Any]:
     return {
         "arena": {"judge": lambda i, j: 0.5},
         "dylan": {"ratings": np.ones((1, 2, 2))},
+        "shapley": {"team": "sum"},
+        "counterfactual": {"team": "sum"},
     }.get(name, {})
 
 
@@ -133,7 +135,17 @@ def permuted(group: Group, order: np.ndarray) -> tuple[Group, np.ndarray]:
         parent = np.where(parent[order] < 0, -1, place[parent[order]])
     columns = {
         name: over(getattr(group, name), turns)
-        for name in ("seat", "rewards", "state", "action", "tokens", "logprob", "seconds", "cost")
+        for name in (
+            "seat",
+            "turn",
+            "rewards",
+            "state",
+            "action",
+            "tokens",
+            "logprob",
+            "seconds",
+            "cost",
+        )
     }
     return (
         Group.from_arrays(

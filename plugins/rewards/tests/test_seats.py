@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from palestra import Rng
 from palestra.records.record import record_episode
 from palestra_rewards import Group, Lacking, estimate
@@ -61,7 +63,8 @@ def played(episode: Any, seed: int, deal: tuple[int, ...], bluff: int, call: int
 
 def test_seat_centring_removes_the_value_of_kuhn_poker() -> None:
     """Kuhn (1950): the first seat is worth -1/18; after seat-wise centring neither is worth any."""
-    group = Group.of(kuhn_at_equilibrium())
+    group = Group.of(kuhn_at_equilibrium(), compare_by=())
+    group = group.replace(task=np.zeros(group.episodes, dtype=int))  # a deal is not a task here
     first = group.seat[group.line_first] == 0
     assert group.returns[first].mean() == pytest.approx(-1 / 18)
     assert group.returns[~first].mean() == pytest.approx(1 / 18)
@@ -91,7 +94,8 @@ def test_dr_mas_second_moment_under_shared_statistics() -> None:
     seat = np.tile([0, 1], 50)
     rewards = np.where(seat == 0, rng.normal(size=100), 5 + 10 * rng.normal(size=100))
     group = Group.from_arrays(episode=np.repeat(np.arange(50), 2), seat=seat, rewards=rewards)
-    shared, own = estimate("grpo", group).values, estimate("dr-mas", group).values
+    shared = estimate("grpo", group.replace(compare_by=())).values
+    own = estimate("dr-mas", group).values
     for k in (0, 1):
         mine = rewards[seat == k]
         expected = (mine.var() + (mine.mean() - rewards.mean()) ** 2) / rewards.var()
@@ -102,7 +106,8 @@ def test_dr_mas_second_moment_under_shared_statistics() -> None:
 def test_dr_mas_with_equal_agents_is_the_shared_version() -> None:
     rewards = np.array([1.0, 1.0, 4.0, 4.0, 2.0, 2.0])
     group = Group.from_arrays(episode=[0, 0, 1, 1, 2, 2], seat=[0, 1] * 3, rewards=rewards)
-    np.testing.assert_allclose(estimate("dr-mas", group).values, estimate("grpo", group).values)
+    shared = estimate("grpo", group.replace(compare_by=())).values
+    np.testing.assert_allclose(estimate("dr-mas", group).values, shared)
 
 
 def test_advevo_centres_each_functional_group() -> None:
@@ -184,20 +189,60 @@ def coalition_rollouts(worth: Any, members: int) -> Group:
 
 def test_shapley_credit_reads_coalitions_from_rollouts() -> None:
     group = coalition_rollouts(glove, 3)
-    values = estimate("shapley", group).values
+    values = estimate("shapley:team=sum", group).values
     expected = np.array([2 / 3, 1 / 6, 1 / 6])[group.seat]
     np.testing.assert_allclose(values, expected)
 
 
 def test_absence_of_a_dummy_costs_nothing() -> None:
     group = coalition_rollouts(lambda held: glove(held - {3}), 4)
-    values = estimate("counterfactual", group).values
+    values = estimate("counterfactual:team=sum", group).values
     np.testing.assert_allclose(values, np.array([1.0, 0.0, 0.0, 0.0])[group.seat])
+
+
+def common_payoff(worth: Any, members: int) -> Group:
+    """One episode for every coalition that is not empty; all of its members are paid its worth."""
+    group = coalition_rollouts(worth, members)
+    team = np.bincount(group.episode, group.rewards)
+    return group.replace(rewards=team[group.episode])
+
+
+def test_a_dummy_of_a_common_payoff_game_gets_nothing() -> None:
+    """Whoever is with member 0 is paid the same 1: only member 0 earns it."""
+    group = common_payoff(lambda held: float(0 in held), 2)
+    for name in ("shapley", "counterfactual"):
+        assert estimate(name, group).values.tolist() == [1, 0, 1, 0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), members=st.integers(2, 4), dummy=st.integers(0, 3))
+def test_credit_in_common_payoff_games_is_that_of_the_coalitions_worth(
+    seed: int, members: int, dummy: int
+) -> None:
+    rng, dummy = np.random.default_rng(seed), dummy % members
+    table = np.concatenate(([0.0], rng.normal(size=2**members - 1)))
+
+    def worth(held: frozenset[int]) -> float:
+        return float(table[sum(1 << member for member in held - {dummy})])
+
+    group = common_payoff(worth, members)
+    values = estimate("shapley", group).values
+    np.testing.assert_allclose(values, shapley(worth, members)[group.seat], atol=1e-12)
+    for name in ("shapley", "counterfactual"):
+        found = estimate(name, group).values
+        np.testing.assert_allclose(found[group.seat == dummy], 0, atol=1e-12)
+
+
+def test_members_who_are_paid_apart_are_no_common_payoff() -> None:
+    with pytest.raises(
+        palestra.InvalidOption, match=r"episode 2 pays \[1.0, 0.0\]; pass team='sum'"
+    ):
+        estimate("shapley", coalition_rollouts(glove, 3))
 
 
 def test_a_missing_coalition_is_named() -> None:
     group = Group.from_arrays(
-        episode=[0, 0], seat=[0, 1], rewards=[1.0, 0.0], facts={"coalition": [[0, 1]]}
+        episode=[0, 0], seat=[0, 1], rewards=[1.0, 1.0], facts={"coalition": [[0, 1]]}
     )
     with pytest.raises(Lacking, match=r"coalition \[0\]"):
         estimate("shapley", group)

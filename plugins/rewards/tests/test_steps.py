@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from palestra import Transition
+from palestra.records.record import retrace
 from palestra.shaping import load_shaper
+from palestra_rewards import Group
 from palestra_rewards.steps.captions import CaptionReward
 from palestra_rewards.steps.novelty import Elliptical, Novelty
 from palestra_rewards.steps.potential import PotentialShaper
 from palestra_rewards.steps.schedule import Schedule
+from reward_games import Relay, height, place
 
 STATES, ACTIONS, GAMMA = 8, 3, 0.9
 
@@ -106,6 +111,53 @@ def test_a_potential_is_named_in_a_string() -> None:
     assert list(shaped.returns) == pytest.approx(list(usual.returns))
 
 
+def own_turn_sums(record: Any, gamma: float) -> dict[int, float]:
+    """What each seat's rewards sum to from its first turn, discounted once an own turn."""
+    group = Group.of([record])
+    to_go = group.to_go(gamma=gamma)
+    return {int(group.seat[turn]): float(to_go[turn]) for turn in group.line_first}
+
+
+@pytest.mark.parametrize("dynamic", ["false", "true"])
+def test_potential_terms_of_a_game_of_turns_do_not_depend_on_the_moves(dynamic: str) -> None:
+    """The empty board is worth 0.563 to the first player, and each of four games pays minus it."""
+    records = palestra.play(
+        "games/TicTacToe-v0",
+        agents=["random", "random"],
+        episodes=4,
+        rewards=[f"potential:of=reward_games:marks,dynamic={dynamic}"],
+        gamma=0.9,
+    )
+    paid = [own_turn_sums(record, 0.9)[0] for record in records]
+    assert paid == pytest.approx([-0.563] * 4)
+    lengths = {len(record.turns) for record in records}
+    assert len(lengths) > 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seats=st.integers(1, 5),
+    seed=st.integers(0, 10_000),
+    gamma=st.sampled_from([0.0, 0.5, 0.9, 1.0]),
+    dynamic=st.booleans(),
+)
+def test_potential_terms_sum_to_minus_the_potential_of_a_seats_first_turn(
+    seats: int, seed: int, gamma: float, dynamic: bool
+) -> None:
+    """However many seats there are, and in whatever order they move."""
+    game = Relay(num_players=seats)
+    name = f"potential:of=reward_games:height,dynamic={str(dynamic).lower()}"
+    (record,) = palestra.play(
+        game, agents=["random"] * seats, seed=seed, rewards=[name], gamma=gamma
+    )
+    first: dict[int, float] = {}
+    for episode in retrace(record, game):
+        for seat in episode.to_act:
+            first.setdefault(seat, height(game, episode.state, seat))
+    sums = own_turn_sums(record, gamma)
+    assert sums == pytest.approx({seat: -potential for seat, potential in first.items()})
+
+
 def test_novelty_pays_the_inverse_root_of_visits() -> None:
     shaper = Novelty(weight=2.0).begin()
     assert [shaper.bonus("a") for _ in range(4)] == pytest.approx([2, 2 / 2**0.5, 2 / 3**0.5, 1])
@@ -125,6 +177,18 @@ def test_lifetime_counts_are_saved_as_json() -> None:
     other = Novelty(scope="lifetime")
     other.load(json.loads(json.dumps(shaper.state())))
     assert other.begin().bonus("a") == pytest.approx(1 / 2**0.5)
+
+
+def test_states_are_counted_by_the_function_that_is_named() -> None:
+    rewards = ["novelty:of=reward_games:place"]
+    (record,) = palestra.play("grid/Foraging-v0", agents=["random"] * 2, rewards=rewards)
+    visits: dict[Any, int] = {}
+    for number, episode in enumerate(retrace(record)):
+        for seat in (0, 1) if number else ():
+            at = (seat, place(episode.game, episode.state, seat))
+            visits[at] = visits.get(at, 0) + 1
+            paid = record.steps[number - 1].rewards[seat]["novelty"]
+            assert paid == pytest.approx(visits[at] ** -0.5)
 
 
 def test_hashed_states_share_a_count() -> None:
@@ -167,10 +231,13 @@ def test_a_schedule_goes_from_start_to_end() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("novelty:scope=always", "scope must be one of episode, lifetime, both"),
+        (
+            "novelty:scope=always",
+            "scope of reward 'novelty' must be 'episode' or 'lifetime' or 'both'",
+        ),
         ("novelty:wieght=2", "wieght"),
-        ("elliptical:ridge=0", "ridge must be above 0"),
-        ("schedule:of=novelty,over=0", "over must be at least 1"),
+        ("elliptical:ridge=0", "must be a number above 0, not 0"),
+        ("schedule:of=novelty,over=0", "must be an integer at least 1"),
         ("potential", "missing 1 required keyword-only argument: 'of'"),
     ],
 )

@@ -9,8 +9,12 @@ from typing import Any
 import palestra
 import pytest
 from palestra.cli import main
-from palestra_rewards import entries
+from palestra.kernel.options import described_parameters
+from palestra.kernel.specs import load_entry_point
+from palestra_rewards import entries, entry
+from palestra_rewards.chain import accepted_options
 from palestra_rewards.command import END, START, with_table
+from palestra_rewards.estimators.canon import METRICS
 from palestra_rewards.needs import NEEDS
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +33,23 @@ def test_every_check_of_the_table_is_a_test() -> None:
 
 
 def test_every_need_can_be_explained() -> None:
-    assert {need for entry in entries() for need in entry.needs} == set(NEEDS)
+    of_metrics = set(METRICS.values())
+    assert {need for entry in entries() for need in entry.needs} | of_metrics == set(NEEDS)
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in entries()])
+def test_every_plain_option_is_described(name: str) -> None:
+    found = load_entry_point(entry(name).entry_point)
+    given = {  # objects that a caller makes; the entry's need says how
+        option
+        for option in accepted_options(found)
+        for need in entry(name).needs
+        if f"{option}=" in NEEDS[need].how
+    }
+    plain = [spec for spec in described_parameters(found) if spec.name in accepted_options(found)]
+    named = {"scores", "scale", "judge", "prefer", "final", "metrics", "expert", "reference"}
+    silent = {spec.name for spec in plain if not spec.description}
+    assert silent <= given | named
 
 
 def test_the_python_of_the_page_runs() -> None:

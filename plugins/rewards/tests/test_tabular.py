@@ -101,7 +101,7 @@ def test_designed_rewards_keep_the_teachers_policy_and_tell_more(seed: int, lear
     found = design_rewards(mdp, rewards, extra=2, learner=learner)
     assert found.any(axis=1).sum() <= 3
     assert np.abs(found).max() <= np.abs(rewards).max() + 1e-9
-    again, told = mdp.best(found)
+    again, worth_there = mdp.best(found)
     np.testing.assert_array_equal(again, policy)
 
     def gaps(of: np.ndarray) -> np.ndarray:
@@ -109,8 +109,8 @@ def test_designed_rewards_keep_the_teachers_policy_and_tell_more(seed: int, lear
         best = np.sort(of, axis=1)
         return best[:, -1] - best[:, -2]
 
-    assert (gaps(told) >= gaps(worth) - 1e-6).all()
-    assert gaps(told).sum() > gaps(worth).sum()
+    assert (gaps(worth_there) >= gaps(worth) - 1e-6).all()
+    assert gaps(worth_there).sum() > gaps(worth).sum()
 
 
 def test_designed_rewards_are_the_original_where_there_is_nothing_to_tell() -> None:

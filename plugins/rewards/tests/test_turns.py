@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import palestra
 import pytest
-from palestra_rewards import Group, estimate, estimator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palestra_rewards import Group, Lacking, estimate, estimator
 from palestra_rewards.estimators.backwards import turn_batches
 from palestra_rewards.estimators.gigpo import step_part
 from palestra_rewards.estimators.tree import prefix_tree
@@ -32,7 +36,12 @@ def gigpo_in_loops(group: Group, gamma: float, weight: float) -> list[float]:
     found = []
     for turn in range(group.size):
         task, seat = group.turn_task[turn], group.seat[turn]
-        peers = [group.returns[i] for i in range(group.lines) if group.line_task[i] == task]
+        line_seat = group.seat[group.line_first]
+        peers = [
+            group.returns[i]
+            for i in range(group.lines)
+            if group.line_task[i] == task and line_seat[i] == seat
+        ]
         episode = (group.returns[group.line[turn]] - np.mean(peers)) / (np.std(peers) or 1)
 
         def to_go(start: int) -> float:
@@ -112,6 +121,80 @@ def test_segment_values_converge_to_the_exact_ones() -> None:
     group = random_walks(20_000, seed=0)
     values = estimate("segment-tree", group).values
     np.testing.assert_allclose(values, group.rewards - 0.5, atol=0.03)
+
+
+def test_a_node_is_worth_the_mean_of_the_rollouts_through_it() -> None:
+    """Nine rollouts of `a`, paid 0, and one of `b`, paid 1: the root is worth 0.1, not 0.5."""
+    group = outcomes(*[0.0] * 9, 1.0, state=["s"] * 10, action=["a"] * 9 + ["b"])
+    assert prefix_tree(group).value[0] == pytest.approx(0.1)
+    np.testing.assert_allclose(
+        estimate("segment-tree", group).values, [-0.1] * 9 + [0.9], atol=1e-12
+    )
+
+
+def weighted_walks() -> Group:
+    """Three steps, each right with probability 0.9: 1000 walks, every path at its exact share."""
+    paths = np.array(list(product((0, 1), repeat=3)))
+    often = np.prod(np.where(paths == 1, 9, 1), axis=1)
+    steps = np.repeat(paths, often, axis=0)
+    place = np.concatenate([np.zeros((1000, 1), int), steps.cumsum(axis=1)[:, :2]], axis=1)
+    return Group.from_arrays(
+        episode=np.repeat(np.arange(1000), 3),
+        rewards=steps.ravel(),
+        state=(place + 10 * np.arange(3)).ravel(),
+        action=steps.ravel(),
+    )
+
+
+def test_values_of_unequally_visited_branches_are_exact() -> None:
+    group = weighted_walks()
+    assert prefix_tree(group).value[0] == pytest.approx(2.7)
+    values = estimate("segment-tree", group).values
+    np.testing.assert_allclose(values, np.where(group.rewards == 1, 0.1, -0.9), atol=1e-12)
+
+
+def test_the_better_decision_is_told_apart_under_unequal_visits() -> None:
+    """`good` is followed by a coin of 9 in 10, `bad` by one of 1 in 2; a rare path misleads."""
+    seconds = [1] * 9 + [0] + [1] * 5 + [0] * 5
+    group = Group.from_arrays(
+        episode=np.repeat(np.arange(20), 2),
+        rewards=[paid for last in seconds for paid in (0, last)],
+        state=[key for i in range(20) for key in ("s", "t" if i < 10 else "u")],
+        action=[key for i, s in enumerate(seconds) for key in ("good" if i < 10 else "bad", s)],
+    )
+    firsts = estimate("step-q", group).values[::2]
+    assert firsts.tolist() == [1] * 10 + [-1] * 10
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), lean=st.floats(0.05, 0.95), seats=st.integers(1, 3))
+def test_tree_values_equal_means_over_shared_beginnings(seed: int, lean: float, seats: int) -> None:
+    """Plain loops over rollouts that are drawn unequally, with different agents on the seats."""
+    rng = np.random.default_rng(seed)
+    episodes, length = 25, 2 * seats
+    action = (rng.random(episodes * length) < lean).astype(int)
+    agent = rng.integers(0, 2, (episodes, seats))
+    seat = np.tile(np.arange(length) % seats, episodes)
+    episode = np.repeat(np.arange(episodes), length)
+    group = Group.from_arrays(
+        episode=episode,
+        seat=seat,
+        rewards=rng.normal(size=episode.size),
+        state=np.tile(np.arange(length), episodes),
+        action=action,
+        agent=agent[episode, seat],
+    )
+    tree, moves = prefix_tree(group), action.reshape(episodes, length)
+    returns = group.returns.reshape(episodes, seats)
+    for turn in range(group.size):
+        one, place, mine = turn // length, turn % length, turn % length % seats
+        same = agent[:, mine] == agent[one, mine]
+        for shared, value in (
+            (place, tree.value_before(group)),
+            (place + 1, tree.value_after(group)),
+        ):
+            through = same & (moves[:, :shared] == moves[one, :shared]).all(axis=1)
+            assert value[turn] == pytest.approx(returns[through, mine].mean())
 
 
 def test_segment_chain_telescopes_over_its_cuts() -> None:
@@ -291,6 +374,12 @@ def test_advantage_alignment_turns_defectors_into_reciprocators() -> None:
     chances = learn_dilemma("turn-relative+advantage-alignment", beta=3.0)
     assert (chances[:, [0, 1]] > 0.6).all()
     assert (chances[:, [2, 4]] < 0.1).all()
+
+
+def test_alignment_refuses_seats_that_move_in_turn() -> None:
+    records = palestra.play("games/TicTacToe-v0", agents=["random", "random"], episodes=2)
+    with pytest.raises(Lacking, match="seats move in turn"):
+        estimate("advantage-alignment", records)
 
 
 def test_alignment_without_others_advantage_changes_nothing() -> None:

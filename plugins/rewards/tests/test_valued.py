@@ -15,7 +15,7 @@ from palestra_rewards.episodes.valued import Likeness, ValueModel, best_of
 from palestra_rewards.estimators.tree import step_pairs
 from palestra_rewards.judges import Judge
 from palestra_rewards.tabular import epic_distance
-from test_episodes import kuhn, told
+from test_episodes import kuhn, record_of
 
 
 def keys_so_far(record: EpisodeRecord) -> list[float]:
@@ -26,7 +26,7 @@ def test_reward_models_of_three_kinds_pick_the_best_of_n() -> None:
     """AgentRM: one interface over a fitted, an implicit and a judging model; all agree here."""
     rng = np.random.default_rng(0)
     words = np.array(["look", "key", "wait"])
-    records = [told(*rng.choice(words, 5).tolist()) for _ in range(40)]
+    records = [record_of(*rng.choice(words, 5).tolist()) for _ in range(40)]
     model = ValueModel(buckets=64).fit(records, keys_so_far)
     np.testing.assert_allclose(
         shape("agentrm", records, scores=model),
@@ -35,7 +35,7 @@ def test_reward_models_of_three_kinds_pick_the_best_of_n() -> None:
     )
     again = ValueModel()
     again.load(model.state())
-    offered = [told("wait", "key"), told("key", "key"), told("look", "look")]
+    offered = [record_of("wait", "key"), record_of("key", "key"), record_of("look", "look")]
     for record in offered:
         record.tags["implicit"] = [0.5 * (turn.text == "key") for turn in record.turns]
 
@@ -51,14 +51,14 @@ def test_reward_models_of_three_kinds_pick_the_best_of_n() -> None:
 
 
 def test_a_value_model_without_values_learns_what_was_paid() -> None:
-    records = [told("key", "door", paid=1.0), told("wait", "door", paid=0.0)]
+    records = [record_of("key", "door", paid=1.0), record_of("wait", "door", paid=0.0)]
     found = shape("agentrm", records, scores=ValueModel(buckets=64, ridge=1e-6).fit(records))
     np.testing.assert_allclose(found, [1, 1, 0, 0], atol=1e-4)
 
 
 def decided(*choices: int) -> EpisodeRecord:
     """One decision a turn, in states named by the turn."""
-    record = told(*map(str, choices))
+    record = record_of(*map(str, choices))
     for place, (turn, choice) in enumerate(zip(record.turns, choices, strict=True)):
         turn.state_key, turn.action = f"s{place}", choice
     return record
@@ -116,7 +116,7 @@ def test_a_state_is_as_near_as_its_objects_attributes(
 
 def test_rises_of_likeness_telescope() -> None:
     states = [{"lamp": {"level": 1}}, {"lamp": {"level": 3}}, GOAL]
-    record = told("a", "b", "c", objects=states, goal=GOAL)
+    record = record_of("a", "b", "c", objects=states, goal=GOAL)
     assert shape("statefactory", record).tolist() == pytest.approx([0.125, 0.375, 1])
     assert shape("statefactory", record, rise=True).sum() == pytest.approx(1)
     with pytest.raises(palestra.InvalidOption, match="at least one object"):

@@ -35,8 +35,9 @@ class Advantages:
         """Every sampled token gets its turn's advantage; the others get 0.
 
         `mask` has shape (lines, length) and marks the tokens that the policy sampled, a row for
-        each seat of each episode. The group's `tokens` say how many of them each turn took;
-        without them, each unbroken run of the mask is one turn.
+        each seat of each episode. The group's `tokens` say how many of them each turn took, or its
+        `answer_tokens`, where refused answers took tokens too: a mask marks only answers that were
+        played. Without either, each unbroken run of the mask is one turn.
         """
         chosen = np.asarray(mask).astype(bool)
         if chosen.ndim != 2 or chosen.shape[0] != self.group.lines:
@@ -50,8 +51,11 @@ class Advantages:
     def _owners(self, chosen: Any) -> Ints:
         """The turn of every sampled token, row by row."""
         order = np.argsort(self.group.line, kind="stable")
-        if self.group.tokens is not None:
-            counts, unit = self.group.tokens[order], "sampled tokens"
+        sampled = self.group.tokens
+        if self.group.answer_tokens is not None:
+            sampled = self.group.answer_tokens
+        if sampled is not None:
+            counts, unit = sampled[order], "sampled tokens"
             have = chosen.sum(axis=1)
         else:
             starts = chosen & ~np.pad(chosen, ((0, 0), (1, 0)))[:, :-1]

@@ -26,9 +26,10 @@ def floats(values: Any) -> Floats:
 
 def number(values: Any) -> Ints:
     """Consecutive numbers from 0, equal where `values` are; values are integers or hashable."""
-    array = np.asarray(values)
-    if array.dtype.kind in "iub":
-        return _number_integers(array.astype(np.int64, copy=False))
+    if isinstance(values, np.ndarray) or set(map(type, values)) <= {int, bool}:
+        array = np.asarray(values)
+        if array.dtype.kind in "iub":
+            return _number_integers(array.astype(np.int64, copy=False))
     seen: dict[Any, int] = {}
     return np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int64)
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.kernel.naming import parse_agent
+from palestra.kernel.options import fit_option, parameter_hints
 from palestra.kernel.specs import load_entry_point
 
 from palestra_rewards.advantages import Advantages
@@ -69,7 +70,7 @@ class Estimator:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` of an estimator with the same links returned."""
+        """Continue from what `state` of an estimator with the same links returned."""
         held = {f"{p}:{link.entry.name}": link.run for p, link in enumerate(self.links)}
         for name, saved in state.items():
             if name not in held or not isinstance(held[name], Stateful):
@@ -120,6 +121,7 @@ def _link(
         raise UnknownName(f"option of {declared.name}", wrong[0], accepted)
     given = {name: value for name, value in shared.items() if name in accepted} | dict(own)
     unused -= set(given)
+    given = fitted_options(found, declared.name, given)
     run = found(**given) if inspect.isclass(found) else found
     return Link(declared, given, run, text)
 
@@ -128,6 +130,15 @@ def accepted_options(found: Any) -> list[str]:
     """The keyword options of an estimator or shaper."""
     parameters = inspect.signature(found).parameters.values()
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+
+
+def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of an estimator or shaper, as its annotations ask; raises `InvalidOption`."""
+    hints = parameter_hints(found)
+    return {
+        option: fit_option(option, hints[option], value, name) if option in hints else value
+        for option, value in given.items()
+    }
 
 
 def as_group(rollouts: Rollouts) -> Group:
@@ -163,5 +174,6 @@ def shape(name: str, records: EpisodeRecord | Sequence[EpisodeRecord], **options
     wrong = [one for one in given if one not in accepted]
     if wrong:
         raise UnknownName(f"option of {text}", wrong[0], accepted)
+    given = fitted_options(found, text, given)
     require(text, declared.needs, Group.of(several), given)
     return np.concatenate([np.asarray(found(record, **given)) for record in several])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from palestra import EpisodeRecord, InvalidOption, read_records
+from palestra import EpisodeRecord, InvalidOption, printable, read_records
 from palestra.runner.run_folder import FINISHED
 from rich.console import Console
 from rich.table import Table
@@ -66,7 +66,9 @@ def turn_bars(record: EpisodeRecord, values: Floats, scale: float) -> Table:
     rows = Table("turn", "seat", "action", "worth", "", box=None, header_style="bold")
     for place, (turn, value) in enumerate(zip(record.turns, values, strict=True)):
         seat = record.players[turn.seat]
-        rows.add_row(str(place), seat, Text(turn.text), f"{value:+.3f}", bar(value / scale))
+        rows.add_row(
+            str(place), seat, Text(printable(turn.text)), f"{value:+.3f}", bar(value / scale)
+        )
     return rows
 
 

@@ -1,17 +1,17 @@
-"""The declared table: every shaper and estimator of this package, without importing any."""
+"""Every shaper and estimator of this package, as declared beside its code; imports none of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 
-from palestra import RewardSpec, UnknownName
-from palestra.kernel.specs import RewardShape
+from palestra import UnknownName, read_catalogue
+from palestra.kernel.specs import RewardShape, RewardSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One way to say which turn earned it.
+    """One way to say which turn earned a reward: its spec, and what this package needs beside it.
 
     `needs` are keys of `needs.NEEDS`. `onto` names the estimator whose advantages this one
     re-weights where the caller names none; empty for one that starts from rewards. `check` is the
@@ -19,30 +19,46 @@ class Entry:
     "tree", "judge", …).
     """
 
-    name: str
-    entry_point: str
-    shape: RewardShape
-    summary: str
-    paper: str
-    needs: tuple[str, ...] = ()
+    spec: RewardSpec
     onto: str = ""
     check: str = ""
     cost: str = "linear"
 
     @property
-    def spec(self) -> RewardSpec:
-        return RewardSpec(
-            self.name, self.entry_point, self.shape, self.summary, self.needs, self.paper
-        )
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def entry_point(self) -> str:
+        return self.spec.entry_point
+
+    @property
+    def shape(self) -> RewardShape:
+        return self.spec.shape
+
+    @property
+    def summary(self) -> str:
+        return self.spec.summary
+
+    @property
+    def paper(self) -> str:
+        return self.spec.paper
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return self.spec.needs
 
 
 @cache
 def entries(shape: RewardShape | None = None) -> tuple[Entry, ...]:
-    """All entries, or those of one shape, in the order they are documented."""
-    from palestra_rewards.tables import episodes, groups, steps
-
-    every = (*steps.ENTRIES, *episodes.ENTRIES, *groups.ENTRIES)
-    return tuple(entry for entry in every if shape in (None, entry.shape))
+    """All entries, or those of one shape, by shape and name."""
+    catalogue = read_catalogue("palestra_rewards")
+    more = catalogue.extra.get("palestra_rewards", {})
+    order = ("step", "episode", "group")
+    specs = sorted(catalogue.rewards, key=lambda spec: (order.index(spec.shape), spec.name))
+    return tuple(
+        Entry(spec, **more.get(spec.name, {})) for spec in specs if shape in (None, spec.shape)
+    )
 
 
 def entry(name: str, shape: RewardShape | None = None) -> Entry:

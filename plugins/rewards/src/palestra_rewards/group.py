@@ -1,20 +1,33 @@
 """Rollouts as columns: what every group estimator reads.
 
-A *turn* is one decision of one seat; a *line* is all turns of one seat in one episode (for a
-single player a line is an episode). Columns over turns keep the order they came in.
+A *turn* is one decision of one seat. A *line* is all turns of one seat in one episode; for a
+single player a line is an episode. Columns over turns keep the order they came in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, UnknownName
 
+from palestra_rewards.anchors import Anchor
 from palestra_rewards.arrays import Bools, Floats, Ints, firsts, floats, number, together
+from palestra_rewards.columns import (
+    OPTIONAL,
+    entries_for_turns,
+    float_column,
+    names_of,
+    optional_columns,
+    places,
+    whole_column,
+)
+from palestra_rewards.reading import read_columns
+
+COMPARISONS = ("seat", "agent", "role")
 
 
 @dataclass(frozen=True)
@@ -23,14 +36,19 @@ class Group:
 
     Over turns, shape (n,): `episode` (from 0), `seat`, `line` (numbered by episode, then seat),
     `turn` (number of the step; decisions made together share it), `rewards` (what the seat was
-    paid from this turn to its next), `role` (functional group; by default the seat), and, where
-    known, `state` and `action` (equal numbers for equal ones), `tokens` (sampled), `logprob`
-    (natural), `seconds`, `cost`.
+    paid from this turn to its next), `role` (functional group; by default the seat), `agent` (the
+    policy that decided), and, where known, `state` and `action` (equal numbers for equal ones),
+    `tokens` (sampled, refused answers included), `answer_tokens` (those of the answer that was
+    played, where they differ), `mistakes` (answers refused as illegal), `logprob` (natural),
+    `seconds`, `cost`.
 
     Over lines, shape (lines,), ordered by episode and seat: `returns`, and where known `success`
     from 0 to 1. Over episodes: `task` (rollouts of one start share it), `truncated`, and `parent`
     (episode that called or bore this one, -1 for none). `facts` are further columns by name, over
-    turns, lines or episodes. `tasks` and `roles` are the names of those numbers.
+    turns, lines or episodes. `tasks`, `roles` and `agents` are the names of those numbers.
+
+    A baseline compares lines of one task that are alike in the columns of `compare_by`, of "seat",
+    "agent" and "role". With `compare_by=()` all lines of a task share one baseline, opponents too.
     """
 
     episode: Ints
@@ -39,12 +57,15 @@ class Group:
     turn: Ints
     rewards: Floats
     role: Ints
+    agent: Ints
     returns: Floats
     task: Ints
     truncated: Bools
     state: Ints | None = None
     action: Ints | None = None
     tokens: Ints | None = None
+    answer_tokens: Ints | None = None
+    mistakes: Ints | None = None
     logprob: Floats | None = None
     seconds: Floats | None = None
     cost: Floats | None = None
@@ -53,13 +74,31 @@ class Group:
     facts: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    compare_by: tuple[str, ...] = ("seat", "agent")
 
     @classmethod
-    def of(cls, records: Sequence[EpisodeRecord]) -> Group:
-        """The columns of records; see `docs/rewards.md` for the tags it reads."""
-        from palestra_rewards.reading import read_group
+    def of(
+        cls,
+        records: Sequence[EpisodeRecord],
+        *,
+        seats: Collection[int] | None = None,
+        agents: Collection[str] | None = None,
+        compare_by: Sequence[str] = ("seat", "agent"),
+        anchor: str | Anchor | None = None,
+    ) -> Group:
+        """The columns of records; see `docs/rewards.md` for the tags it reads.
 
-        return read_group(records)
+        `seats` and `agents` (names as in `record.agents`) keep the turns of those only, as in
+        `Group.of(records, agents=["llm"])` to leave a learner's opponents out.
+
+        `anchor` is a function of (game, state, seat), or names one as "module:function": states
+        are then equal where it returns equal, hashable values, in the place of the game's
+        `state_key`. Estimators that compare turns at equal states need one that leaves out
+        counters of steps wherever the game's key holds them; `repeats` says whether it does.
+        """
+        group = cls.from_arrays(**read_columns(records, anchor), compare_by=compare_by)
+        return group.only(seats=seats, agents=agents)
 
     @classmethod
     def from_arrays(
@@ -70,45 +109,56 @@ class Group:
         seat: Any = None,
         turn: Any = None,
         task: Any = None,
+        role: Any = None,
+        agent: Any = None,
         returns: Any = None,
         truncated: Any = None,
         success: Any = None,
         parent: Any = None,
         facts: Mapping[str, Any] | None = None,
+        compare_by: Sequence[str] = ("seat", "agent"),
         **columns: Any,
     ) -> Group:
         """A group from a trainer's own arrays, turns in playing order within each episode.
 
-        `episode` and `rewards` are enough: one seat, one task, and returns that are the sums of
-        rewards. `state`, `action` and `role` may hold anything hashable.
+        `episode` and `rewards` are enough: one seat, one task, one agent, and returns that are the
+        sums of rewards. `state`, `action`, `role` and `agent` may hold anything hashable.
         """
-        of_turn = _integers("episode", episode)
+        of_turn = whole_column("episode", episode)
         size = of_turn.size
         episodes = int(of_turn.max(initial=-1)) + 1
-        seats = _integers("seat", seat, size, np.zeros(size))
-        paid = _floats("rewards", rewards, size)
+        if truncated is not None:
+            episodes = max(episodes, len(truncated))  # an episode may end before any turn
+        tasks = np.zeros(episodes, np.int64) if task is None else task
+        seats = whole_column("seat", seat, size, np.zeros(size))
+        paid = float_column("rewards", rewards, size)
         line = together((of_turn, seats)) if size else of_turn
         lines = int(line.max(initial=-1)) + 1
         summed = np.bincount(line, paid, minlength=lines)
-        roles = columns.pop("role", None)
-        role = number(seats if roles is None else _many("role", roles, size))
-        tasks = np.zeros(episodes, np.int64) if task is None else task
+        roles = seats if role is None else entries_for_turns("role", role, size)
+        policies = np.zeros(size, np.int64)
+        if agent is not None:
+            policies = entries_for_turns("agent", agent, size)
+        cut = float_column("truncated", truncated, episodes, np.zeros(episodes))
         group = cls(
             episode=of_turn,
             seat=seats,
             line=line,
-            turn=_integers("turn", turn, size, _places(of_turn)),
+            turn=whole_column("turn", turn, size, places(of_turn)),
             rewards=paid,
-            role=role,
-            returns=_floats("returns", returns, lines, summed),
+            role=number(roles),
+            agent=number(policies),
+            returns=float_column("returns", returns, lines, summed),
             task=number(tasks),
-            truncated=_floats("truncated", truncated, episodes, np.zeros(episodes)).astype(bool),
-            success=None if success is None else _floats("success", success, lines),
-            parent=None if parent is None else _integers("parent", parent, episodes),
+            truncated=cut.astype(bool),
+            success=None if success is None else float_column("success", success, lines),
+            parent=None if parent is None else whole_column("parent", parent, episodes),
             facts=dict(facts or {}),
-            tasks=_names(tasks),
-            roles=_names(seats if roles is None else roles),
-            **_optional(columns, size),
+            tasks=names_of(tasks),
+            roles=names_of(roles),
+            agents=("",) if agent is None else names_of(policies),
+            compare_by=tuple(compare_by),
+            **optional_columns(columns, size),
         )
         check(group)
         return group
@@ -119,12 +169,60 @@ class Group:
         Other `rewards` without other `returns` bring their own sums.
         """
         if "rewards" in columns and "returns" not in columns:
-            paid = _floats("rewards", columns["rewards"], self.size)
+            paid = float_column("rewards", columns["rewards"], self.size)
             columns |= {"rewards": paid, "returns": np.bincount(self.line, paid, self.lines)}
         return replace(self, **columns)
 
     def with_facts(self, **facts: Any) -> Group:
         return replace(self, facts={**self.facts, **facts})
+
+    def only(
+        self, *, seats: Collection[int] | None = None, agents: Collection[str] | None = None
+    ) -> Group:
+        """The turns of these seats, or of agents of these names; episodes keep their numbers."""
+        if seats is None and agents is None:
+            return self
+        keep = np.ones(self.size, dtype=bool)
+        if seats is not None:
+            known = np.unique(self.seat).tolist()
+            for seat in seats:
+                if seat not in known:
+                    raise InvalidOption(
+                        f"seat {seat} has no turn in these rollouts; seats with turns are "
+                        f"{', '.join(map(str, known))}"
+                    )
+            keep &= np.isin(self.seat, list(seats))
+        if agents is not None:
+            for name in agents:
+                if name not in self.agents:
+                    raise UnknownName("agent of these rollouts", name, self.agents)
+            keep &= np.array([name in agents for name in self.agents])[self.agent]
+        if not keep.any():
+            raise InvalidOption(f"no turn is left of seats {seats} and agents {agents}")
+        return self._with_turns(keep)
+
+    def _with_turns(self, keep: Bools) -> Group:
+        """The turns that are kept, which must be all or none of each line."""
+        of_line = keep[self.line_first]
+        turns = ("episode", "seat", "turn", "rewards", "role", "agent", *OPTIONAL)
+        columns = {name: getattr(self, name) for name in turns}
+        kept: dict[str, Any] = {name: None if c is None else c[keep] for name, c in columns.items()}
+        return replace(
+            self,
+            line=number(self.line[keep]),
+            returns=self.returns[of_line],
+            success=None if self.success is None else self.success[of_line],
+            facts={name: self._kept_fact(f, keep, of_line) for name, f in self.facts.items()},
+            **kept,
+        )
+
+    def _kept_fact(self, values: Any, keep: Bools, of_line: Bools) -> Any:
+        """A fact over turns or lines without those that are left out."""
+        if len(values) == self.size:
+            return [value for value, kept in zip(values, keep, strict=True) if kept]
+        if len(values) == self.lines:
+            return [value for value, kept in zip(values, of_line, strict=True) if kept]
+        return values
 
     @property
     def size(self) -> int:
@@ -145,8 +243,12 @@ class Group:
         return firsts(self.line)
 
     @cached_property
+    def line_episode(self) -> Ints:
+        return self.episode[self.line_first]
+
+    @cached_property
     def line_task(self) -> Ints:
-        return self.task[self.episode[self.line_first]]
+        return self.task[self.line_episode]
 
     @cached_property
     def line_role(self) -> Ints:
@@ -157,14 +259,70 @@ class Group:
         return self.task[self.episode]
 
     @cached_property
+    def seating(self) -> Ints:
+        """A number for each line, equal where the same agent has the same seat."""
+        return together((self.seat[self.line_first], self.agent[self.line_first]))
+
+    @cached_property
+    def turn_seating(self) -> Ints:
+        return self.seating[self.line]
+
+    @cached_property
+    def side(self) -> Ints:
+        """A number for each line, equal where the columns of `compare_by` are, in any task."""
+        columns = [getattr(self, name)[self.line_first] for name in self.compare_by]
+        return together((np.zeros(self.lines, dtype=np.int64), *columns))
+
+    @cached_property
+    def peers(self) -> Ints:
+        """A number for each line, equal for lines whose returns are compared with one another."""
+        return together((self.line_task, self.side))
+
+    @cached_property
+    def turn_peers(self) -> Ints:
+        return self.peers[self.line]
+
+    @property
+    def peer_names(self) -> tuple[str, ...]:
+        """What the numbers of `peers` stand for."""
+        parts = {"seat": "seat {}".format, "agent": self._agent_name, "role": self._role_name}
+        return tuple(
+            " ".join(
+                [
+                    self.tasks[self.line_task[line]],
+                    *(parts[c](getattr(self, c)[self.line_first[line]]) for c in self.compare_by),
+                ]
+            ).strip()
+            for line in firsts(self.peers)
+        )
+
+    def _agent_name(self, number: int) -> str:
+        return self.agents[number]
+
+    def _role_name(self, number: int) -> str:
+        return self.roles[number]
+
+    @cached_property
     def ordinal(self) -> Ints:
         """Which turn of its line each turn is, from 0."""
-        return _places(self.line)
+        return places(self.line)
 
     @cached_property
     def length(self) -> Ints:
         """Turns of every line."""
         return np.bincount(self.line, minlength=self.lines)
+
+    @property
+    def repeats(self) -> float:
+        """The share of turns that faced a state which another turn of their peers faced too.
+
+        Where it is 0, estimators that compare turns at equal states (`gigpo`'s step part, `salt`)
+        add nothing.
+        """
+        if self.state is None or not self.size:
+            return 0.0
+        faced = together((self.turn_peers, self.seat, self.state))
+        return float((np.bincount(faced)[faced] > 1).mean())
 
     def spread(self, of_lines: Floats) -> Floats:
         """One number a line, given to each of its turns."""
@@ -181,7 +339,11 @@ class Group:
         return table[self.line, self.ordinal]
 
     def to_go(self, values: Floats | None = None, gamma: float = 1.0) -> Floats:
-        """Discounted sum from each turn to the end of its line; of rewards unless told."""
+        """Discounted sum from each turn to the end of its line, of `rewards` by default.
+
+        A line is discounted by `gamma` once for each of its own turns, however many turns of
+        others lie between them.
+        """
         table = self.padded(self.rewards if values is None else values)
         for place in range(table.shape[1] - 2, -1, -1):
             table[:, place] += gamma * table[:, place + 1]
@@ -200,7 +362,7 @@ class Group:
         if len(values) == self.lines:
             return values
         if len(values) == self.episodes:
-            return values[self.episode[self.line_first]]
+            return values[self.line_episode]
         raise InvalidOption(
             f"{name} has {len(values)} entries; give one a line ({self.lines}) or one an episode "
             f"({self.episodes})"
@@ -208,74 +370,19 @@ class Group:
 
     def turn_fact(self, name: str) -> Floats:
         """A further column over turns."""
-        return _floats(name, self.facts[name], self.size)
+        return float_column(name, self.facts[name], self.size)
 
 
 def check(group: Group) -> None:
-    """Raise `InvalidOption` for tasks that do not fit and for numbers that are none."""
+    """Raise `InvalidOption` for tasks that do not fit and for numbers that are not finite."""
     if group.task.size != group.episodes:
         raise InvalidOption(
             f"task has {group.task.size} entries; there are {group.episodes} episodes"
         )
+    for column in group.compare_by:
+        if column not in COMPARISONS:
+            raise InvalidOption(
+                f"compare_by must hold only {', '.join(COMPARISONS)}, not {column!r}"
+            )
     if not np.isfinite(group.rewards).all() or not np.isfinite(group.returns).all():
         raise InvalidOption("rewards and returns must be finite numbers")
-
-
-def _places(ids: Ints) -> Ints:
-    """How many equal entries stand before each."""
-    starts = np.concatenate(([0], np.cumsum(np.bincount(ids))))
-    if (ids[1:] >= ids[:-1]).all():
-        return np.asarray(np.arange(ids.size) - starts[ids])
-    order = np.argsort(ids, kind="stable")
-    places = np.empty(ids.size, dtype=np.int64)
-    places[order] = np.arange(ids.size) - starts[ids[order]]
-    return places
-
-
-def _integers(name: str, values: Any, size: int | None = None, default: Any = None) -> Ints:
-    array = np.asarray(default if values is None else values)
-    if array.size and array.dtype.kind not in "iub" and not np.all(array == np.floor(array)):
-        raise InvalidOption(f"{name} must hold whole numbers")
-    whole: Ints = _sized(name, array, size).astype(np.int64, copy=False)
-    return whole
-
-
-def _floats(name: str, values: Any, size: int, default: Any = None) -> Floats:
-    return floats(_sized(name, np.asarray(default if values is None else values), size))
-
-
-def _sized(name: str, array: Any, size: int | None) -> Any:
-    if array.ndim != 1 or (size is not None and array.size != size):
-        wanted = "one dimension" if size is None else f"shape ({size},)"
-        raise InvalidOption(f"{name} must have {wanted}; it has shape {array.shape}")
-    return array
-
-
-def _many(name: str, values: Any, size: int) -> Any:
-    if len(values) != size:
-        raise InvalidOption(f"{name} has {len(values)} entries; there are {size} turns")
-    return values
-
-
-def _names(values: Any) -> tuple[str, ...]:
-    """What the numbers that `number` gives stand for."""
-    return tuple(str(values[place]) for place in firsts(number(values)))
-
-
-def _optional(columns: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """The optional columns over turns, checked; states and actions become numbers."""
-    accepted = ("state", "action", "tokens", "logprob", "seconds", "cost")
-    known: dict[str, Any] = {}
-    for name, values in columns.items():
-        if name not in accepted:
-            names = ", ".join(f.name for f in fields(Group))
-            raise InvalidOption(f"a Group has no column {name!r}; its columns are {names}")
-        if values is None:
-            continue
-        if name in ("state", "action"):
-            known[name] = number(_many(name, values, size))
-        elif name == "tokens":
-            known[name] = _integers(name, values, size)
-        else:
-            known[name] = _floats(name, values, size)
-    return known

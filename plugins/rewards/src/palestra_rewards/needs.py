@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from palestra import InvalidOption
 
+from palestra_rewards.arrays import together
 from palestra_rewards.group import Group
 
 
@@ -57,6 +59,7 @@ NEEDS: dict[str, Need] = {
     "costs": column(
         "cost", "use a game with costs or agents whose Usage counts cost, or pass cost="
     ),
+    "mistakes": column("mistakes", "read them from records, or pass mistakes=, refusals a turn"),
     "success": column(
         "success", "tag records with 'success' (0 to 1), or pass success=, one a line"
     ),
@@ -66,15 +69,20 @@ NEEDS: dict[str, Need] = {
         "parent=, an episode's number or -1",
     ),
     "several agents": Need(
-        lambda group, _: bool(group.size) and int(group.seat.max()) > 0,
-        "record a game with two seats or more, or pass seat=",
+        lambda group, _: np.unique(group.seat).size > 1,
+        "record a game with two seats or more and keep them all, or pass seat=",
+    ),
+    "decisions made together": Need(
+        lambda group, _: together((group.episode, group.turn)).max(initial=-1) + 1 < group.size,
+        "seats move in turn in these rollouts; record a game whose seats decide in the same step, "
+        "or pass turn= with equal numbers for decisions made together",
     ),
     "values": fact("values", "a critic's value of the state before each turn"),
     "process rewards": fact("process", "one process reward a turn"),
     "modes": fact("mode", "the mode each episode ran in, such as 'instant'"),
     "progress": fact("progress", "how near the goal each episode came, from 0 to 1"),
     "coalitions": fact(
-        "coalition", "a list a record of who took part in the episode, as numbers of members"
+        "coalition", "for each record the seats that took part in the episode, as a list"
     ),
     "local rewards": fact("local", "each line's own local reward"),
     "ratios": fact("ratio", "probability of each turn now, over that when it was sampled"),

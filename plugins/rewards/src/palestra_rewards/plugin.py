@@ -1,18 +1,17 @@
-"""What this plugin gives: reward shapers and estimators by name, and commands that use them."""
+"""What this plugin gives: rewards by name, as declared beside their code, and commands."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.specs import RewardSpec
 
 
 @hookimpl
 def palestra_rewards() -> list[RewardSpec]:
-    from palestra_rewards.entries import entries
-
-    return [entry.spec for entry in entries()]
+    return read_catalogue("palestra_rewards").rewards
 
 
 @hookimpl

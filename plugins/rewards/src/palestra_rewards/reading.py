@@ -9,45 +9,87 @@ import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 
+from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
-from palestra_rewards.group import Group
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
-RESERVED = ("roles", "success", "id", "parent")
+RESERVED = ("roles", "success", "id", "parent", "anchor", "split")
 
 
-def read_group(records: Sequence[EpisodeRecord]) -> Group:
-    """The columns of records, turns in the order of `record.turns`.
+def read_columns(
+    records: Sequence[EpisodeRecord], anchor: str | Anchor | None = None
+) -> dict[str, Any]:
+    """The arguments of `Group.from_arrays` for records, turns in the order of `record.turns`.
 
-    Rollouts share a task where env and `group` are equal. Tags read: `roles` (one name a seat),
-    `success` (one number, or one a seat), `id` and `parent` (of nested episodes). Any other tag
-    that all records have becomes a fact, and so does `env`.
+    Tags read: `roles` (one name a seat), `success` (one number, or one a seat), `id` and `parent`
+    (of nested episodes), `anchor` (a state's key for each turn, in the place of `state_key`). Any
+    other tag that all records have becomes a fact, and so do `env` and, for continuations,
+    `branched_at`.
     """
     if not records:
         raise InvalidOption("a group needs at least one record")
     turns = [turn for record in records for turn in record.turns]
     if not turns:
         raise InvalidOption("these records hold no turns; nobody decided anything in them")
-    episode = np.repeat(np.arange(len(records)), [len(record.turns) for record in records])
-    return Group.from_arrays(
-        episode=episode,
-        seat=[turn.seat for turn in turns],
-        turn=[at for record in records for at, step in enumerate(record.steps) for _ in step.turns],
-        rewards=np.concatenate([turn_rewards(record) for record in records]),
-        returns=_by_line(records, lambda record, seat: record.returns[seat]),
-        task=[f"{record.env} {record.group}" for record in records],
-        truncated=[_truncated(record) for record in records],
-        success=_success(records),
-        parent=_parents(records),
-        facts=_facts(records) | {"env": [record.env for record in records]},
-        role=[_role(record, turn.seat) for record in records for turn in record.turns],
-        state=_known([turn.state_key and f"{turn.seat}:{turn.state_key}" for turn in turns]),
-        action=[msgspec.json.encode(turn.action) for turn in turns],
-        tokens=_spent([turn.usage.tokens_out for turn in turns]),
-        seconds=_spent([turn.usage.seconds for turn in turns]),
-        cost=_spent([c for record in records for c in _costs(record)]),
-        logprob=_complete([turn.logprob for turn in turns]),
-    )
+    return {
+        "episode": np.repeat(np.arange(len(records)), [len(record.turns) for record in records]),
+        "seat": [turn.seat for turn in turns],
+        "turn": [
+            t for record in records for t, step in enumerate(record.steps) for _ in step.turns
+        ],
+        "rewards": np.concatenate([turn_rewards(record) for record in records]),
+        "returns": _by_line(records, lambda record, seat: record.returns[seat]),
+        "task": [task_name(record) for record in records],
+        "truncated": [_truncated(record) for record in records],
+        "success": _success(records),
+        "parent": _parents(records),
+        "facts": _facts(records),
+        "role": [_role(record, turn.seat) for record in records for turn in record.turns],
+        "agent": [_agent(record, turn.seat) for record in records for turn in record.turns],
+        "state": _states(records) if anchor is None else _anchored(records, anchor),
+        "action": [msgspec.json.encode(turn.action) for turn in turns],
+        "mistakes": [count for record in records for count in refused_answers(record)],
+        "logprob": _complete([turn.logprob for turn in turns]),
+        **_spending(records),
+    }
+
+
+def task_name(record: EpisodeRecord) -> str:
+    """What rollouts of one task share: environment, seed, options, split and `group`.
+
+    The split is the tag of that name; where there is none, the options tell splits apart.
+    """
+    options = msgspec.json.encode(record.options, order="sorted").decode()
+    split = str(record.tags.get("split", ""))
+    return " ".join(p for p in (record.env, str(record.seed), options, split, record.group) if p)
+
+
+def _spending(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
+    """What every turn took, refused answers included."""
+    turns = [turn for record in records for turn in record.turns]
+    sampled = [turn.spent.tokens_out for turn in turns]
+    answers = [turn.usage.tokens_out for turn in turns]
+    return {
+        "tokens": _if_any(sampled),
+        "answer_tokens": None if answers == sampled else answers,
+        "seconds": _if_any([turn.spent.seconds for turn in turns]),
+        "cost": _if_any([cost for record in records for cost in _costs(record)]),
+    }
+
+
+def refused_answers(record: EpisodeRecord) -> list[int]:
+    """How many answers were refused as illegal at each turn.
+
+    A mistake that stands in `record.mistakes` alone belongs to the turn that forfeited for it.
+    """
+    counts = [len(turn.errors) for turn in record.turns]
+    for place, turn in enumerate(record.turns):
+        if turn.status == "forfeit" and record.mistakes:
+            of_seat = sum(
+                c for c, t in zip(counts, record.turns, strict=True) if t.seat == turn.seat
+            )
+            counts[place] += max(record.mistakes[turn.seat] - of_seat, 0)
+    return counts
 
 
 def turn_rewards(record: EpisodeRecord) -> Floats:
@@ -72,7 +114,7 @@ def _costs(record: EpisodeRecord) -> Iterator[float]:
     """Money and the environment's own costs of each turn."""
     for step in record.steps:
         for turn in step.turns:
-            yield turn.usage.cost + sum(step.costs.get(turn.seat, {}).values())
+            yield turn.spent.cost + sum(step.costs.get(turn.seat, {}).values())
 
 
 def _seats(record: EpisodeRecord) -> list[int]:
@@ -94,9 +136,9 @@ def _success(records: Sequence[EpisodeRecord]) -> list[float] | None:
 
 
 def _succeeded(record: EpisodeRecord, seat: int) -> float | None:
-    told = record.tags.get("success")
-    if told is not None:
-        return float(told[seat] if isinstance(told, list | tuple) else told)
+    tag = record.tags.get("success")
+    if tag is not None:
+        return float(tag[seat] if isinstance(tag, list | tuple) else tag)
     if record.outcome is None:
         return 0.0
     return SUCCESS.get(record.outcome.results[seat])
@@ -105,6 +147,10 @@ def _succeeded(record: EpisodeRecord, seat: int) -> float | None:
 def _role(record: EpisodeRecord, seat: int) -> str:
     roles = record.tags.get("roles")
     return str(roles[seat]) if roles else record.players[seat]
+
+
+def _agent(record: EpisodeRecord, seat: int) -> str:
+    return record.agents[seat] if record.agents else ""
 
 
 def _parents(records: Sequence[EpisodeRecord]) -> list[int] | None:
@@ -124,7 +170,9 @@ def _parents(records: Sequence[EpisodeRecord]) -> list[int] | None:
 def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
     """Tags that all records have: lists one a turn are joined, anything else is one an episode."""
     names = set.intersection(*(set(record.tags) for record in records)) - set(RESERVED)
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {"env": [record.env for record in records]}
+    if any(record.branched_at or record.parent for record in records):
+        facts["branched_at"] = [record.branched_at for record in records]
     for name in sorted(names):
         values = [record.tags[name] for record in records]
         lists = [
@@ -135,11 +183,27 @@ def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
     return facts
 
 
-def _known(values: list[str]) -> list[str] | None:
-    return values if all(values) else None
+def _states(records: Sequence[EpisodeRecord]) -> list[str] | None:
+    """A key for the state of each turn: the tag `anchor`, else what the runner wrote."""
+    keys: list[str] = []
+    anchored = all("anchor" in record.tags for record in records)
+    for record in records:
+        anchors = record.tags["anchor"] if anchored else [t.state_key for t in record.turns]
+        if len(anchors) != len(record.turns):
+            raise InvalidOption(
+                f"the tag 'anchor' has {len(anchors)} entries; the record has "
+                f"{len(record.turns)} turns"
+            )
+        keys += [k and f"{t.seat}:{k}" for k, t in zip(anchors, record.turns, strict=True)]
+    return keys if all(keys) else None
 
 
-def _spent(values: list[Any]) -> list[Any] | None:
+def _anchored(records: Sequence[EpisodeRecord], anchor: str | Anchor) -> list[object]:
+    seats = [turn.seat for record in records for turn in record.turns]
+    return list(zip(seats, anchor_keys(records, anchor), strict=True))
+
+
+def _if_any(values: list[Any]) -> list[Any] | None:
     return values if any(values) else None
 
 

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
 
 
+@reward(
+    "score",
+    shape="episode",
+    needs=("scores",),
+    paper="Training Language Models to Self-Correct via Reinforcement Learning (2024)",
+    check="test_copying_earns_no_bonus_and_spoiling_costs_more_than_it_saved",
+)
 def score(
-    record: EpisodeRecord, *, scores: Scores | None = None, phase: int = 2, alpha: float = 2.0
+    record: EpisodeRecord,
+    *,
+    scores: Scores | None = None,
+    phase: Annotated[
+        Literal[1, 2],
+        Meta(description="1 pays the last attempt only, 2 every attempt and the bonus"),
+    ] = 2,
+    alpha: Annotated[float, Meta(description="weight of last score less first score")] = 2.0,
 ) -> Floats:
-    """Phase 1 pays a seat's last attempt; phase 2 all, and `alpha` times last less first.
+    """Scores of two attempts, and a bonus for the change between them.
+
+    Phase 1 pays a seat's last attempt; phase 2 all, and `alpha` times last less first.
 
     Each turn is an attempt and its score says how right it was. Phase one's other half, staying
     near the base policy, is the trainer's. Kumar et al., "Training Language Models to
     Self-Correct via Reinforcement Learning" (2024).
     """
-    if phase not in (1, 2):
-        raise InvalidOption(f"phase must be 1 or 2, not {phase}")
     found = scores_of(record, scores, "score")
     paid = np.zeros(found.size) if phase == 1 else found.copy()
     for turns in seats_of(record):

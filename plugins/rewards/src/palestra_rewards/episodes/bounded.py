@@ -5,23 +5,55 @@ Gao et al., "On Designing Effective RL Reward at Training Time for LLM Reasoning
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
 from palestra_rewards.reading import turn_rewards
 
 
+@reward(
+    "clip",
+    shape="episode",
+    needs=("scores",),
+    paper="On Designing Effective RL Reward at Training Time for LLM Reasoning (2024)",
+    check="test_repeating_good_steps_never_raises_the_sum",
+)
 def clip(
-    record: EpisodeRecord, *, scores: Scores | None = None, eta: float = 0.5, alpha: float = 1.0
+    record: EpisodeRecord,
+    *,
+    scores: Scores | None = None,
+    eta: Annotated[
+        float, Meta(description="score that is good enough, from which a step costs nothing")
+    ] = 0.5,
+    alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
-    """`alpha` times the game's rewards plus `min(score - eta, 0)`: good steps cost nothing."""
+    """Process scores capped at 0: good steps earn nothing, bad steps cost.
+
+    `alpha` times the game's rewards plus `min(score - eta, 0)`: good steps cost nothing.
+    """
     return alpha * turn_rewards(record) + clipped(scores_of(record, scores, "clip"), eta)
 
 
-def delta(record: EpisodeRecord, *, scores: Scores | None = None, alpha: float = 1.0) -> Floats:
-    """`alpha` times the game's rewards plus what each score is above the seat's next one.
+@reward(
+    "delta",
+    shape="episode",
+    needs=("scores",),
+    paper="On Designing Effective RL Reward at Training Time for LLM Reasoning (2024)",
+    check="test_delta_telescopes_to_the_first_score",
+)
+def delta(
+    record: EpisodeRecord,
+    *,
+    scores: Scores | None = None,
+    alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
+) -> Floats:
+    """Each score less the seat's next one, so that their sum is the first score.
+
+    `alpha` times the game's rewards plus what each score is above the seat's next one.
 
     The last turn keeps its score, so that a seat's shaped part telescopes to its first score.
     """
@@ -32,10 +64,23 @@ def delta(record: EpisodeRecord, *, scores: Scores | None = None, alpha: float =
     return alpha * turn_rewards(record) + paid
 
 
+@reward(
+    "clip-delta",
+    shape="episode",
+    needs=("scores",),
+    paper="On Designing Effective RL Reward at Training Time for LLM Reasoning (2024)",
+    check="test_repeating_good_steps_never_raises_the_sum",
+)
 def clip_delta(
-    record: EpisodeRecord, *, scores: Scores | None = None, eta: float = 0.5, alpha: float = 1.0
+    record: EpisodeRecord,
+    *,
+    scores: Scores | None = None,
+    eta: Annotated[
+        float, Meta(description="score that is good enough, from which a step costs nothing")
+    ] = 0.5,
+    alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
-    """Delta of the clipped scores: bounded, and never paid for more steps."""
+    """Clipped scores, each less the next one: bounded, and never higher for more steps."""
     found = clipped(scores_of(record, scores, "clip-delta"), eta)
     paid = np.empty(found.size)
     for turns in seats_of(record):

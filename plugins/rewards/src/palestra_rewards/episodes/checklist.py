@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last
@@ -28,8 +28,18 @@ class Item:
     applies: Callable[[EpisodeRecord], bool] = lambda record: True
 
 
+@reward(
+    "checklist",
+    shape="episode",
+    needs=("checklist",),
+    paper="CM2: Reinforcement Learning with Checklist Rewards",
+    check="test_prerequisites_evidence_and_order_of_a_checklist",
+    cost="a judgement an item",
+)
 def checklist(record: EpisodeRecord, *, judge: Sequence[Item]) -> Floats:
-    """Weighted share of items met, on the last turn of each seat; `judge` is the list of items.
+    """Weighted share of a checklist's items that are met on cited evidence.
+
+    Weighted share of items met, on the last turn of each seat; `judge` is the list of items.
 
     No evidence, no credit; an item whose prerequisites are not met is not met. "CM2".
     """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from typing import Annotated
 
 import numpy as np
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, fitting
@@ -14,7 +15,19 @@ from palestra_rewards.episodes.turns import at_last, fitting
 Expert = Callable[[EpisodeRecord], Sequence[str]]
 
 
-def stepagent(record: EpisodeRecord, *, expert: Expert, exact: bool = False) -> Floats:
+@reward(
+    "stepagent",
+    shape="episode",
+    needs=("expert",),
+    paper="From Novice to Expert: Policy Optimization via Step-wise RL (2024)",
+    check="test_an_expert_beside_itself_scores_one_a_turn",
+)
+def stepagent(
+    record: EpisodeRecord,
+    *,
+    expert: Expert,
+    exact: Annotated[bool, Meta(description="whether only equal texts count")] = False,
+) -> Floats:
     """How alike each turn's action text is to the expert's at the same state, from 0 to 1.
 
     `expert(record)` gives one action text a turn; with `exact` only equal texts count. Deng et
@@ -31,10 +44,24 @@ def _alike(made: str, wanted: str, exact: bool) -> float:
     return SequenceMatcher(None, made, wanted).ratio()
 
 
+@reward(
+    "recourse",
+    shape="episode",
+    needs=("expert",),
+    paper="Personalized Path Recourse (2023)",
+    check="test_levenshtein_distances_of_known_words",
+    cost="product of lengths",
+)
 def recourse(
-    record: EpisodeRecord, *, expert: Sequence[str], goal: float = 1.0, near: float = 1.0
+    record: EpisodeRecord,
+    *,
+    expert: Sequence[str],
+    goal: Annotated[float, Meta(description="weight of what was paid")] = 1.0,
+    near: Annotated[float, Meta(description="weight of the likeness")] = 1.0,
 ) -> Floats:
-    """`goal` times what was paid, plus `near` times likeness to an original path of action texts.
+    """The outcome plus the likeness to an original path.
+
+    `goal` times what was paid, plus `near` times likeness to an original path of action texts.
 
     Likeness is 1 - Levenshtein distance over the longer length, on the last turn of each seat.
     "Personalized Path Recourse" (2023).

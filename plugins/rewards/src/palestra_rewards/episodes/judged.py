@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, fitting, tag_of
@@ -22,10 +23,29 @@ PROVEN = Scale("Do these steps alone prove that the task is done?", ("no", "yes"
 BETTER = "Which of the two is the better next action?"
 
 
+@reward(
+    "judge",
+    shape="episode",
+    needs=("model judge",),
+    paper=(
+        "DialogGuard: Multi-Agent Psychosocial Safety Evaluation of Sensitive LLM Responses (2025)"
+    ),
+    check="test_a_vote_of_independent_judges_follows_the_binomial",
+    cost="1 to 5 judgements",
+)
 def judge(
-    record: EpisodeRecord, *, judge: Judge | str, scale: Scale = WELL, form: str = "single"
+    record: EpisodeRecord,
+    *,
+    judge: Judge | str,
+    scale: Scale = WELL,
+    form: Annotated[
+        Literal["single", "corrected", "debate", "vote"],
+        Meta(description="how the judgement is made"),
+    ] = "single",
 ) -> Floats:
-    """The judge's score of the whole episode, from 0 to 1, on the last turn of each seat.
+    """A model's grade of the episode, by one judgement, a corrected one, a debate or a vote.
+
+    The judge's score of the whole episode, from 0 to 1, on the last turn of each seat.
 
     `form` is "single", "corrected", "debate" or "vote": the pipelines of DialogGuard (2025).
     """
@@ -33,8 +53,18 @@ def judge(
     return at_last(record, lambda seat: found.score)
 
 
+@reward(
+    "step-judge",
+    shape="episode",
+    needs=("model judge",),
+    paper="STEVE: A Step Verification Pipeline for Computer-use Agent Training (2025)",
+    check="test_a_step_judge_sees_each_turn_and_none_after_it",
+    cost="a judgement a turn",
+)
 def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STEP) -> Floats:
-    """The judge's score of every turn, from 0 to 1, given what happened up to and after it.
+    """A model's grade of every turn, which other shapers can take as `scores=`.
+
+    The judge's score of every turn, from 0 to 1, given what happened up to and after it.
 
     All turns are asked at once. A `scores=` for other shapers, with the judge bound to it.
     """
@@ -42,20 +72,55 @@ def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STE
     return floats([one.score for one in grade(opened(judge), scale, shown)])
 
 
+@reward(
+    "rubric",
+    shape="episode",
+    needs=("rubric",),
+    paper="ARCANE: A Multi-Agent Framework for Interpretable and Configurable Alignment",
+    check="test_weights_of_a_rubric_change_rewards_at_once_and_find_a_stakeholder",
+    cost="a judgement a criterion",
+)
 def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
-    """The rubric's weighted mean on the last turn of each seat; see `judges.rubrics`. "ARCANE"."""
+    """Weighted criteria, judged by programs or a model, whose weights can be changed.
+
+    The rubric's weighted mean on the last turn of each seat; see `judges.rubrics`. "ARCANE".
+    """
     score = rubric.score(record)
     return at_last(record, lambda seat: score)
 
 
+@reward(
+    "autolibra",
+    shape="episode",
+    needs=("model judge", "metrics"),
+    paper="AutoLibra: Agent Metric Induction from Open-Ended Feedback (2025)",
+    check="test_planted_behaviours_are_covered_whole",
+    cost="a judgement a metric",
+)
 def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Metric]) -> Floats:
-    """The mean of the metrics' ratings (1, 0, -1) on the last turn of each seat. "AutoLibra"."""
+    """Mean rating by metrics that were found in free comments.
+
+    The mean of the metrics' ratings (1, 0, -1) on the last turn of each seat. "AutoLibra".
+    """
     score = float(rate(opened(judge), metrics, [record]).mean())
     return at_last(record, lambda seat: score)
 
 
-def webarbiter(record: EpisodeRecord, *, judge: Judge | str, task: str = BETTER) -> Floats:
-    """Share of the others' actions that each turn's own beats, judged by principles.
+@reward(
+    "webarbiter",
+    shape="episode",
+    needs=("model judge", "candidates"),
+    paper="WebArbiter: A Principle-Guided Reasoning Process Reward Model for Web Agents",
+    check="test_an_arbiter_of_places_pays_one_half_and_a_true_one_what_was_beaten",
+    cost="4 questions a candidate",
+)
+def webarbiter(
+    record: EpisodeRecord,
+    *,
+    judge: Judge | str,
+    task: Annotated[str, Meta(description="the question that the judge decides")] = BETTER,
+) -> Floats:
+    """Share of the proposed actions that the one played beats, judged by principles.
 
     The tag "candidates" lists, for each turn, actions that were proposed and not played; the judge
     sees what came before, writes principles and compares, in both orders. A turn without
@@ -74,10 +139,27 @@ def webarbiter(record: EpisodeRecord, *, judge: Judge | str, task: str = BETTER)
     return floats([np.mean([next(won) for _ in row]) if row else 0.5 for row in others])
 
 
+@reward(
+    "smartsnap",
+    shape="episode",
+    needs=("model judge", "evidence"),
+    paper="SmartSnap: Proactive Evidence Seeking for Self-Verifying Agents",
+    check="test_irrelevant_evidence_fails_and_more_of_it_pays_less",
+    cost="a judgement",
+)
 def smartsnap(
-    record: EpisodeRecord, *, judge: Judge | str, task: str, most: int = 5, price: float = 0.05
+    record: EpisodeRecord,
+    *,
+    judge: Judge | str,
+    task: Annotated[str, Meta(description="what had to be done")],
+    most: Annotated[int, Meta(ge=1, description="turns that may be cited")] = 5,
+    price: Annotated[
+        float, Meta(ge=0, description="taken off for each cited turn beyond the first")
+    ] = 0.05,
 ) -> Floats:
-    """1 where the cited turns alone prove the task done, less `price` for each beyond the first.
+    """Success proven by the turns that an agent cites; fewer turns pay more.
+
+    1 where the cited turns alone prove the task done, less `price` for each beyond the first.
 
     The tag "evidence" lists the numbers of the turns that the agent hands in. None, one that is not
     there, one named twice, or more than `most`, and nothing is judged or paid. "SmartSnap:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.judged import step_scores
@@ -11,8 +13,22 @@ from palestra_rewards.episodes.turns import seats_of, tag_of, won
 from palestra_rewards.judges.service import Judge
 
 
-def milestones(record: EpisodeRecord, *, credit: float = 0.1, full: float = 1.0) -> Floats:
-    """`credit` for each milestone where it is first reached; success replaces all by `full`.
+@reward(
+    "milestones",
+    shape="episode",
+    needs=("milestones",),
+    paper="Reinforcement Learning for Machine Learning Engineering Agents (2025)",
+    check="test_a_crash_after_loading_beats_one_before",
+)
+def milestones(
+    record: EpisodeRecord,
+    *,
+    credit: Annotated[float, Meta(description="paid for each milestone")] = 0.1,
+    full: Annotated[float, Meta(description="paid for success")] = 1.0,
+) -> Floats:
+    """Partial credit for milestones that a program printed; success replaces it.
+
+    `credit` for each milestone where it is first reached; success replaces all by `full`.
 
     The tag "milestones" lists, for each turn, the names its instrumented program printed; prints
     of the policy's own must be stripped before. "Reinforcement Learning for Machine Learning
@@ -32,8 +48,22 @@ def milestones(record: EpisodeRecord, *, credit: float = 0.1, full: float = 1.0)
     return paid
 
 
-def steve(record: EpisodeRecord, *, stop: bool = False, judge: Judge | str | None = None) -> Floats:
-    """1 for a turn a verifier called good, -1 for a bad one; with `stop`, 0 after the first bad.
+@reward(
+    "steve",
+    shape="episode",
+    needs=("verdicts",),
+    paper="STEVE: A Step Verification Pipeline for Computer-use Agent Training (2025)",
+    check="test_steps_after_the_first_bad_one_can_be_dropped",
+)
+def steve(
+    record: EpisodeRecord,
+    *,
+    stop: Annotated[bool, Meta(description="whether turns after the first bad one get 0")] = False,
+    judge: Judge | str | None = None,
+) -> Floats:
+    """Good and bad steps by a verifier's word, as 1 and -1.
+
+    1 for a turn a verifier called good, -1 for a bad one; with `stop`, 0 after the first bad.
 
     The verifier is the judge, or else the tag "verdicts" with true or false for each turn. "STEVE:
     A Step Verification Pipeline for Computer-use Agent Training" (2025).

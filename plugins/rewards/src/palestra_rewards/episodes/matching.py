@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import tag_of
@@ -14,21 +14,33 @@ from palestra_rewards.episodes.turns import tag_of
 Call = Mapping[str, Any]
 
 
+@reward(
+    "matchtir",
+    shape="episode",
+    needs=("tool calls", "reference trace"),
+    paper="MatchTIR: Fine-Grained Supervision via Bipartite Matching",
+    check="test_the_reference_trace_scores_one_a_call",
+    cost="assignment",
+)
 def matchtir(
     record: EpisodeRecord,
     *,
     reference: Sequence[Call],
-    matching: str = "hard",
-    penalty: float = 0.0,
+    matching: Annotated[
+        Literal["hard", "soft"], Meta(description="one to one, or by transport")
+    ] = "hard",
+    penalty: Annotated[
+        float, Meta(ge=0, description="taken off for each call without a match")
+    ] = 0.0,
 ) -> Floats:
-    """Match mass of each turn's calls with the reference, less `penalty` for an unmatched call.
+    """Calls matched with those of a reference trace, one to one or by transport.
+
+    Match mass of each turn's calls with the reference, less `penalty` for an unmatched call.
 
     The tag "calls" has, for each turn, a list of calls: `{"name": …, "arguments": {…}}`. "hard" is
     the best one-to-one matching, "soft" an optimal transport between equally heavy calls, scaled
     so that the reference itself scores 1 a call. "MatchTIR".
     """
-    if matching not in ("hard", "soft"):
-        raise InvalidOption(f"matching must be hard or soft, not {matching!r}")
     made = tag_of(record, "calls", "matchtir", "tool calls")
     owner = [turn for turn, calls in enumerate(made) for _ in calls]
     calls = [call for turn in made for call in turn]

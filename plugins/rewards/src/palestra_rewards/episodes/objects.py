@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import fitting, seats_of, tag_of
@@ -15,8 +15,22 @@ from palestra_rewards.episodes.turns import fitting, seats_of, tag_of
 Objects = Mapping[str, Mapping[str, Any]]
 
 
-def statefactory(record: EpisodeRecord, *, rise: bool = False) -> Floats:
-    """How like the goal the state is after each turn, from 0 to 1; with `rise`, how it grew.
+@reward(
+    "statefactory",
+    shape="episode",
+    needs=("objects",),
+    paper="Reward Prediction with Factorized World States",
+    check="test_a_state_is_as_near_as_its_objects_attributes",
+    cost="assignment",
+)
+def statefactory(
+    record: EpisodeRecord,
+    *,
+    rise: Annotated[bool, Meta(description="whether to pay for the change in likeness")] = False,
+) -> Floats:
+    """How like a goal the objects of the state are, attribute by attribute.
+
+    How like the goal the state is after each turn, from 0 to 1; with `rise`, how it grew.
 
     The tag "objects" has, for each turn, what is there after it: names of objects, and for each its
     attributes (`{"door": {"open": true}}`); the tag "goal" has the same form. Rises of a seat start

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, tag_of
+from palestra_rewards.options import Discount, Weight
 from palestra_rewards.reading import turn_rewards
 
-MEASURES = ("probability", "log", "entropy")
 
+@reward(
+    "human-gain",
+    shape="episode",
+    needs=("unaided return",),
+    paper="Human-Centered Modeling Based on Positive Human Gain (2024)",
+    check="test_a_partner_who_adds_nothing_gains_nothing",
+)
+def human_gain(
+    record: EpisodeRecord,
+    *,
+    human: Annotated[int, Meta(ge=0, description="the human's seat")],
+    unaided: Annotated[float, Meta(description="the human's return beside a passive partner")],
+    weight: Annotated[float, Meta(description="weight of what the human gained")] = 1.0,
+) -> Floats:
+    """Own rewards plus what the human gained over playing unaided.
 
-def human_gain(record: EpisodeRecord, *, human: int, unaided: float, weight: float = 1.0) -> Floats:
-    """Own rewards plus `weight` times what the human's return rose above the unaided one.
-
-    `human` is the seat and `unaided` its return beside a partner who does nothing; falls count
-    nothing. The human's own turns are paid as they were. "Positive Human Gain" (2024).
+    `weight` times what the human's return rose above the unaided one is added. `human` is the seat
+    and `unaided` its return beside a partner who does nothing; a lower return takes nothing
+    off. The human's own turns are paid as they were. "Positive Human Gain" (2024).
     """
     if not 0 <= human < len(record.players):
         raise InvalidOption(f"human must be a seat from 0 to {len(record.players) - 1}")
@@ -24,17 +39,30 @@ def human_gain(record: EpisodeRecord, *, human: int, unaided: float, weight: flo
     return turn_rewards(record) + at_last(record, lambda s: weight * gain if s != human else 0.0)
 
 
+@reward(
+    "curiosity",
+    shape="episode",
+    needs=("beliefs",),
+    paper="Enhancing Personalized Multi-Turn Dialogue with Curiosity Reward (2025)",
+    check="test_curiosity_telescopes_to_what_was_learnt",
+)
 def curiosity(
-    record: EpisodeRecord, *, measure: str = "probability", gamma: float = 1.0, weight: float = 1.0
+    record: EpisodeRecord,
+    *,
+    measure: Annotated[
+        Literal["probability", "log", "entropy"],
+        Meta(description="what is measured of the belief in the true type"),
+    ] = "probability",
+    gamma: Discount = 1.0,
+    weight: Weight = 1.0,
 ) -> Floats:
-    """Pay for what a turn taught about the user: `gamma * f(belief after) - f(belief before)`.
+    """What a turn taught about the user's type.
 
-    The tag "belief" lists the user model's probabilities of types before the first turn and after
-    each; `f` is the probability or log-probability of the tag "type", or minus the entropy.
-    "Enhancing Personalized Multi-Turn Dialogue with Curiosity Reward" (2025).
+    Each turn is paid `gamma * f(belief after) - f(belief before)`. The tag "belief" lists the user
+    model's probabilities of types before the first turn and after each; `f` is the probability or
+    log-probability of the tag "type", or minus the entropy. "Enhancing Personalized Multi-Turn
+    Dialogue with Curiosity Reward" (2025).
     """
-    if measure not in MEASURES:
-        raise InvalidOption(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
     beliefs = floats(tag_of(record, "belief", "curiosity", "beliefs"))
     if beliefs.ndim != 2 or len(beliefs) != len(record.turns) + 1:
         raise InvalidOption(

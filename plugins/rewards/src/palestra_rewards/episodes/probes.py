@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import seats_of, tag_of
+from palestra_rewards.options import Weight
 
-RULES = ("product", "mean", "correctness")
 
-
+@reward(
+    "spae",
+    shape="episode",
+    needs=("probes",),
+    paper="Step Potential Advantage Estimation",
+    check="test_the_rises_of_spae_telescope",
+)
 def spae(
     record: EpisodeRecord,
     *,
-    rule: str = "product",
-    weight: float = 1.0,
-    saturated: float = 0.95,
-    tax: float = 0.05,
+    rule: Annotated[
+        Literal["product", "mean", "correctness"],
+        Meta(description="how confidence and correctness make the potential"),
+    ] = "product",
+    weight: Weight = 1.0,
+    saturated: Annotated[
+        float, Meta(ge=0, le=1, description="potential from which on a rise is taxed")
+    ] = 0.95,
+    tax: Annotated[float, Meta(ge=0, description="tax on each turn after saturation")] = 0.05,
 ) -> Floats:
-    """`weight` times the rise of the potential, less a tax that grows once it has saturated.
+    """Rises of confidence and correctness, less a tax once they are saturated.
+
+    `weight` times the rise of the potential, less a tax that grows once it has saturated.
 
     Tags, one entry a turn, of probes made after it: "confidence" and "correctness" from 0 to 1;
     the potential is their "product", their "mean", or "correctness" alone, and starts at 0. The
     n-th turn after the potential first reached `saturated` costs n times `tax`, so that stopping
     early pays. "Step Potential Advantage Estimation".
     """
-    if rule not in RULES:
-        raise InvalidOption(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
     sure = floats(tag_of(record, "confidence", "spae", "probes"))
     right = floats(tag_of(record, "correctness", "spae", "probes"))
     potential = {"product": sure * right, "mean": (sure + right) / 2, "correctness": right}[rule]

@@ -7,16 +7,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidAction, InvalidOption
+from palestra import EpisodeRecord, InvalidAction, InvalidOption, Meta, reward
 from palestra.sandbox import MODULES, Limits, run_program
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import named_terms, seats_of, won
 from palestra_rewards.judges.service import Judge, ask
 from palestra_rewards.judges.showing import as_text
+from palestra_rewards.options import Weight
 from palestra_rewards.reading import turn_rewards
 
 FENCED = re.compile(r"```(?:python)?\s*\n(.*?)```", re.DOTALL)
@@ -30,7 +31,7 @@ def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
     """Each turn as plain data, all that a program gets.
 
     number, player and seat; text (what was decided), status, tokens (written); paid: named terms
-    and costs until the seat's next turn; followed: what everybody was told after the step; before:
+    and costs until the seat's next turn; followed: the public events after the step; before:
     what the seat decided before; last: whether it decided no more.
     """
     names, table = named_terms(record)
@@ -43,7 +44,7 @@ def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
             "seat": turn.seat,
             "text": turn.text,
             "status": turn.status,
-            "tokens": turn.usage.tokens_out,
+            "tokens": turn.spent.tokens_out,
             "paid": {n: float(v) for n, v in zip(names, table[number], strict=True) if v},
             "followed": [event.text for event in step.events if event.audience is None],
         }
@@ -92,8 +93,28 @@ def _number(value: Any) -> bool:
         return False
 
 
-def code(record: EpisodeRecord, *, program: str, weight: float = 1.0, own: bool = True) -> Floats:
-    """`weight` times what the program's `reward(turn)` returns, beside the game's own if `own`.
+@reward(
+    "code",
+    shape="episode",
+    needs=("program",),
+    paper="Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with LLMs for Minecraft",
+    check="test_a_program_that_is_refused_or_fails_is_named_and_costs_nothing",
+    cost="a process an episode",
+)
+def code(
+    record: EpisodeRecord,
+    *,
+    program: Annotated[
+        str, Meta(description="Python text that defines reward(turn), or the path of a file of it")
+    ],
+    weight: Weight = 1.0,
+    own: Annotated[
+        bool, Meta(description="whether the game's own rewards are paid as well")
+    ] = True,
+) -> Floats:
+    """What a program's `reward(turn)` returns; the program runs in the sandbox.
+
+    `weight` times what the program's `reward(turn)` returns, beside the game's own if `own`.
 
     `program` is Python text, or the path of a file that ends in .py; `turn` is a table of
     `facts_of`. It runs in `palestra.sandbox`. A program that is refused or fails pays nothing: the
@@ -211,6 +232,19 @@ class LatentReward:
         self.program, self.weights = str(state["program"]), floats(state["weights"])
 
 
+@reward(
+    "lare",
+    shape="episode",
+    needs=("latent reward",),
+    paper=(
+        "Latent Reward: LLM-Empowered Credit Assignment in Episodic Reinforcement Learning (2025)"
+    ),
+    check="test_latent_rewards_sum_to_the_return_and_find_the_dense_truth",
+    cost="a process an episode",
+)
 def lare(record: EpisodeRecord, *, scores: LatentReward) -> Floats:
-    """What a fitted `LatentReward` says of each turn, in the place of the game's rewards. LaRe."""
+    """A program's vectors of turns, weighted so that they sum to the return.
+
+    What a fitted `LatentReward` says of each turn, in the place of the game's rewards. LaRe.
+    """
     return scores(record)

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 from zlib import crc32
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
 from palestra_rewards.reading import turn_rewards
 
 
+@reward(
+    "spa-rl",
+    shape="episode",
+    needs=("scores",),
+    paper="SPA-RL: Reinforcing LLM Agents via Stepwise Progress Attribution (2025)",
+    check="test_contributions_sum_to_the_outcome",
+)
 def spa_rl(
-    record: EpisodeRecord, *, scores: Scores | None = None, share: float = 1.0, valid: float = 0.5
+    record: EpisodeRecord,
+    *,
+    scores: Scores | None = None,
+    share: Annotated[float, Meta(description="weight of the contributions")] = 1.0,
+    valid: Annotated[
+        float, Meta(description="paid for a turn whose first answer was played")
+    ] = 0.5,
 ) -> Floats:
-    """`share` times the turn's contribution plus `valid` where its action was played as answered.
+    """The outcome shared out by estimated contribution, plus a bonus for valid actions.
+
+    `share` times the turn's contribution plus `valid` where its action was played as answered.
 
     Contributions are the scores (of a `ProgressModel`, or any), moved evenly so that those of a
     seat sum to what it was paid. Wang et al., "SPA-RL" (2025).

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last, tag_of
 
 
-def prs(record: EpisodeRecord, *, weights: Sequence[float] = (0.1, 0.2, 0.7)) -> Floats:
-    """Progressive reward shaping: the stages passed so far, paid on the last turn of each seat.
+@reward(
+    "prs",
+    shape="episode",
+    needs=("stage scores",),
+    paper="Enhancing Agentic RL with Progressive Reward Shaping and VSPO",
+    check="test_later_stages_count_only_once_earlier_ones_pass",
+)
+def prs(
+    record: EpisodeRecord,
+    *,
+    weights: Annotated[Sequence[float], Meta(description="a weight for each stage")] = (
+        0.1,
+        0.2,
+        0.7,
+    ),
+) -> Floats:
+    """Scores of an answer's stages, each counted only once the stages before it passed.
+
+    Progressive reward shaping: the stages passed so far, paid on the last turn of each seat.
 
     The tag "stages" has one score from 0 to 1 a stage (a parseable call, all fields, the quality
     of the answer); a stage counts only if all before it passed in full. "Enhancing Agentic RL with
@@ -37,10 +55,24 @@ def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
     return total
 
 
+@reward(
+    "planner-r1",
+    shape="episode",
+    needs=("constraint checks",),
+    paper="Planner-R1: Reward Shaping Enables Efficient Agentic RL (2025)",
+    check="test_the_dial_goes_from_shares_of_checks_to_the_final_pass",
+)
 def planner_r1(
-    record: EpisodeRecord, *, dial: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    record: EpisodeRecord,
+    *,
+    dial: Annotated[
+        tuple[float, float, float],
+        Meta(description="weights of the share of checks, of categories, and of the final pass"),
+    ] = (1.0, 0.0, 0.0),
 ) -> Floats:
-    """One checker from dense to sparse: shares of checks, of categories, and the final pass.
+    """Constraint checks on a dial from the share that is met to all or nothing.
+
+    One checker from dense to sparse: shares of checks, of categories, and the final pass.
 
     The tag "checks" has lists of true and false by category (schema, commonsense, hard). `dial`
     weighs the share of all checks met, the share of categories met in full, and 1 for all of them;

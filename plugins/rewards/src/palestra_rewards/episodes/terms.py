@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import named_terms, seats_of
 
 
-def direction(record: EpisodeRecord, *, towards: Mapping[str, float]) -> Floats:
-    """The reward vector of each turn times a unit vector over its named terms.
+@reward(
+    "direction",
+    shape="episode",
+    needs=("direction",),
+    paper="Directional Preference Alignment (2024)",
+    check="test_directions_have_unit_length_and_trace_the_front",
+)
+def direction(
+    record: EpisodeRecord,
+    *,
+    towards: Annotated[
+        Mapping[str, float], Meta(description="a vector of length 1 over named terms")
+    ],
+) -> Floats:
+    """Named reward terms weighed by a vector of length 1.
+
+    The reward vector of each turn times a unit vector over its named terms.
 
     Haoxiang Wang et al., "Arithmetic Control of LLMs: Directional Preference Alignment" (2024).
     """
@@ -29,8 +44,21 @@ def weighted(record: EpisodeRecord, weights: Mapping[str, float]) -> Floats:
     return floats(table @ floats([weights.get(name, 0.0) for name in names]))
 
 
-def krc(record: EpisodeRecord, *, parts: Sequence[str] = ()) -> Floats:
-    """Kinesthetic reward combination of named terms: see `combine`; of all terms by default."""
+@reward(
+    "krc",
+    shape="episode",
+    paper="Lucy-SKG: Learning to Play Rocket League Efficiently (2023)",
+    check="test_krc_is_high_only_where_all_components_are",
+)
+def krc(
+    record: EpisodeRecord,
+    *,
+    parts: Annotated[Sequence[str], Meta(description="names of the terms; all by default")] = (),
+) -> Floats:
+    """Signed geometric mean of named reward terms.
+
+    Kinesthetic reward combination of named terms: see `combine`; of all terms by default.
+    """
     names, table = named_terms(record)
     chosen = [names.index(part) for part in parts if part in names] if parts else slice(None)
     return combine(table[:, chosen])
@@ -50,14 +78,25 @@ def combine(components: Any) -> Floats:
     return np.where((table > 0).all(axis=1), size, -size)
 
 
+@reward(
+    "time-preferences",
+    shape="episode",
+    needs=("discounts",),
+    paper="Consistent Aggregation of Objectives with Diverse Time Preferences (2023)",
+    check="test_returns_are_sums_of_individually_discounted_returns",
+)
 def time_preferences(
     record: EpisodeRecord,
     *,
-    gammas: Mapping[str, float],
-    weights: Mapping[str, float] | None = None,
-    gamma: float = 0.99,
+    gammas: Annotated[Mapping[str, float], Meta(description="a discount for each named term")],
+    weights: Annotated[
+        Mapping[str, float] | None, Meta(description="a weight for each named term; 1 by default")
+    ] = None,
+    gamma: Annotated[float, Meta(gt=0, le=1, description="the learner's discount")] = 0.99,
 ) -> Floats:
-    """Terms that are each discounted by their own gamma, as one reward for a learner with `gamma`.
+    """Named terms with discounts of their own, as one reward.
+
+    Terms that are each discounted by their own gamma, as one reward for a learner with `gamma`.
 
     At a seat's turn t, term i weighs `w_i * (gamma_i / gamma)^t`, a factor that depends on time and
     not on the state alone; the return under `gamma` is then the sum of the terms' own returns.
@@ -111,6 +150,16 @@ class Lagrangian:
         self.multipliers = {name: float(state[name]) for name in self.points}
 
 
+@reward(
+    "lagrangian",
+    shape="episode",
+    needs=("multipliers",),
+    paper="Confronting Reward Model Overoptimization with Constrained RLHF (2023)",
+    check="test_multipliers_hold_a_term_at_its_point",
+)
 def lagrangian(record: EpisodeRecord, *, weights: Lagrangian | Mapping[str, float]) -> Floats:
-    """Terms weighted by a `Lagrangian` as it stands, or by weights it gave."""
+    """Named terms weighed by multipliers that hold the mean of each at its target.
+
+    Terms weighted by a `Lagrangian` as it stands, or by weights it gave.
+    """
     return weighted(record, weights.weights if isinstance(weights, Lagrangian) else weights)

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from palestra import EpisodeRecord
+from typing import Annotated
+
+from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, fitting, tag_of, won
 
 
-def smart(record: EpisodeRecord, *, price: float = 0.05, waste: float = 0.2) -> Floats:
-    """1 for success on the last turn, less `price` a tool call and `waste` more for a needless one.
+@reward(
+    "smart",
+    shape="episode",
+    needs=("tool calls",),
+    paper="SMART: Self-Aware Agent for Tool Overuse Mitigation (2025)",
+    check="test_needless_calls_cost_more",
+)
+def smart(
+    record: EpisodeRecord,
+    *,
+    price: Annotated[float, Meta(ge=0, description="taken off for each tool call")] = 0.05,
+    waste: Annotated[
+        float, Meta(ge=0, description="taken off besides for each needless call")
+    ] = 0.2,
+) -> Floats:
+    """Success less a price for tool calls, and a higher one for needless calls.
+
+    1 for success on the last turn, less `price` a tool call and `waste` more for a needless one.
 
     Tags, one entry a turn: "calls" (how many) and, if known, "needless" (how many of them the
     context already answered). "SMART: Self-Aware Agent for Tool Overuse Mitigation" (2025).
@@ -28,16 +46,28 @@ def overuse(calls: Floats, needed: Floats) -> dict[str, float]:
     }
 
 
-def agent_omit(record: EpisodeRecord, *, weight: float = 0.5) -> Floats:
-    """1 for success plus `weight` times the share of tokens saved, granted on success only.
+@reward(
+    "agent-omit",
+    shape="episode",
+    needs=("full contexts",),
+    paper="Agent-Omit: Adaptive Thought and Observation Omission",
+    check="test_saved_tokens_pay_on_success_only",
+)
+def agent_omit(
+    record: EpisodeRecord,
+    *,
+    weight: Annotated[float, Meta(description="weight of the share of tokens saved")] = 0.5,
+) -> Floats:
+    """Success plus a share of the tokens saved, paid on success only.
 
-    The tag "full tokens" has, for each turn, what the whole context would have taken; what was
-    read is in the record's usage. Paid on the last turn of each seat. "Agent-Omit".
+    1 plus `weight` times the share saved, on the last turn of each seat. The tag "full tokens" has,
+    for each turn, what the whole context would have taken; what was read is in the record's usage,
+    refused answers included. "Agent-Omit".
     """
     full = fitting(
         tag_of(record, "full tokens", "agent-omit", "full contexts"), record, "full tokens"
     )
-    read = floats([turn.usage.tokens_in for turn in record.turns])
+    read = floats([turn.spent.tokens_in for turn in record.turns])
     share = saved_share(full, read)
     return at_last(record, lambda seat: (1 + weight * share) * won(record, seat))
 

@@ -55,9 +55,9 @@ def at_last(record: EpisodeRecord, value: Callable[[int], float]) -> Floats:
 
 def won(record: EpisodeRecord, seat: int) -> bool:
     """Whether the seat succeeded: its tag "success" if there is one, else its outcome."""
-    told = record.tags.get("success")
-    if told is not None:
-        return float(told[seat] if isinstance(told, list | tuple) else told) >= 1
+    tag = record.tags.get("success")
+    if tag is not None:
+        return float(tag[seat] if isinstance(tag, list | tuple) else tag) >= 1
     return record.outcome is not None and record.outcome.results[seat] == "win"
 
 

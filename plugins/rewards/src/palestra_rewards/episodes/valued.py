@@ -7,7 +7,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.judged import step_scores
@@ -21,7 +21,7 @@ HOPE = Scale("Will the task be done well, going on from here?", ("no", "maybe", 
 
 
 class ValueModel(ProgressModel):
-    """What a seat's episode will pay, told from the hashed words of its turns so far.
+    """What a seat's episode will pay, estimated from the hashed words of its turns so far.
 
     Ridge regression on the words of every beginning; targets are `values` (one a turn, such as a
     tree search's), or else what the seat was paid in the end.
@@ -31,11 +31,11 @@ class ValueModel(ProgressModel):
         rows, targets = [], []
         for record in records:
             table, paid = so_far(record, self.features(record)), turn_rewards(record)
-            told = None if values is None else fitting(values(record), record, "values")
+            given = None if values is None else fitting(values(record), record, "values")
             for turns in seats_of(record):
                 rows.append(table[turns])
                 whole = np.full(turns.size, paid[turns].sum())
-                targets.append(whole if told is None else told[turns])
+                targets.append(whole if given is None else given[turns])
         prefixes = np.concatenate(rows)
         gram = prefixes @ prefixes.T + self.ridge * np.eye(len(prefixes))
         self.weights = floats(prefixes.T @ np.linalg.solve(gram, np.concatenate(targets)))
@@ -53,8 +53,17 @@ def so_far(record: EpisodeRecord, values: Floats) -> Floats:
     return summed
 
 
+@reward(
+    "agentrm",
+    shape="episode",
+    needs=("reward model",),
+    paper="AgentRM: Enhancing Agent Generalization with Reward Modeling (2025)",
+    check="test_reward_models_of_three_kinds_pick_the_best_of_n",
+)
 def agentrm(record: EpisodeRecord, *, scores: Scores | Judge | str | None = None) -> Floats:
-    """The reward model's score of every beginning of the episode, one a turn.
+    """What each beginning is worth, by a fitted, an implicit or a judging model.
+
+    The reward model's score of every beginning of the episode, one a turn.
 
     `scores` is the explicit model (a fitted `ValueModel`, or any function), a judge or its URI, or
     None for the implicit one: the tag "implicit", `beta * log(pi / pi_ref)` of each turn, summed so
@@ -156,6 +165,16 @@ class Likeness:
         self.quality = {int(cell): float(value) for cell, value in state["quality"].items()}
 
 
+@reward(
+    "stepagent-inverse",
+    shape="episode",
+    needs=("likeness",),
+    paper="From Novice to Expert: Policy Optimization via Step-wise RL (2024); Choudhury (2025)",
+    check="test_the_odds_of_known_players_are_the_ratio_of_their_chances",
+)
 def expert_odds(record: EpisodeRecord, *, scores: Likeness) -> Floats:
-    """What a fitted `Likeness` says of each turn: above 0 where the expert is likelier to do it."""
+    """Log-odds that the turn is the expert's, by a classifier; with a discount, InversePRM.
+
+    What a fitted `Likeness` says of each turn: above 0 where the expert is likelier to do it.
+    """
     return scores(record)

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Bools, Floats
-from palestra_rewards.estimators.outcome import task_means
+from palestra_rewards.estimators.outcome import peer_means
 from palestra_rewards.group import Group
 
 
+@reward(
+    "adora",
+    shape="group",
+    needs=("success",),
+    paper="ADORA: Dynamic Advantage Estimation",
+    onto="grpo",
+    check="test_adora_weight_one_leaves_any_estimator_untouched",
+)
 def adora(
     group: Group,
     base: Floats,
     *,
-    useful: float = 1.0,
-    other: float = 1.0,
-    hardest: float = 0.0,
-    easiest: float = 0.5,
+    useful: Annotated[
+        float, Meta(ge=0, description="weight of tasks that are worth learning from now")
+    ] = 1.0,
+    other: Annotated[float, Meta(ge=0, description="weight of all other tasks")] = 1.0,
+    hardest: Annotated[
+        float, Meta(ge=0, le=1, description="success rate above which a task is not too hard")
+    ] = 0.0,
+    easiest: Annotated[
+        float, Meta(ge=0, le=1, description="highest success rate of a task that is not too easy")
+    ] = 0.5,
 ) -> Floats:
-    """Advantages of temporarily advantageous tasks times `useful`, of the rest times `other`.
+    """Advantages scaled by whether a task is worth learning from now.
+
+    Advantages of temporarily advantageous tasks times `useful`, of the rest times `other`.
 
     A task is advantageous if its right rollouts are longer than its wrong ones on average (in
     tokens, or in turns where tokens were not counted) and the share of right ones is above
     `hardest` and at most `easiest`. Strong text models are amplified (`useful` above 1), weak
     vision models attenuated (`other` under 1); the defaults leave `base` as it is.
     """
-    if useful < 0 or other < 0:
-        raise InvalidOption(f"weights must not be negative: useful={useful}, other={other}")
     weights = np.where(advantageous(group, hardest, easiest), useful, other)
     return base * group.spread(weights)
 
@@ -37,9 +53,9 @@ def advantageous(group: Group, hardest: float, easiest: float) -> Bools:
     assert group.success is not None
     tokens = group.length if group.tokens is None else group.line_sum(group.tokens.astype(float))
     right = group.success >= 1
-    rate = task_means(right.astype(np.float64), group)
+    rate = peer_means(right.astype(np.float64), group)
     wrong_rate = 1 - rate
     lengths = np.asarray(tokens, dtype=np.float64)
-    of_right = task_means(lengths * right, group) / np.where(rate > 0, rate, 1)
-    of_wrong = task_means(lengths * ~right, group) / np.where(wrong_rate > 0, wrong_rate, 1)
+    of_right = peer_means(lengths * right, group) / np.where(rate > 0, rate, 1)
+    of_wrong = peer_means(lengths * ~right, group) / np.where(wrong_rate > 0, wrong_rate, 1)
     return np.asarray((of_right > of_wrong) & (rate > hardest) & (rate <= easiest))

@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats, centred, together
 from palestra_rewards.group import Group
+from palestra_rewards.options import Discount
 
 
-def turn_relative(group: Group, *, gamma: float = 1.0) -> Floats:
+@reward(
+    "turn-relative",
+    shape="group",
+    paper="Learning Robust Social Strategies with Large Language Models (2025)",
+    check="test_turn_relative_removes_what_siblings_share",
+)
+def turn_relative(group: Group, *, gamma: Discount = 1.0) -> Floats:
     """Discounted reward to go less its mean over siblings at the same own turn of the same seat.
 
     The group-relative baseline of "Learning Robust Social Strategies with Large
     Language Models" (2025): siblings take the place of a critic.
     """
-    like = together((group.turn_task, group.seat, group.ordinal))
+    like = together((group.turn_peers, group.seat, group.ordinal))
     return centred(group.to_go(gamma=gamma), like)
 
 
+@reward(
+    "advantage-alignment",
+    shape="group",
+    needs=("several agents", "decisions made together"),
+    paper="Duque et al. (2024), Advantage Alignment Algorithms",
+    onto="turn-relative",
+    check="test_advantage_alignment_turns_defectors_into_reciprocators",
+)
 def advantage_alignment(
-    group: Group, base: Floats, *, beta: float = 1.0, gamma: float = 0.9
+    group: Group,
+    base: Floats,
+    *,
+    beta: Annotated[float, Meta(description="weight of the others' advantages")] = 1.0,
+    gamma: Discount = 0.9,
 ) -> Floats:
     """Add the others' present advantage times the discounted sum of one's own past ones.
 
     `A_i(t) + beta · gamma · sum over k < t of gamma^(t-k) A_i(k) · sum over others j of A_j(t)`;
-    others are those who decide in the same step. Duque et al., "Advantage Alignment" (2024).
+    others are those who decide in the same step, so that a game in which seats move in turn is
+    refused. Duque et al., "Advantage Alignment" (2024).
     """
-    if not 0 <= gamma <= 1:
-        raise InvalidOption(f"gamma must be from 0 to 1, not {gamma}")
     table = group.padded(base)
     past = table * 0.0
     for place in range(1, table.shape[1]):

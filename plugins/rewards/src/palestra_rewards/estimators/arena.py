@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats, standardised
 from palestra_rewards.group import Group
@@ -121,19 +122,35 @@ FORMS = {
 }
 
 
-def arena(group: Group, *, judge: Judge, form: str = "seeded") -> Floats:
-    """Rank in a tournament as a quantile from 0 to 1, standardised in the task.
+@reward(
+    "arena",
+    shape="group",
+    needs=("judge",),
+    paper="ArenaRL: Scaling RL for Open-Ended Agents via Tournament-based Relative Ranking",
+    check="test_a_noise_free_judge_puts_the_true_best_first",
+    cost="2(N-1) matches of two judgements",
+)
+def arena(
+    group: Group,
+    *,
+    judge: Judge,
+    form: Annotated[
+        Literal["seeded", "single", "round-robin", "swiss", "double"],
+        Meta(description="the form of the tournament"),
+    ] = "seeded",
+) -> Floats:
+    """Rank in a tournament of pairwise judgements.
+
+    Rank in a tournament as a quantile from 0 to 1, standardised in the task.
 
     `judge(i, j)` is the probability that line i is better than line j. The first rollout of a
     task is the anchor that seeds the others; make it the greedy one. `form` is "seeded", "single",
     "round-robin", "swiss" or "double". "ArenaRL".
     """
-    if form not in FORMS:
-        raise InvalidOption(f"form must be one of {', '.join(FORMS)}, not {form!r}")
     matches, scores = Matches(judge), np.full(group.lines, 0.5)
-    for task in range(int(group.task.max(initial=-1)) + 1):
-        entrants = np.flatnonzero(group.line_task == task).tolist()
+    for peers in range(int(group.peers.max(initial=-1)) + 1):
+        entrants = np.flatnonzero(group.peers == peers).tolist()
         if len(entrants) > 1:
             ranking = FORMS[form](entrants, matches)
             scores[ranking] = np.linspace(1.0, 0.0, len(ranking))
-    return group.spread(standardised(scores, group.line_task))
+    return group.spread(standardised(scores, group.peers))

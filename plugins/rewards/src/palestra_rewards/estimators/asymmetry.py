@@ -7,24 +7,41 @@ that: one damps right rollouts, the other moves weight between easy and hard tas
 
 from __future__ import annotations
 
-import numpy as np
-from palestra import InvalidOption
+from typing import Annotated
 
-from palestra_rewards.arrays import Floats
-from palestra_rewards.estimators.outcome import task_means
+import numpy as np
+from palestra import Meta, reward
+
+from palestra_rewards.arrays import Floats, means
+from palestra_rewards.estimators.outcome import peer_means
 from palestra_rewards.group import Group
 
 
-def a_grae(group: Group, base: Floats, *, positive: float = 1.0, lean: float = 0.0) -> Floats:
-    """Positive advantages times `positive`; tasks weighted by how easy they are now.
+@reward(
+    "a-grae",
+    shape="group",
+    paper="Unveiling Implicit Advantage Symmetry",
+    onto="grpo",
+    check="test_a_grae_defaults_reproduce_grpo",
+)
+def a_grae(
+    group: Group,
+    base: Floats,
+    *,
+    positive: Annotated[float, Meta(gt=0, description="factor of advantages above 0")] = 1.0,
+    lean: Annotated[
+        float, Meta(description="how strongly weight moves between easy and hard tasks")
+    ] = 0.0,
+) -> Floats:
+    """Advantages that damp right rollouts and move weight from easy to hard tasks.
+
+    Positive advantages times `positive`; tasks weighted by how easy they are now.
 
     A task of mean return p in a batch of mean return m weighs exp(lean · (1 - 2m) · (p - m)):
     easy tasks count more while m is under one half, hard ones after. Returns are taken to lie
     from 0 to 1. The schedules are this package's choice; the defaults leave `base` as it is.
     """
-    if positive <= 0:
-        raise InvalidOption(f"positive must be above 0, not {positive}")
-    level = float(group.returns.mean())
-    rates = task_means(group.returns, group)
+    level = means(group.returns, group.side)[group.side]
+    rates = peer_means(group.returns, group)
     weights = np.exp(lean * (1 - 2 * level) * (rates - level))
     return np.where(base > 0, positive, 1.0) * base * group.spread(weights)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from palestra import reward
 
 from palestra_rewards.arrays import Floats, Ints, floats
 from palestra_rewards.estimators.outcome import dr_grpo
 from palestra_rewards.group import Group
 
 
+@reward(
+    "seeupo",
+    shape="group",
+    needs=("ratios",),
+    paper="SeeUPO: Sequence-Level Agentic-RL with Convergence Guarantees",
+    check="test_seeupo_with_unit_ratios_is_the_group_centred_return",
+)
 def seeupo(group: Group) -> Floats:
-    """Group-centred return times the probability ratios of the line's later turns.
+    """Turns as players of one game, each judged by what the later ones do now.
+
+    Group-centred return times the probability ratios of the line's later turns.
 
     The fact "ratio" is the probability of each turn under the policy as updated so far, over that
     when it was sampled (1 for turns not yet updated), so that a turn is judged by what will follow

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import InvalidOption
+from palestra import InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, Ints, count, ranks
 from palestra_rewards.group import Group
@@ -13,21 +15,40 @@ METRICS = {
     "tokens": "token counts",
     "cost": "costs",
     "seconds": "durations",
+    "mistakes": "mistakes",
     "entropy": "log-probs",
 }
 
 
-def canon(group: Group, *, metric: str = "turns", mu: float = 0.5) -> Floats:
-    """Return less a mix of the means of the other half and of its own half of the task.
+@reward(
+    "canon",
+    shape="group",
+    paper="Conditional Advantage Estimation for RL in Large Reasoning Models (2025)",
+    check="test_canon_at_one_half_is_the_group_centred_return",
+    cost="sort",
+)
+def canon(
+    group: Group,
+    *,
+    metric: Annotated[
+        str,
+        Meta(description="turns, tokens, cost, seconds, entropy, mistakes, or the name of a fact"),
+    ] = "turns",
+    mu: Annotated[
+        float, Meta(ge=0, le=1, description="weight of the comparison with the other half")
+    ] = 0.5,
+) -> Floats:
+    """Rollouts compared across and within the two halves of a metric.
 
-    The task's rollouts are sorted by `metric` ("turns", "tokens", "cost", "seconds", "entropy" as
-    mean -logprob, or the name of a fact) and cut at the median. `mu` weighs the comparison with
-    the other half, `1 - mu` that with the own. Rollouts that tie across the cut belong to both
-    halves in part, so that the halves are equal and `mu=0.5` is exactly the group-centred return.
+    Return less a mix of the means of the other half and of its own half of the task.
+
+    The task's rollouts are sorted by `metric` ("turns", "tokens", "cost", "seconds", "mistakes",
+    "entropy" as mean -logprob, or the name of a fact) and cut at the median. `mu` weighs the
+    comparison with the other half, `1 - mu` that with the own. Rollouts that tie across the cut
+    belong to both halves in part, so that the halves are equal and `mu=0.5` is exactly the
+    group-centred return.
     """
-    if not 0 <= mu <= 1:
-        raise InvalidOption(f"mu must be from 0 to 1, not {mu}")
-    upper = upper_half(_metric(group, metric), group.line_task)
+    upper = upper_half(_metric(group, metric), group.peers)
     low, high = _half_mean(group, 1 - upper), _half_mean(group, upper)
     own = upper * high + (1 - upper) * low
     other = upper * low + (1 - upper) * high
@@ -54,7 +75,7 @@ def _tied(values: Floats, ids: Ints) -> Floats:
 
 
 def _half_mean(group: Group, share: Floats) -> Floats:
-    ids = group.line_task
+    ids = group.peers
     total = np.bincount(ids, share * group.returns)
     means: Floats = (total / np.bincount(ids, share))[ids]
     return means

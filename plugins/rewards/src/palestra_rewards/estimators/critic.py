@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import InvalidOption
+from palestra import InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, Ints, floats, means, together
 from palestra_rewards.estimators.salt import previous
 from palestra_rewards.estimators.tree import prefix_tree
 from palestra_rewards.group import Group
+from palestra_rewards.options import Discount
 
 
-def archer(group: Group, *, gamma: float = 1.0) -> Floats:
-    """`Q(s, a) - V(s)` of a tabular turn-level critic that fits the rollouts exactly.
+@reward(
+    "archer",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper="Zhou et al. (2024), ArCHer: Hierarchical Multi-Turn RL",
+    check="test_the_turn_critic_values_binary_splitting_exactly",
+    cost="a sparse solve",
+)
+def archer(group: Group, *, gamma: Discount = 1.0) -> Floats:
+    """Q less V of a turn-level critic that is fitted to the rollouts.
+
+    `Q(s, a) - V(s)` of a tabular turn-level critic that fits the rollouts exactly.
 
     Q is the mean over like turns of reward plus `gamma` times V of the seat's next state, V the
     mean of Q over visits of a state; states and actions are keys, and the critic is shared by all
@@ -30,7 +43,7 @@ def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
     """
     assert group.state is not None
     assert group.action is not None
-    state = together((group.seat, group.state))
+    state = together((group.turn_seating, group.state))
     following = next_turn(group)
     value = _solved(group, state, following, gamma)
     after = np.where(following >= 0, value[state[following]], 0.0)
@@ -60,13 +73,31 @@ def next_turn(group: Group) -> Ints:
     return following
 
 
-def qlass(group: Group, *, gamma: float = 1.0, normal: bool = True) -> Floats:
-    """`Q(s, a) = r + gamma * max Q(child)` on the tree of explored rollouts.
+@reward(
+    "qlass",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper="QLASS: Boosting Language Agent Inference via Q-Guided Stepwise Search (2025)",
+    check="test_backed_up_q_is_that_of_the_best_child",
+    cost="tree",
+)
+def qlass(
+    group: Group,
+    *,
+    gamma: Discount = 1.0,
+    normal: Annotated[bool, Meta(description="whether Q is moved to 0..1 within each task")] = True,
+) -> Floats:
+    """Q by the best child, backed up over the tree of explored rollouts.
+
+    `Q(s, a) = r + gamma * max Q(child)` on the tree of explored rollouts.
 
     With `normal`, moved to 0..1 within the task. One player. Lin et al., "QLASS" (2025).
     """
-    if int(group.seat.max(initial=0)):
-        raise InvalidOption("qlass backs up the best child and is for one player")
+    if np.unique(group.seat).size > 1:
+        raise InvalidOption(
+            "qlass backs up the best child, which only a single decider can choose; keep one seat, "
+            "as in Group.of(records, seats=[0])"
+        )
     tree = prefix_tree(group)
     nodes = int(tree.after.max(initial=-1)) + 1
     reward = _at_nodes(group.rewards, tree.after, nodes)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from palestra_rewards.arrays import Floats, floats
+from palestra import reward
+
+from palestra_rewards.arrays import Floats, floats, means
 from palestra_rewards.group import Group
 
 
+@reward(
+    "duration",
+    shape="group",
+    needs=("durations",),
+    paper="Reinforcement Learning for Machine Learning Engineering Agents (2025)",
+    onto="grpo",
+    check="test_equally_good_actions_of_any_length_have_equal_expected_updates",
+)
 def duration(group: Group, base: Floats) -> Floats:
-    """Advantages times the turn's duration over the mean duration of all turns.
+    """Advantages without the bias of side-by-side workers towards short actions.
+
+    They are multiplied by the turn's duration over the mean duration of the agent's turns.
 
     Asynchronous workers finish short actions more often; the weight gives equally good actions
     equal expected updates. "Reinforcement Learning for Machine Learning Engineering Agents" (2025).
     """
     assert group.seconds is not None
-    return floats(base * group.seconds / group.seconds.mean())
+    return floats(base * group.seconds / means(group.seconds, group.agent)[group.agent])

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from palestra import Meta, reward
+
 from palestra_rewards.arrays import Floats, centred, standardised, together
 from palestra_rewards.group import Group
+from palestra_rewards.options import Discount, Divide
 
 
-def gigpo(group: Group, *, gamma: float = 0.95, weight: float = 1.0, divide: bool = True) -> Floats:
-    """Group-standardised return plus `weight` times the step part.
+@reward(
+    "gigpo",
+    shape="group",
+    needs=("state keys",),
+    paper="Feng et al. (2025), Group-in-Group Policy Optimization for LLM Agent Training",
+    check="test_gigpo_step_part_is_zero_when_all_states_differ",
+)
+def gigpo(
+    group: Group,
+    *,
+    gamma: Discount = 0.95,
+    weight: Annotated[float, Meta(description="weight of the step part")] = 1.0,
+    divide: Divide = True,
+) -> Floats:
+    """Advantage of the episode, plus that among turns which faced the same state.
+
+    Group-standardised return plus `weight` times the step part.
 
     The step part is discounted reward to go, standardised among the turns of the task at which
     the same seat faced the same state key; a state seen once adds nothing. `divide=False` only
     centres both parts. Feng et al., "Group-in-Group Policy Optimization" (2025).
     """
     normal = standardised if divide else centred
-    return group.spread(normal(group.returns, group.line_task)) + weight * step_part(
+    return group.spread(normal(group.returns, group.peers)) + weight * step_part(
         group, gamma=gamma, divide=divide
     )
 
@@ -23,4 +43,4 @@ def step_part(group: Group, *, gamma: float = 0.95, divide: bool = True) -> Floa
     """Reward to go against that of turns at the same state."""
     assert group.state is not None
     normal = standardised if divide else centred
-    return normal(group.to_go(gamma=gamma), together((group.turn_task, group.seat, group.state)))
+    return normal(group.to_go(gamma=gamma), together((group.turn_peers, group.seat, group.state)))

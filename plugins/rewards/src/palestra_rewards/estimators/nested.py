@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import InvalidOption, reward
 
 from palestra_rewards.arrays import Floats, Ints, standardised
 from palestra_rewards.group import Group
+from palestra_rewards.options import Ddof, Epsilon
 
 
-def matpo(group: Group, *, ddof: int = 0, epsilon: float = 0.0) -> Floats:
-    """Root returns standardised over the roots of a task, given to all turns below the root.
+@reward(
+    "matpo",
+    shape="group",
+    needs=("parents",),
+    paper="Multi-Agent Tool-Integrated Policy Optimization (2025)",
+    check="test_matpo_workers_inherit_their_roots_advantage",
+)
+def matpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
+    """A planner's advantage, shared by every worker that it called.
+
+    Root returns standardised over the roots of a task, given to all turns below the root.
 
     Only root episodes (parent -1) are paid; workers, at any depth, inherit. Mo et al.,
     "Multi-Agent Tool-Integrated Policy Optimization" (2025).

@@ -3,57 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Annotated, Literal
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats, centred, means, standardised, without_self
 from palestra_rewards.group import Group
+from palestra_rewards.options import Ddof, Discount, Epsilon
 
-BASELINES = ("none", "mean")
 
+@reward(
+    "reinforce",
+    shape="group",
+    paper="Williams (1992), Simple statistical gradient-following algorithms",
+    check="test_reinforce_is_the_discounted_reward_to_go",
+)
+def reinforce(
+    group: Group,
+    *,
+    gamma: Discount = 1.0,
+    baseline: Annotated[Literal["none", "mean"], Meta(description="what is taken off")] = "none",
+) -> Floats:
+    """Reward to go, with or without the mean of the task as a baseline.
 
-def reinforce(group: Group, *, gamma: float = 1.0, baseline: str = "none") -> Floats:
-    """Discounted reward to go, less its mean over the turns of the task where `baseline` is "mean".
-
-    Williams (1992).
+    With `baseline="mean"`, the mean is that of all turns of the task which the same agent took on
+    the same seat. Williams (1992).
     """
-    if baseline not in BASELINES:
-        raise InvalidOption(f"baseline must be one of {', '.join(BASELINES)}, not {baseline!r}")
     to_go = group.to_go(gamma=gamma)
-    return to_go if baseline == "none" else centred(to_go, group.turn_task)
+    return to_go if baseline == "none" else centred(to_go, group.turn_peers)
 
 
+@reward(
+    "rloo",
+    shape="group",
+    paper="Ahmadian et al. (2024), Back to Basics: Revisiting REINFORCE Style Optimization",
+    check="test_rloo_equals_trl",
+)
+@reward(
+    "loop",
+    shape="group",
+    paper="Chen et al. (2025), Reinforcement Learning for Long-Horizon Interactive LLM Agents",
+    summary="RLOO's advantage, as used for long interactive episodes.",
+    check="test_rloo_equals_trl",
+)
 def rloo(group: Group) -> Floats:
     """Return less the mean return of the other rollouts of the task; 0 for a rollout alone.
 
     Kool, van Hoof and Welling (2019); Ahmadian et al. (2024). LOOP (Chen et al., 2025) uses the
     same for long interactive episodes.
     """
-    return group.spread(group.returns - without_self(group.returns, group.line_task))
+    return group.spread(group.returns - without_self(group.returns, group.peers))
 
 
-def grpo(group: Group, *, ddof: int = 0, epsilon: float = 0.0) -> Floats:
-    """`(return - mean) / (spread + epsilon)` over the rollouts of the task (Shao et al., 2024).
+@reward(
+    "grpo",
+    shape="group",
+    paper="Shao et al. (2024), DeepSeekMath",
+    check="test_grpo_equals_trl",
+)
+def grpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
+    """Return standardised over the rollouts of the task.
 
-    A group without spread gives 0. TRL's numbers are those of `ddof=1, epsilon=1e-4`.
+    `(return - mean) / (spread + epsilon)`, over lines of the same seat and agent (Shao et al.,
+    2024). A task without spread gives 0. TRL's numbers are those of `ddof=1, epsilon=1e-4`.
     """
-    scores = standardised(group.returns, group.line_task, ddof=ddof, epsilon=epsilon)
+    scores = standardised(group.returns, group.peers, ddof=ddof, epsilon=epsilon)
     return group.spread(scores)
 
 
+@reward(
+    "dr-grpo",
+    shape="group",
+    paper="Liu et al. (2025), Understanding R1-Zero-Like Training",
+    check="test_dr_grpo_is_grpo_times_the_spread",
+)
 def dr_grpo(group: Group) -> Floats:
-    """Return less the mean of the task, not divided by its spread (Liu et al., 2025).
+    """Return less the mean of the task, not divided by its spread.
 
     The other half of Dr. GRPO, a loss that is not divided by response length, is the trainer's.
     """
-    return group.spread(centred(group.returns, group.line_task))
+    return group.spread(centred(group.returns, group.peers))
 
 
+@reward(
+    "flow-grpo",
+    shape="group",
+    paper="Li et al. (2025), In-the-Flow Agentic System Optimization",
+    check="test_flow_grpo_trains_the_planner_only",
+)
 def flow_grpo(
-    group: Group, *, planners: Collection[str] = (), ddof: int = 0, epsilon: float = 0.0
+    group: Group,
+    *,
+    planners: Annotated[
+        Collection[str], Meta(description="roles whose turns are kept; all by default")
+    ] = (),
+    ddof: Ddof = 0,
+    epsilon: Epsilon = 0.0,
 ) -> Floats:
-    """GRPO's one number for every turn, kept on the turns of the roles in `planners`.
+    """One outcome for all turns of the planner; the turns of other modules get 0.
+
+    GRPO's one number for every turn, kept on the turns of the roles in `planners`.
 
     Li et al., "In-the-Flow Agentic System Optimization" (2025): only the planner is trained; the
     turns of other modules get 0. Without `planners` every turn is kept.
@@ -65,6 +115,6 @@ def flow_grpo(
     return np.where(kept[group.role], broadcast, 0.0)
 
 
-def task_means(values: Floats, group: Group) -> Floats:
-    """The mean over a line's task, one number a line."""
-    return means(values, group.line_task)[group.line_task]
+def peer_means(values: Floats, group: Group) -> Floats:
+    """The mean over a line and its peers, one number a line."""
+    return means(values, group.peers)[group.peers]

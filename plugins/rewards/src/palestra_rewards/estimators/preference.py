@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import InvalidOption, reward
 
 from palestra_rewards.arrays import Floats, count, ranks
 from palestra_rewards.group import Group
@@ -14,8 +14,17 @@ from palestra_rewards.group import Group
 Preference = Callable[[int, int], float]
 
 
+@reward(
+    "self-play-preference",
+    shape="group",
+    paper="Swamy et al. (2024), A Minimaximalist Approach to RL from Human Feedback",
+    check="test_preference_rewards_average_one_half",
+    cost="sort, or all pairs with `prefer`",
+)
 def self_play_preference(group: Group, *, prefer: Any = None) -> Floats:
-    """Mean over siblings j of the preference for i over j, less one half.
+    """The share of its siblings that a rollout beats, less one half.
+
+    Mean over siblings j of the preference for i over j, less one half.
 
     `prefer` is a function of two lines, or a (lines, lines) array, that gives the probability
     that the first is better; it may be noisy or cyclic, and is made antisymmetric by averaging
@@ -27,7 +36,7 @@ def self_play_preference(group: Group, *, prefer: Any = None) -> Floats:
 
 def wins(group: Group, prefer: Any = None) -> Floats:
     """How often every line beats the others of its task, from 0 to 1; one half for one alone."""
-    task = group.line_task
+    task = group.peers
     rivals = count(task)[task] - 1
     if prefer is None:
         return np.where(rivals > 0, ranks(group.returns, task) / np.maximum(rivals, 1), 0.5)
@@ -40,7 +49,7 @@ def wins(group: Group, prefer: Any = None) -> Floats:
 def _table(group: Group, prefer: Any) -> Floats:
     if callable(prefer):
         table = np.full((group.lines, group.lines), 0.5)
-        for i, j in np.argwhere(group.line_task[:, None] == group.line_task):
+        for i, j in np.argwhere(group.peers[:, None] == group.peers):
             if i != j:
                 table[i, j] = prefer(int(i), int(j))
     else:

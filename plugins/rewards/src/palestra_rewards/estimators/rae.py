@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats, firsts, means, number, together
 from palestra_rewards.group import Group
 
 
+@reward(
+    "rae",
+    shape="group",
+    paper="Liu et al. (2025), SPIRAL: Self-Play on Zero-Sum Games Incentivizes Reasoning",
+    check="test_rae_follows_the_published_recursion",
+)
 class RoleAdvantage:
-    """Return less an exponential moving average of the role's returns in that game.
+    """Return less a moving average of each game and role, which learns from call to call.
+
+    Return less an exponential moving average of the role's returns in that game.
 
     At each call a role's baseline moves to `alpha * baseline + (1 - alpha) * mean return` of the
     batch and is then subtracted; a batch of one rollout is the published rule. A role is a seat
     that carries a name through seat swaps; the game is the fact "env". Liu et al., "SPIRAL" (2025).
     """
 
-    def __init__(self, *, alpha: float = 0.95, start: float = 0.0) -> None:
-        if not 0 <= alpha < 1:
-            raise InvalidOption(f"alpha must be from 0 to under 1, not {alpha}")
+    def __init__(
+        self,
+        *,
+        alpha: Annotated[
+            float, Meta(ge=0, lt=1, description="share of the old average that is kept")
+        ] = 0.95,
+        start: Annotated[float, Meta(description="the average before the first call")] = 0.0,
+    ) -> None:
         self.alpha, self.start = alpha, start
         self._baselines: dict[str, float] = {}
 

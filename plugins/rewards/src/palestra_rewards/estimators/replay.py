@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats, means, ranks, spreads, standardised
 from palestra_rewards.group import Group
 
 
+@reward(
+    "r3",
+    shape="group",
+    needs=("success", "log-probs"),
+    paper="R^3: Replay, Reflection, and Ranking Rewards",
+    check="test_r3_is_grpo_where_there_is_a_gap",
+    cost="sort",
+)
 class ReplayRank:
-    """GRPO that remembers: all failed, a success stored for the task joins the statistics.
+    """GRPO that gives tasks of equal returns a gap: a stored success, or ranked failures.
+
+    GRPO that remembers: all failed, a success stored for the task joins the statistics.
 
     A task without spread of returns and without a stored success gets its rollouts ranked by
     mean -logprob, the surest first, standardised and scaled by `rank`. Tasks with a gap get
     GRPO's own numbers. "R³: Replay, Reflection, and Ranking Rewards".
     """
 
-    def __init__(self, *, rank: float = 0.1) -> None:
-        if rank < 0:
-            raise InvalidOption(f"rank must not be negative, not {rank}")
+    def __init__(
+        self,
+        *,
+        rank: Annotated[float, Meta(ge=0, description="scale of the ranked failures")] = 0.1,
+    ) -> None:
         self.rank = rank
         self._best: dict[str, float] = {}
 
     def __call__(self, group: Group) -> Floats:
         assert group.success is not None
         assert group.logprob is not None
-        task = group.line_task
+        task = group.peers
         flat = (spreads(group.returns, task) <= 0)[task]
         failed = flat & (means(group.success, task) <= 0)[task]
-        stored = np.array([self._best.get(name, np.nan) for name in group.tasks])[task]
+        stored = np.array([self._best.get(name, np.nan) for name in group.peer_names])[task]
         scores = standardised(group.returns, task)
         replay = failed & ~np.isnan(stored)
         scores[replay] = self._against(group, stored)[replay]
@@ -45,7 +57,7 @@ class ReplayRank:
     @staticmethod
     def _against(group: Group, stored: Floats) -> Floats:
         """Returns standardised with one more member of the task, the stored success."""
-        size = np.bincount(group.line_task)[group.line_task]
+        size = np.bincount(group.peers)[group.peers]
         mean = (size * group.returns + stored) / (size + 1)
         spread = np.sqrt((size * (group.returns - mean) ** 2 + (stored - mean) ** 2) / (size + 1))
         scores = np.zeros(group.lines)
@@ -54,8 +66,9 @@ class ReplayRank:
 
     def _remember(self, group: Group) -> None:
         assert group.success is not None
+        names = group.peer_names
         for line in np.flatnonzero(group.success >= 1):
-            name, value = group.tasks[group.line_task[line]], float(group.returns[line])
+            name, value = names[group.peers[line]], float(group.returns[line])
             self._best[name] = max(value, self._best.get(name, value))
 
     def state(self) -> dict[str, Any]:

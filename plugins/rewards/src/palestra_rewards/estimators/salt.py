@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats, Ints, means, together
 from palestra_rewards.group import Group
 
 
-def salt(group: Group, base: Floats, *, history: int = 1) -> Floats:
-    """Equal edges of the rollouts of a task are merged and take the mean of their advantages.
+@reward(
+    "salt",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper="SALT: Step-level Advantage Assignment via Trajectory Graph (2025)",
+    onto="grpo",
+    check="test_salt_conserves_the_sum_and_zeroes_a_shared_prefix",
+)
+def salt(
+    group: Group,
+    base: Floats,
+    *,
+    history: Annotated[int, Meta(ge=0, description="edges before that must be equal as well")] = 1,
+) -> Floats:
+    """Steps that rollouts have in common share the mean of their advantages.
+
+    Equal edges of the rollouts of a task are merged and take the mean of their advantages.
 
     An edge is a state and the action played there; two are equal if the `history` edges before
     them are as well. The sum over the group does not change. "SALT" (2025).
@@ -21,7 +39,7 @@ def edges(group: Group, history: int) -> Ints:
     """A number for every turn, equal for merged edges."""
     assert group.state is not None
     assert group.action is not None
-    edge = together((group.turn_task, group.seat, group.state, group.action))
+    edge = together((group.turn_peers, group.seat, group.state, group.action))
     for _ in range(history):
         edge = together((edge, previous(group, edge)))
     return edge

@@ -2,59 +2,77 @@
 
 from __future__ import annotations
 
-import numpy as np
-from palestra import InvalidOption, Rng
+from typing import Annotated
 
-from palestra_rewards.arrays import Floats, Ints, means, spreads
+import numpy as np
+from palestra import Meta, Rng, reward
+
+from palestra_rewards.arrays import Floats, Ints, firsts, means, spreads
 from palestra_rewards.group import Group
 
 
+@reward(
+    "vspo",
+    shape="group",
+    needs=("success",),
+    paper="Enhancing Agentic RL with Progressive Reward Shaping and VSPO",
+    onto="grpo",
+    check="test_vspo_replaces_tasks_without_spread",
+)
 def vspo(
     group: Group,
     base: Floats,
     *,
-    blend: float = 0.5,
-    smooth: float = 0.1,
-    low: float = 0.5,
-    high: float = 2.0,
+    blend: Annotated[
+        float, Meta(ge=0, le=1, description="weight of the spread of returns beside difficulty")
+    ] = 0.5,
+    smooth: Annotated[float, Meta(ge=0, description="added to every value before dividing")] = 0.1,
+    low: Annotated[float, Meta(gt=0, le=1, description="least factor")] = 0.5,
+    high: Annotated[float, Meta(ge=1, description="greatest factor")] = 2.0,
 ) -> Floats:
-    """Advantages times the task's value over the mean value, smoothed and clipped.
+    """Advantages weighed by how difficult and how uncertain a task is.
 
-    Values are those of `task_values`; `smooth` is added to both before dividing, and the factor is
+    Advantages times the task's value over the mean value, smoothed and clipped.
+
+    Values are those of `peer_values`; `smooth` is added to both before dividing, and the factor is
     kept from `low` to `high`. "Progressive Reward Shaping and VSPO".
     """
-    if not 0 < low <= 1 <= high:
-        raise InvalidOption(f"low and high must hold 1 between them, not {low} and {high}")
-    value = task_values(group, blend=blend) + smooth
-    typical = value.mean()
-    factor = np.clip(value / typical, low, high) if typical > 0 else np.ones_like(value)
-    return base * group.spread(factor[group.line_task])
+    value = peer_values(group, blend=blend) + smooth
+    side = group.side[firsts(group.peers)]
+    typical = means(value, side)[side]
+    ratio = np.divide(value, typical, out=np.ones_like(value), where=typical > 0)
+    return base * group.spread(np.clip(ratio, low, high)[group.peers])
 
 
-def task_values(group: Group, *, blend: float = 0.5) -> Floats:
-    """What each task is worth to learn from, from 0 to 1.
+def peer_values(group: Group, *, blend: float = 0.5) -> Floats:
+    """What the lines of each number of `group.peers` are worth to learn from, from 0 to 1.
 
     `4p(1-p)` at success rate p, blended with the spread of returns over the largest such spread.
     """
     assert group.success is not None
-    rate = means(group.success, group.line_task)
-    spread = spreads(group.returns, group.line_task)
-    largest = spread.max(initial=0.0)
-    unsure = spread / largest if largest > 0 else spread
+    rate = means(group.success, group.peers)
+    spread = spreads(group.returns, group.peers)
+    side = group.side[firsts(group.peers)]
+    largest = np.zeros(int(side.max(initial=-1)) + 1)
+    np.maximum.at(largest, side, spread)
+    unsure = np.divide(spread, largest[side], out=np.zeros_like(spread), where=largest[side] > 0)
     return (1 - blend) * 4 * rate * (1 - rate) + blend * unsure
 
 
 def replaced_tasks(group: Group, rng: Rng, *, blend: float = 0.5) -> Ints:
     """The task to train on in the place of each: itself, or another if it has no spread.
 
-    Others are drawn with probability in proportion to their value.
+    Others are drawn with probability in proportion to their value, which is the sum over the seats
+    and agents that are compared among themselves.
     """
-    spread = spreads(group.returns, group.line_task)
-    chosen = np.arange(spread.size)
-    value = np.where(spread > 0, task_values(group, blend=blend), 0.0)
-    bounds = np.cumsum(value)
+    spread = spreads(group.returns, group.peers)
+    chosen = np.arange(group.task.max(initial=-1) + 1)
+    worth = np.where(spread > 0, peer_values(group, blend=blend), 0.0)
+    of_peers = group.line_task[firsts(group.peers)]
+    bounds = np.cumsum(np.bincount(of_peers, worth, minlength=chosen.size))
     if not bounds.size or bounds[-1] <= 0:
         return chosen
-    for task in np.flatnonzero(spread <= 0):
+    varied = np.bincount(of_peers, spread > 0, minlength=chosen.size) > 0
+    for task in np.flatnonzero(~varied):
         chosen[task] = np.searchsorted(bounds, rng.random() * bounds[-1], side="right")
     return chosen

@@ -6,33 +6,56 @@ AdvEvo-MARL per functional group, AT-GRPO per agent and turn of a task.
 
 from __future__ import annotations
 
-from palestra import InvalidOption
+from typing import Annotated
+
+from palestra import InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, centred, means, standardised, together
 from palestra_rewards.group import Group
+from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
 
 
-def mars(group: Group, *, gamma: float = 1.0, divide: bool = True) -> Floats:
-    """Discounted reward to go over the seat's own turns, standardised over all turns of the seat.
+@reward(
+    "mars",
+    shape="group",
+    paper="MARS: Multi-Agent Reasoning through Self-Play in Strategic Games (2025)",
+    check="test_seat_centring_removes_the_value_of_kuhn_poker",
+)
+def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Floats:
+    """Reward to go over own turns, standardised for each seat over the batch.
+
+    Discounted reward to go over the seat's own turns, standardised over all turns of the seat.
 
     Standardising comes after summing. First and second player have different value, hence the
     statistics of their own, over the whole batch. Yuan et al., "MARS" (2025).
     """
-    to_go = group.to_go(gamma=gamma)
-    return standardised(to_go, group.seat) if divide else centred(to_go, group.seat)
+    to_go, seat = group.to_go(gamma=gamma), group.turn_seating
+    return standardised(to_go, seat) if divide else centred(to_go, seat)
 
 
-def dr_mas(group: Group, *, divide: bool = True) -> Floats:
+@reward(
+    "dr-mas",
+    shape="group",
+    paper="Dr. MAS: Stable Reinforcement Learning for Multi-Agent LLM Systems",
+    check="test_dr_mas_second_moment_under_shared_statistics",
+)
+def dr_mas(group: Group, *, divide: Divide = True) -> Floats:
     """Return standardised by mean and spread over the agent's own turns in the task.
 
     An agent is a role. Under statistics shared by all agents, agent k's second moment would be
     (spread_k² + (mean_k - mean)²) / spread², which is what makes gradients spike. "Dr. MAS".
     """
     of_turn = group.spread(group.returns)
-    agent = together((group.turn_task, group.role))
+    agent = together((group.turn_task, group.role, group.agent))
     return standardised(of_turn, agent) if divide else centred(of_turn, agent)
 
 
+@reward(
+    "advevo",
+    shape="group",
+    paper="AdvEvo-MARL: Adversarial Co-Evolution in Multi-Agent RL (2025)",
+    check="test_advevo_centres_each_functional_group",
+)
 def advevo(group: Group) -> Floats:
     """Return less the mean return of the functional group in the task: a public baseline.
 
@@ -42,8 +65,19 @@ def advevo(group: Group) -> Floats:
     return group.spread(centred(group.returns, functional))
 
 
+@reward(
+    "at-grpo",
+    shape="group",
+    paper="Stronger Together: On-Policy RL for Collaborative LLMs (2025)",
+    check="test_at_grpo_compares_like_turns_only",
+)
 def at_grpo(
-    group: Group, *, team: float = 1.0, local: float = 0.0, ddof: int = 0, epsilon: float = 0.0
+    group: Group,
+    *,
+    team: Annotated[float, Meta(description="weight of the team's outcome")] = 1.0,
+    local: Annotated[float, Meta(description="weight of the turn's own reward")] = 0.0,
+    ddof: Ddof = 0,
+    epsilon: Epsilon = 0.0,
 ) -> Floats:
     """Scores of one agent at one turn of one task, standardised among themselves.
 
@@ -54,5 +88,5 @@ def at_grpo(
         raise InvalidOption("at-grpo scores nothing with team=0 and local=0")
     outcome = means(group.returns, group.episode[group.line_first])[group.episode]
     score = team * outcome + local * group.rewards
-    like = together((group.turn_task, group.role, group.ordinal))
+    like = together((group.turn_task, group.role, group.agent, group.ordinal))
     return standardised(score, like, ddof=ddof, epsilon=epsilon)

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import permutations
 from math import factorial
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from palestra import InvalidOption, Rng
+from palestra import InvalidOption, Meta, Rng, reward
 
-from palestra_rewards.arrays import Floats, Ints, centred, firsts, floats, means, ranks, together
-from palestra_rewards.estimators.tree import outcomes
+from palestra_rewards.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    centred,
+    firsts,
+    floats,
+    means,
+    ranks,
+    together,
+)
 from palestra_rewards.group import Group
 from palestra_rewards.needs import Lacking
 
 Worth = Callable[[frozenset[int]], float]
+TeamReturn = Literal["common", "sum"]
 MOST_EXACT = 16
 
 
@@ -77,21 +87,55 @@ def _members(mask: int) -> frozenset[int]:
     return frozenset(place for place in range(mask.bit_length()) if mask >> place & 1)
 
 
-def shapley_credit(group: Group) -> Floats:
-    """Every turn gets its seat's Shapley value in the task; seats that sat out get 0.
+@reward(
+    "shapley",
+    shape="group",
+    needs=("several agents", "coalitions"),
+    paper="Shapley (1953); CapaBench: Who's the MVP? (2025)",
+    check="test_shapley_values_sum_to_what_the_team_is_worth",
+    cost="coalitions",
+)
+def shapley_credit(
+    group: Group,
+    *,
+    team: Annotated[
+        TeamReturn,
+        Meta(description="what a team earns: one payoff of all members, or the sum of theirs"),
+    ] = "common",
+) -> Floats:
+    """Each seat's Shapley value, by rollouts of every coalition.
 
-    The fact "coalition" lists which seats took part in each episode; a coalition's worth is the
-    mean team return of its episodes, and nobody's is 0 unless it was played.
+    The fact "coalition" lists which seats took part in each episode; seats that sat out get 0. A
+    coalition's worth is the mean over its episodes of what the team earned, and nobody's is 0
+    unless it was played. `team` says what that is: the one payoff that all members are paid alike
+    ("common", which refuses rollouts that pay them differently), or the "sum" of what each is paid
+    on its own.
     """
-    return _by_task(group, shapley)
+    return _by_task(group, shapley, team)
 
 
-def counterfactual_credit(group: Group) -> Floats:
-    """Every turn gets what the team of everybody loses without its seat.
+@reward(
+    "counterfactual",
+    shape="group",
+    needs=("several agents", "coalitions"),
+    paper="Wolpert and Tumer (2001), Optimal payoff functions for members of collectives",
+    check="test_absence_of_a_dummy_costs_nothing",
+    cost="coalitions",
+)
+def counterfactual_credit(
+    group: Group,
+    *,
+    team: Annotated[
+        TeamReturn,
+        Meta(description="what a team earns: one payoff of all members, or the sum of theirs"),
+    ] = "common",
+) -> Floats:
+    """What the whole team loses without the seat.
 
-    Coalitions as in `shapley_credit`; needed are the whole team and each team lacking one.
+    Coalitions and `team` as in `shapley_credit`; needed are rollouts of the whole team and of each
+    team that lacks one seat.
     """
-    return _by_task(group, _absence)
+    return _by_task(group, _absence, team)
 
 
 def _absence(worth: Worth, members: int) -> Floats:
@@ -99,24 +143,48 @@ def _absence(worth: Worth, members: int) -> Floats:
     return np.array([worth(everybody) - worth(everybody - {m}) for m in range(members)])
 
 
-def _by_task(group: Group, value: Callable[[Worth, int], Floats]) -> Floats:
+def _by_task(group: Group, value: Callable[[Worth, int], Floats], team: TeamReturn) -> Floats:
     coalitions = [frozenset(map(int, one)) for one in group.fact("coalition")]
     members = int(group.seat.max()) + 1
-    team = outcomes(group).sum(axis=1)
+    inside = np.array([s in coalitions[e] for e, s in zip(group.episode, group.seat, strict=True)])
+    earned = team_returns(group, inside[group.line_first], team)
     credit = np.array(
         [
-            value(_worth(coalitions, team, np.flatnonzero(group.task == task)), members)
+            value(_worth(coalitions, earned, np.flatnonzero(group.task == task)), members)
             for task in range(int(group.task.max()) + 1)
         ]
     )
-    inside = np.array([s in coalitions[e] for e, s in zip(group.episode, group.seat, strict=True)])
     return np.where(inside, credit[group.turn_task, group.seat], 0.0)
 
 
-def _worth(coalitions: Sequence[frozenset[int]], team: Floats, episodes: Ints) -> Worth:
+def team_returns(group: Group, member: Bools, team: TeamReturn) -> Floats:
+    """What the team earned in every episode; `member` says which lines count.
+
+    In an episode without members, all lines count.
+    """
+    episode = group.line_episode
+    empty = np.bincount(episode, member, minlength=group.episodes) == 0
+    counted = member | empty[episode]
+    lines = np.bincount(episode, counted, minlength=group.episodes)
+    total = np.bincount(episode, counted * group.returns, minlength=group.episodes)
+    if team == "sum":
+        return floats(total)
+    mean = total / np.maximum(lines, 1)
+    apart = counted & ~np.isclose(group.returns, mean[episode], rtol=1e-6, atol=1e-9)
+    if apart.any():
+        first = int(episode[np.flatnonzero(apart)[0]])
+        paid = group.returns[counted & (episode == first)].tolist()
+        raise InvalidOption(
+            f"team='common' needs members who are all paid alike, but episode {first} pays {paid}; "
+            "pass team='sum' if the team is worth what its members earn together"
+        )
+    return floats(mean)
+
+
+def _worth(coalitions: Sequence[frozenset[int]], earned: Floats, episodes: Ints) -> Worth:
     played: dict[frozenset[int], list[float]] = {}
     for episode in episodes:
-        played.setdefault(coalitions[episode], []).append(float(team[episode]))
+        played.setdefault(coalitions[episode], []).append(float(earned[episode]))
 
     def worth(coalition: frozenset[int]) -> float:
         if coalition not in played:
@@ -129,15 +197,24 @@ def _worth(coalitions: Sequence[frozenset[int]], team: Floats, episodes: Ints) -
     return worth
 
 
+@reward(
+    "comam",
+    shape="group",
+    needs=("several agents", "local rewards"),
+    paper="Collaborative Multi-Agent Optimization for Personalized Memory System",
+    check="test_comam_gives_a_shuffled_agent_the_least_weight",
+    cost="sort",
+)
 def comam(group: Group) -> Floats:
     """Local reward plus a share of the team's, centred over the agent's rollouts of the task.
 
-    The fact "local" is one number a line. An agent's share grows with the rank correlation of its
-    local rewards with the team's returns over the group, and shares sum to one over agents.
+    The fact "local" is one number a line; the team's return is the mean over its seats. An agent's
+    share grows with the rank correlation of its local rewards with the team's returns over the
+    group, and shares sum to one over agents.
     "Collaborative Multi-Agent Optimization for Personalized Memory System".
     """
     local = np.asarray(group.line_fact("local"), dtype=np.float64)
-    team = outcomes(group).sum(axis=1)[group.episode[group.line_first]]
+    team = means(group.returns, group.line_episode)[group.line_episode]
     agent = together((group.line_task, group.line_role))
     weight = agreement(local, team, agent)
     total = np.bincount(group.line_task[firsts(agent)], weight)[group.line_task]
@@ -174,6 +251,13 @@ def importance(ratings: Any, final: Any = None) -> Floats:
     return np.array(layers[::-1])
 
 
+@reward(
+    "dylan",
+    shape="group",
+    needs=("several agents", "ratings"),
+    paper="Liu et al. (2023), Dynamic LLM-Agent Network",
+    check="test_importance_of_every_layer_sums_to_one",
+)
 def dylan(group: Group, *, ratings: Any, final: Any = None) -> Floats:
     """Group-centred return times the seat's importance, relative to an equal share.
 
@@ -182,5 +266,5 @@ def dylan(group: Group, *, ratings: Any, final: Any = None) -> Floats:
     total = importance(ratings, final).mean(axis=0)
     if total.size <= int(group.seat.max(initial=0)):
         raise InvalidOption(f"ratings are of {total.size} agents; the rollouts have more seats")
-    centre = group.spread(centred(group.returns, group.line_task))
+    centre = group.spread(centred(group.returns, group.peers))
     return floats(centre * total[group.seat] * total.size)

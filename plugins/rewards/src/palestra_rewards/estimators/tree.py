@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import NO_SPREAD, Floats, Ints, means, together
+from palestra_rewards.arrays import NO_SPREAD, Bools, Floats, Ints, floats, together
+from palestra_rewards.columns import places
 from palestra_rewards.group import Group
 
 
@@ -15,13 +18,22 @@ from palestra_rewards.group import Group
 class Tree:
     """Nodes are beginnings of episodes; every task is a root.
 
-    `after` is the node each turn leads to, `before` the one it starts from; `value` has shape
-    (nodes, seats) and is the mean of the node's children, an episode's end being a child.
+    `after` is the node each turn leads to, `before` the one it starts from. `value` has shape
+    (nodes, seatings) with the columns numbered as in `Group.seating`: the mean return of the
+    rollouts through the node in which that agent had that seat, 0 where there are none.
     """
 
     before: Ints
     after: Ints
     value: Floats
+
+    def value_before(self, group: Group) -> Floats:
+        """The value, to the seat that decides, of the node each turn starts from."""
+        return self.value[self.before, group.turn_seating]
+
+    def value_after(self, group: Group) -> Floats:
+        """The value, to the seat that decided, of the node each turn leads to."""
+        return self.value[self.after, group.turn_seating]
 
 
 def prefix_tree(group: Group) -> Tree:
@@ -29,72 +41,79 @@ def prefix_tree(group: Group) -> Tree:
     assert group.state is not None
     assert group.action is not None
     edge = together((group.seat, group.state, group.action))
-    place = _place_in_episode(group)
+    order, starts = _by_place(group)
     node = group.task.copy()  # where every episode stands
     nodes = int(node.max(initial=-1)) + 1
-    above, depths = [np.full(nodes, -1)], [np.zeros(nodes, dtype=np.int64)]
     before, after = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    for depth in range(int(place.max(initial=-1)) + 1):
-        now = np.flatnonzero(place == depth)
+    for start, end in pairwise(starts):
+        now = order[start:end]
         episode = group.episode[now]
+        before[now] = node[episode]
         fresh = together((node[episode], edge[now]))
-        before[now], after[now] = node[episode], nodes + fresh
-        count = int(fresh.max()) + 1
-        parents = np.empty(count, dtype=np.int64)
-        parents[fresh] = node[episode]
-        above.append(parents)
-        depths.append(np.full(count, depth + 1))
-        node[episode] = nodes + fresh
-        nodes += count
-    value = _values(node, np.concatenate(above), np.concatenate(depths), outcomes(group))
-    return Tree(before, after, value)
+        after[now] = node[episode] = nodes + fresh
+        nodes += int(fresh.max()) + 1
+    return Tree(before, after, _values(group, after, nodes))
 
 
-def _values(last: Ints, above: Ints, depths: Ints, ends: Floats) -> Floats:
-    """Mean of children of every node, from the deepest up."""
-    total, children = np.zeros((above.size, ends.shape[1])), np.zeros(above.size)
-    np.add.at(total, last, ends)
-    np.add.at(children, last, 1)
-    for depth in range(int(depths.max(initial=0)), 0, -1):
-        nodes = np.flatnonzero(depths == depth)
-        total[nodes] /= children[nodes, None]
-        np.add.at(total, above[nodes], total[nodes])
-        np.add.at(children, above[nodes], 1)
-    top = depths == 0
-    total[top] /= np.maximum(children[top, None], 1)
-    return total
+def _by_place(group: Group) -> tuple[Ints, Ints]:
+    """Turns ordered by their place in their episode, and where every place starts among them."""
+    place = places(group.episode)
+    return np.argsort(place, kind="stable"), np.concatenate(([0], np.bincount(place).cumsum()))
 
 
-def outcomes(group: Group) -> Floats:
-    """Returns as a table of episodes by seats; 0 for a seat without turns."""
-    table = np.zeros((group.episodes, int(group.seat.max(initial=0)) + 1))
-    first = group.line_first
-    table[group.episode[first], group.seat[first]] = group.returns
-    return table
+def _values(group: Group, after: Ints, nodes: int) -> Floats:
+    """Mean return at every node for every seating, over the rollouts through the node."""
+    returns, present = outcomes(group)
+    value = np.zeros((nodes, returns.shape[1]))
+    visited = np.concatenate((group.task, after))  # each episode's root and nodes, once each
+    episode = np.concatenate((np.arange(group.episodes), group.episode))
+    for seating in range(returns.shape[1]):
+        total = np.bincount(visited, returns[episode, seating], minlength=nodes)
+        visits = np.bincount(visited, present[episode, seating], minlength=nodes)
+        value[:, seating] = total / np.maximum(visits, 1)
+    return value
 
 
-def _place_in_episode(group: Group) -> Ints:
-    order = np.argsort(group.episode, kind="stable")
-    starts = np.concatenate(([0], np.cumsum(np.bincount(group.episode))))
-    place = np.empty(group.size, dtype=np.int64)
-    place[order] = np.arange(group.size) - starts[group.episode[order]]
-    return place
+def outcomes(group: Group) -> tuple[Floats, Bools]:
+    """Returns as a table of episodes by seatings, and whether each has a line; 0 where not."""
+    shape = group.episodes, int(group.seating.max(initial=-1)) + 1
+    table, present = np.zeros(shape), np.zeros(shape, dtype=bool)
+    table[group.line_episode, group.seating] = group.returns
+    present[group.line_episode, group.seating] = True
+    return table, present
 
 
+@reward(
+    "segment-tree",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper="Guo et al. (2025), Segment Policy Optimization",
+    check="test_segment_advantages_telescope",
+    cost="tree",
+)
 def segment_policy(group: Group) -> Floats:
     """Value of the turn's end less value of its start, on the tree of shared beginnings.
 
-    The value of a node is the mean of its children; a line's last turn ends at its own outcome,
-    so that for one player the advantages of a line telescope to outcome less value of the start.
+    The value of a node is the mean return of the rollouts through it; a line's last turn ends at
+    its own outcome, so that for one player the advantages of a line sum to its outcome less the
+    value of the start.
     Guo et al., "Segment Policy Optimization" (2025), tree form with turns as segments.
     """
     tree = prefix_tree(group)
-    ends = tree.value[tree.after, group.seat]
+    ends = tree.value_after(group)
     last = group.ordinal == group.length[group.line] - 1
     ends[last] = group.spread(group.returns)[last]
-    return ends - tree.value[tree.before, group.seat]
+    return ends - tree.value_before(group)
 
 
+@reward(
+    "segment-chain",
+    shape="group",
+    needs=("parents", "cuts"),
+    paper="Guo et al. (2025), Segment Policy Optimization",
+    check="test_segment_chain_telescopes_over_its_cuts",
+    cost="continuations",
+)
 def segment_policy_chain(group: Group) -> Floats:
     """Value of the segment's end less value of its start, by continuations from snapshots.
 
@@ -104,8 +123,11 @@ def segment_policy_chain(group: Group) -> Floats:
     Turns of continuations get 0. Single player.
     """
     assert group.parent is not None
-    if int(group.seat.max(initial=0)):
-        raise InvalidOption("segment-chain is for one player; segment-tree takes several")
+    if group.lines != group.episodes:
+        raise InvalidOption(
+            "segment-chain reads one seat of every episode; name it, as in "
+            "Group.of(records, seats=[0]), or use segment-tree, which takes several"
+        )
     trunk = group.parent < 0
     at = np.asarray(group.fact("branched_at"), dtype=np.int64)
     width = int(max(group.turn.max(initial=0), at.max(initial=0))) + 2
@@ -114,8 +136,7 @@ def segment_policy_chain(group: Group) -> Floats:
     total = np.bincount(cells, group.returns[~trunk], minlength=group.episodes * width)
     cut = tried.reshape(group.episodes, width) > 0
     value = (total / np.maximum(tried, 1)).reshape(group.episodes, width)
-    start = means(group.returns[trunk], group.task[trunk])
-    value[:, 0] = np.where(cut[:, 0], value[:, 0], start[group.task])
+    value[:, 0] = np.where(cut[:, 0], value[:, 0], _trunk_means(group, trunk))
     value[np.arange(group.episodes), -1] = group.returns
     cut[:, 0] = cut[:, -1] = True
     places = np.broadcast_to(np.arange(width), cut.shape)
@@ -126,31 +147,63 @@ def segment_policy_chain(group: Group) -> Floats:
     return np.where(trunk[group.episode], gain, 0.0)
 
 
-def malt(group: Group, *, threshold: float = 0.5, soft: bool = False) -> Floats:
-    """1 for turns whose node is worth more than `threshold`, -1 for the others.
+def _trunk_means(group: Group, trunk: Bools) -> Floats:
+    """Mean return of the trunks of every episode's task; 0 where the task has none."""
+    trunks = np.bincount(group.task, trunk)
+    total = np.bincount(group.task, group.returns * trunk)
+    return floats((total / np.maximum(trunks, 1))[group.task])
 
-    A tree of generator, verifier and refiner samples, each turn a role; node values are means of
-    children. With `soft`, the node's value less the threshold. Motwani et al., "MALT" (2024).
+
+@reward(
+    "malt",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper="MALT: Improving Reasoning with Multi-Agent LLM Training (2024)",
+    check="test_malt_root_value_is_the_leaf_average",
+    cost="tree",
+)
+def malt(
+    group: Group,
+    *,
+    threshold: Annotated[float, Meta(description="value above which a node is good")] = 0.5,
+    soft: Annotated[bool, Meta(description="whether to give the value less the threshold")] = False,
+) -> Floats:
+    """Good or bad, by the value of the node that a role's sample leads to.
+
+    1 for turns whose node is worth more than `threshold`, -1 for the others; with `soft`, the
+    node's value less the threshold. The tree holds samples of generator, verifier and refiner, each
+    turn a role; a node's value is the mean return of the rollouts through it. Motwani et al.,
+    "MALT" (2024).
     """
     tree = prefix_tree(group)
-    worth = tree.value[tree.after, group.seat] - threshold
+    worth = tree.value_after(group) - threshold
     return worth if soft else np.where(worth > 0, 1.0, -1.0)
 
 
+@reward(
+    "step-q",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper=(
+        "Zhai et al. (2024), Enhancing Decision-Making for LLM Agents via Step-Level Q-Value Models"
+    ),
+    check="test_best_and_worst_decisions_of_a_node_are_told_apart",
+    cost="tree",
+)
 def step_q(group: Group) -> Floats:
-    """1 for the best decision taken at a node, -1 for the worst, 0 for all others.
+    """The best and the worst decision at every node, by mean outcome.
+
+    1 for the best decision taken at a node, -1 for the worst, 0 for all others.
 
     A decision's Q is the mean outcome of the rollouts that took it; at a node whose decisions are
-    all worth the same nothing is told apart. Zhai et al., "Enhancing Decision-Making for LLM Agents
+    all worth the same, all get 0. Zhai et al., "Enhancing Decision-Making for LLM Agents
     via Step-Level Q-Value Models" (2024).
     """
     tree = prefix_tree(group)
-    quality = tree.value[tree.after, group.seat]
-    here = together((tree.before, group.seat))
-    low, high = (
-        np.full(here.max(initial=-1) + 1, np.inf),
-        np.full(here.max(initial=-1) + 1, -np.inf),
-    )
+    quality = tree.value_after(group)
+    here = together((tree.before, group.turn_seating))
+    nodes = int(here.max(initial=-1)) + 1
+    low, high = np.full(nodes, np.inf), np.full(nodes, -np.inf)
     np.minimum.at(low, here, quality)
     np.maximum.at(high, here, quality)
     apart = (high - low)[here] > NO_SPREAD
@@ -160,7 +213,7 @@ def step_q(group: Group) -> Floats:
 
 def step_pairs(group: Group) -> list[tuple[int, int]]:
     """(better, worse) turns, one pair a node that has both: what step-level DPO learns from."""
-    labels, node = step_q(group), together((prefix_tree(group).before, group.seat))
+    labels, node = step_q(group), together((prefix_tree(group).before, group.turn_seating))
     best, worst = (
         {int(node[t]): int(t) for t in np.flatnonzero(labels == s)[::-1]} for s in (1, -1)
     )

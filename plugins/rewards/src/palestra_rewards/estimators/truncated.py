@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from palestra import InvalidOption
+from palestra import Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.group import Group
+from palestra_rewards.options import Discount
 
 
-def egae(group: Group, *, gamma: float = 1.0, lam: float = 0.95) -> Floats:
-    """Generalised advantages; a truncated line goes on from the value it stopped at.
+@reward(
+    "egae",
+    shape="group",
+    needs=("values",),
+    paper="Fan et al. (2025), Truncated Proximal Policy Optimization",
+    check="test_egae_is_gae_on_finished_rollouts",
+)
+def egae(
+    group: Group,
+    *,
+    gamma: Discount = 1.0,
+    lam: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="weight of longer looks ahead: lambda of generalised advantages"
+        ),
+    ] = 0.95,
+) -> Floats:
+    """Generalised advantages that continue where a rollout was cut off.
 
     The fact "values" is the critic's value before each turn. After the last turn of a finished
     line the value is 0; of a truncated one it is taken to be what it was before that turn, since
     one more turn changes it little. Fan et al., "Truncated Proximal Policy Optimization" (2025).
     """
-    if not (0 <= gamma <= 1 and 0 <= lam <= 1):
-        raise InvalidOption(f"gamma and lam must be from 0 to 1, not {gamma} and {lam}")
     values = group.turn_fact("values")
     table = group.padded(values)
     after = np.pad(table, ((0, 0), (0, 1)))[:, 1:]

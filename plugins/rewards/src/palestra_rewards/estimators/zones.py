@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import InvalidOption
+from palestra import InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, standardised
 from palestra_rewards.group import Group
@@ -13,14 +13,25 @@ from palestra_rewards.group import Group
 ROUNDING = 1e-9
 
 
-def ssl(group: Group, *, zones: int = 4) -> Floats:
-    """GRPO on the zone that each rollout's fact "progress" lies in.
+@reward(
+    "ssl",
+    shape="group",
+    needs=("progress",),
+    paper="SSL: Sweet Spot Learning for Differentiated Guidance",
+    check="test_one_zone_is_the_binary_reward",
+)
+def ssl(
+    group: Group, *, zones: Annotated[int, Meta(ge=1, description="how many zones")] = 4
+) -> Floats:
+    """GRPO on the zone that each rollout's progress lies in.
+
+    The fact "progress" is cut to rising zones.
 
     Distance or progress takes the place of a binary reward; four zones worked best. "SSL: Sweet
     Spot Learning".
     """
     score = zone(group.line_fact("progress"), zones)
-    return group.spread(standardised(score, group.line_task))
+    return group.spread(standardised(score, group.peers))
 
 
 def zone(progress: Any, zones: int = 4) -> Floats:

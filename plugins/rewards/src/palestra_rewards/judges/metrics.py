@@ -106,10 +106,10 @@ def rate(judge: Judge, metrics: Sequence[Metric], records: Sequence[EpisodeRecor
 
 
 def _question(metric: Metric) -> str:
-    told = [f"How did the agent do at this: {metric.name}?"]
-    told += [f"Examples done well: {'; '.join(metric.good)}."] if metric.good else []
-    told += [f"Examples done badly: {'; '.join(metric.bad)}."] if metric.bad else []
-    return " ".join(told)
+    question = [f"How did the agent do at this: {metric.name}?"]
+    question += [f"Examples done well: {'; '.join(metric.good)}."] if metric.good else []
+    question += [f"Examples done badly: {'; '.join(metric.bad)}."] if metric.bad else []
+    return " ".join(question)
 
 
 def coverage_and_redundancy(

@@ -81,7 +81,7 @@ def write_rubric(judge: Judge, task: str, wishes: str) -> Rubric:
 
 
 def fit_weights(marks: Any, pairs: Any, *, price: float = 0.01) -> Floats:
-    """Weights that say best who a stakeholder preferred, by coordinate search from all equal.
+    """Weights that best predict what a stakeholder preferred, by coordinate search from all equal.
 
     `marks` have shape (outputs, criteria), `pairs` are (better, worse) outputs. Maximises the share
     of pairs that the weighted marks order rightly less `price` a criterion in use.

@@ -26,9 +26,9 @@ class Scale:
 
     def request(self, text: str, note: str = "", **settings: float | int | None) -> Request:
         """The request to grade `text`; `note` is what else the judge should know."""
-        told = f"{text}\n\n{note}" if note else text
+        shown = f"{text}\n\n{note}" if note else text
         return ask(
-            f"{told}\n\n{self.question}\nAnswer with one of: {', '.join(self.levels)}.",
+            f"{shown}\n\n{self.question}\nAnswer with one of: {', '.join(self.levels)}.",
             choices=self.levels,
             **settings,
         )
@@ -39,7 +39,7 @@ class Scale:
 
 
 class Judgement(NamedTuple):
-    """A level, its score from 0 to 1, the share of judges who said so, and why, where told."""
+    """A level, its score from 0 to 1, the share of judges who said so, and the reason if given."""
 
     level: str
     score: float
@@ -69,8 +69,8 @@ def prefer(
             ask(f"{text}\n\n{question}\nFirst list the principles to decide by.", max_tokens=256)
             for text in shown
         ]
-        told = judge.ask(asked)
-        shown = [f"{text}\n\nPrinciples:\n{rule}" for text, rule in zip(shown, told, strict=True)]
+        rules = judge.ask(asked)
+        shown = [f"{text}\n\nPrinciples:\n{rule}" for text, rule in zip(shown, rules, strict=True)]
     end = f"{question}\nAnswer with the number of the better candidate: 1 or 2."
     won = judge.ask([ask(f"{text}\n\n{end}", choices=("1", "2")) for text in shown])
     straight = [answer == "1" for answer in won]

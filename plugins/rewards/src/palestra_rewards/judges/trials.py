@@ -95,15 +95,17 @@ def inherited(labels: Sequence[int], needs: Sequence[Sequence[int]]) -> list[int
     return found
 
 
-def step_figures(told: Sequence[Sequence[int]], true: Sequence[Sequence[int]]) -> dict[str, float]:
+def step_figures(
+    labels: Sequence[Sequence[int]], true: Sequence[Sequence[int]]
+) -> dict[str, float]:
     """ "steps": share of all steps labelled rightly; "first error": share of episodes whose first
     bad step (or that there is none) is found; "steps at n": the first, for episodes of n steps.
 
     Read "steps" beside its parts: short episodes hold more good steps. AgentProcessBench.
     """
-    pairs = list(zip(told, true, strict=True))
+    pairs = list(zip(labels, true, strict=True))
     if not pairs or any(len(a) != len(b) or not b for a, b in pairs):
-        raise InvalidOption("labels told and true are one a step, for one episode or more")
+        raise InvalidOption("labels and true labels are one for each step, for one episode or more")
     right = [np.equal(a, b) for a, b in pairs]
     first = [_first_bad(a) == _first_bad(b) for a, b in pairs]
     found = {"steps": float(np.concatenate(right).mean()), "first error": float(np.mean(first))}

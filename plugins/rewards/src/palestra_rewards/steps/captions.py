@@ -5,16 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import InvalidOption, Transition
+from palestra import InvalidOption, Meta, Transition, reward
 
 from palestra_rewards.judges.scale import Scale, grade
 from palestra_rewards.judges.service import Judge
+from palestra_rewards.options import Weight
 
 
+@reward(
+    "captions",
+    shape="step",
+    needs=("labels",),
+    paper="Zheng et al. (2024), Online Intrinsic Rewards from LLM Feedback",
+    check="test_captions_pay_by_labels_that_existed_at_the_start",
+    cost="a step's own",
+)
 class CaptionReward:
-    """Pays `weight * label / sqrt(times the caption came up in this play-through)`.
+    """Pays what a model thinks of the caption of a step, once it has said so.
+
+    Pays `weight * label / sqrt(times the caption came up in this play-through)`.
 
     A caption is what `game.describe` tells the player after the step. `labels` is a JSON file of
     captions and labels from 0 to 1, or such a mapping, that a labeller fills while agents play:
@@ -23,7 +34,15 @@ class CaptionReward:
     Decision Making Agents from Large Language Model Feedback" (2024).
     """
 
-    def __init__(self, *, labels: str | Mapping[str, float], weight: float = 0.4) -> None:
+    def __init__(
+        self,
+        *,
+        labels: Annotated[
+            str | Mapping[str, float],
+            Meta(description="captions and their labels from 0 to 1, or a JSON file of them"),
+        ],
+        weight: Weight = 0.4,
+    ) -> None:
         self.labels, self.weight = labels, weight
         self.known = _read(labels)
         self.unlabelled: set[str] = set()

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 from zlib import crc32
 
 import numpy as np
-from palestra import InvalidOption, Transition
+from palestra import Meta, Transition, reward
 
-SCOPES = ("episode", "lifetime", "both")
+from palestra_rewards.anchors import Anchor, load_anchor
+from palestra_rewards.options import Weight
 
 
+@reward(
+    "novelty",
+    shape="step",
+    paper="Henaff et al. (2023), A Study of Global and Episodic Bonuses for Exploration",
+    check="test_novelty_pays_the_inverse_root_of_visits",
+    cost="a step's own",
+)
 class Novelty:
-    """Pays `weight / sqrt(visits)` for the state a step leads to, as its player sees it.
+    """Pays for states seen less often in this play-through, over a lifetime, or both.
 
-    States are counted by their key, or by one of `buckets` hashes of it (Tang et al., 2017).
+    Pays `weight / sqrt(visits)` for the state a step leads to. States are counted by the key of
+    what their player sees, by what the function `of` returns of them, which can leave out counters
+    of steps, or by one of `buckets` hashes of either (Tang et al., 2017).
+
     Visits are those of this play-through ("episode"), of all since the shaper was made
     ("lifetime"), or the product of both bonuses. Episodic counts help where levels differ much,
     lifetime counts where they share structure (Henaff et al., "A Study of Global and Episodic
@@ -23,12 +34,23 @@ class Novelty:
     then its rewards do not follow from its seed and moves alone.
     """
 
-    def __init__(self, *, weight: float = 1.0, scope: str = "episode", buckets: int = 0) -> None:
-        if scope not in SCOPES:
-            raise InvalidOption(f"scope must be one of {', '.join(SCOPES)}, not {scope!r}")
-        if buckets < 0:
-            raise InvalidOption(f"buckets must be 0 (exact keys) or more, not {buckets}")
-        self.weight, self.scope, self.buckets = weight, scope, buckets
+    def __init__(
+        self,
+        *,
+        weight: Weight = 1.0,
+        scope: Annotated[
+            Literal["episode", "lifetime", "both"], Meta(description="which visits count")
+        ] = "episode",
+        buckets: Annotated[
+            int, Meta(ge=0, description="hashes that states share; 0 tells all keys apart")
+        ] = 0,
+        of: Annotated[
+            str | Anchor,
+            Meta(description="a function of (game, state, seat), or its name as module:function"),
+        ] = "",
+    ) -> None:
+        self.weight, self.scope, self.buckets, self.of = weight, scope, buckets, of
+        self._anchor = load_anchor(of) if of else None
         self.episode: dict[Any, int] = {}
         self.lifetime: dict[Any, int] = {}
 
@@ -39,13 +61,17 @@ class Novelty:
 
     def copy(self) -> Novelty:
         """Episodic counts of its own; lifetime counts are shared."""
-        twin = Novelty(weight=self.weight, scope=self.scope, buckets=self.buckets)
+        twin = Novelty(weight=self.weight, scope=self.scope, buckets=self.buckets, of=self.of)
         twin.episode, twin.lifetime = dict(self.episode), self.lifetime
         return twin
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        key = step.game.state_key(step.after, step.seat)
-        return {"novelty": self.bonus(f"{step.seat}:{self._bucket(key)}")}
+        return {"novelty": self.bonus(f"{step.seat}:{self._bucket(self._key(step))}")}
+
+    def _key(self, step: Transition) -> bytes:
+        if self._anchor is None:
+            return step.game.state_key(step.after, step.seat)
+        return repr(self._anchor(step.game, step.after, step.seat)).encode()
 
     def bonus(self, key: str) -> float:
         """Count a visit and pay for it."""
@@ -69,16 +95,28 @@ class Novelty:
         self.lifetime.update({str(key): int(seen) for key, seen in state["lifetime"].items()})
 
 
+@reward(
+    "elliptical",
+    shape="step",
+    paper="Henaff et al. (2022), Exploration via Elliptical Episodic Bonuses",
+    check="test_the_first_elliptical_bonus_is_the_squared_norm_over_ridge",
+    cost="a step's own",
+)
 class Elliptical:
-    """Pays `f' C^-1 f` for the observation f a step leads to; C starts as `ridge` times identity.
+    """Pays for directions of the observation that are new in this play-through.
+
+    Pays `f' C^-1 f` for the observation f a step leads to; C starts as `ridge` times identity.
 
     C grows by f f' with each visit of the play-through, so that directions seen often pay less.
     The first bonus is |f|² / ridge. Henaff et al. (2022).
     """
 
-    def __init__(self, *, weight: float = 1.0, ridge: float = 0.1) -> None:
-        if ridge <= 0:
-            raise InvalidOption(f"ridge must be above 0, not {ridge}")
+    def __init__(
+        self,
+        *,
+        weight: Weight = 1.0,
+        ridge: Annotated[float, Meta(gt=0, description="size of the first covariance")] = 0.1,
+    ) -> None:
         self.weight, self.ridge = weight, ridge
         self.inverse: dict[int, Any] = {}
 

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import InvalidOption, Transition
+from palestra import InvalidOption, Meta, Transition, reward
 from palestra.kernel.specs import load_entry_point
 
 Potential = Callable[[Any, Any, int], float]
 
 
+@reward(
+    "potential",
+    shape="step",
+    needs=("potential",),
+    paper=(
+        "Ng, Harada and Russell (1999), Policy invariance; Devlin and Kudenko (2012), Dynamic "
+        "Potential-Based Reward Shaping"
+    ),
+    check="test_potential_shaping_leaves_the_optimal_policy_unchanged",
+    cost="a step's own",
+)
 class PotentialShaper:
-    """Pays `gamma * potential(after) - potential(before)`; the potential of an end is 0.
+    """Pays for rising potential, and leaves the best policy as it is.
+
+    Pays `gamma * potential(after) - potential(before)`; the potential of an end is 0.
 
     `of` is a function of (game, state, player), or names one as "module:function". Discounted and
     summed over an episode this is minus the potential of its first state, whatever was played, so
@@ -21,7 +34,17 @@ class PotentialShaper:
     keeps the invariance (Devlin and Kudenko, 2012).
     """
 
-    def __init__(self, *, of: str | Potential, dynamic: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        of: Annotated[
+            str | Potential,
+            Meta(description="a function of (game, state, seat), or its name as module:function"),
+        ],
+        dynamic: Annotated[
+            bool, Meta(description="whether the potential changes while it is learnt")
+        ] = False,
+    ) -> None:
         self._potential: Potential = load_entry_point(of) if isinstance(of, str) else of
         if not callable(self._potential):
             raise InvalidOption(f"a potential is a function of (game, state, player), not {of!r}")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from palestra import InvalidOption, Transition
+from palestra import Meta, Transition, reward
 from palestra.shaping import Remembering, Shaper, load_shaper
 
-FORMS = ("linear", "step")
 
-
+@reward(
+    "schedule",
+    shape="step",
+    paper="Reward-function schedules, as in Reward Design for RL Agents (2025)",
+    check="test_a_schedule_goes_from_start_to_end",
+    cost="a step's own",
+)
 class Schedule:
-    """Multiplies the terms of shaper `of` by a weight from `start` to `end` over play-throughs.
+    """Another shaper's rewards, faded in or out over play-throughs.
+
+    Multiplies the terms of shaper `of` by a weight from `start` to `end` over play-throughs.
 
     `over` play-throughs after the first the weight is `end`; "linear" goes there evenly, "step"
     all at once.
@@ -20,16 +27,16 @@ class Schedule:
     def __init__(
         self,
         *,
-        of: str,
-        start: float = 1.0,
-        end: float = 0.0,
-        over: int = 100,
-        form: str = "linear",
+        of: Annotated[str, Meta(description="the other shaper, with its options")],
+        start: Annotated[float, Meta(description="the weight at first")] = 1.0,
+        end: Annotated[float, Meta(description="the weight at last")] = 0.0,
+        over: Annotated[
+            int, Meta(ge=1, description="play-throughs from first to last weight")
+        ] = 100,
+        form: Annotated[
+            Literal["linear", "step"], Meta(description="evenly, or all at once")
+        ] = "linear",
     ) -> None:
-        if over < 1:
-            raise InvalidOption(f"over must be at least 1 play-through, not {over}")
-        if form not in FORMS:
-            raise InvalidOption(f"form must be one of {', '.join(FORMS)}, not {form!r}")
         self.of = of
         self.fade: dict[str, Any] = {"start": start, "end": end, "over": over, "form": form}
         self.inner: Shaper = load_shaper(of)

@@ -1,4 +1,4 @@
-"""Weights of auxiliary rewards that raise the true return of who learns from them."""
+"""Weights of auxiliary rewards that raise the true return of a learner."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def design_rewards(
 
 
 class _Program:
-    """The linear program over rewards R and told gaps z, for given states that may be paid."""
+    """The linear program over rewards R and capped gaps z, for given states that may be paid."""
 
     def __init__(
         self, mdp: Mdp, paid: Floats, horizons: Sequence[int], learner: Floats | None
@@ -83,10 +83,10 @@ class _Program:
 
         (states, actions), rows = self.shape, len(self.others)
         columns = [s * actions + a for s in chosen for a in range(actions)]
-        told = self.weight.size
-        limits = [np.hstack([-self.gaps[0][:, columns], np.zeros((rows, told))])]
+        capped = self.weight.size
+        limits = [np.hstack([-self.gaps[0][:, columns], np.zeros((rows, capped))])]
         for place, gap in enumerate(self.gaps[1:]):
-            at = np.zeros((rows, told))
+            at = np.zeros((rows, capped))
             at[np.arange(rows), [place * states + s for s, _ in self.others]] = 1
             limits.append(np.hstack([-gap[:, columns], at]))
         above = np.concatenate([1e-9 - self.margin, np.zeros(rows * (len(self.gaps) - 1))])
@@ -94,7 +94,7 @@ class _Program:
             np.concatenate([np.zeros(len(columns)), -self.weight]),
             A_ub=np.vstack(limits),
             b_ub=above,
-            bounds=[(-self.bound, self.bound)] * len(columns) + [(None, self.bound)] * told,
+            bounds=[(-self.bound, self.bound)] * len(columns) + [(None, self.bound)] * capped,
         )
         if found.x is None:
             raise InvalidOption(f"these rewards cannot be designed anew: {found.message}")

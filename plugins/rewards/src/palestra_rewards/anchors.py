@@ -1,0 +1,31 @@
+"""Keys of states by a caller's own measure of what a decision depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palestra import EpisodeRecord
+from palestra.kernel.specs import load_entry_point
+from palestra.records.record import retrace
+
+Anchor = Callable[[Any, Any, int], object]
+
+
+def load_anchor(of: str | Anchor) -> Anchor:
+    """A function of (game, state, seat), or the one that "module:function" names."""
+    found: Anchor = load_entry_point(of) if isinstance(of, str) else of
+    return found
+
+
+def anchor_keys(records: Sequence[EpisodeRecord], of: str | Anchor) -> list[object]:
+    """What `of(game, state, seat)` says of the state that each recorded turn faced.
+
+    Records are played again, so that their environments must be installed.
+    """
+    anchor = load_anchor(of)
+    keys: list[object] = []
+    for record in records:
+        for episode, step in zip(retrace(record), record.steps, strict=False):
+            keys += [anchor(episode.game, episode.state, turn.seat) for turn in step.turns]
+    return keys

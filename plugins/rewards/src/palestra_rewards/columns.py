@@ -1,0 +1,80 @@
+"""Columns as a caller gives them: checked, and turned into arrays of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from palestra import InvalidOption
+
+from palestra_rewards.arrays import Floats, Ints, firsts, floats, number
+
+KEYS = ("state", "action")
+WHOLE = ("tokens", "answer_tokens", "mistakes")
+NUMBERS = ("logprob", "seconds", "cost")
+OPTIONAL = (*KEYS, *WHOLE, *NUMBERS)
+
+
+def places(ids: Ints) -> Ints:
+    """How many equal entries stand before each."""
+    starts = np.concatenate(([0], np.cumsum(np.bincount(ids))))
+    if (ids[1:] >= ids[:-1]).all():
+        return np.asarray(np.arange(ids.size) - starts[ids])
+    order = np.argsort(ids, kind="stable")
+    found = np.empty(ids.size, dtype=np.int64)
+    found[order] = np.arange(ids.size) - starts[ids[order]]
+    return found
+
+
+def whole_column(name: str, values: Any, size: int | None = None, default: Any = None) -> Ints:
+    """Whole numbers of the size given; `default` where there are no values."""
+    array = np.asarray(default if values is None else values)
+    if array.size and array.dtype.kind not in "iub" and not np.all(array == np.floor(array)):
+        raise InvalidOption(f"{name} must hold whole numbers")
+    whole: Ints = _sized(name, array, size).astype(np.int64, copy=False)
+    return whole
+
+
+def float_column(name: str, values: Any, size: int, default: Any = None) -> Floats:
+    """Numbers of the size given; `default` where there are no values."""
+    return floats(_sized(name, np.asarray(default if values is None else values), size))
+
+
+def entries_for_turns(name: str, values: Any, size: int) -> Any:
+    """Values of any kind, one for each turn."""
+    if len(values) != size:
+        raise InvalidOption(f"{name} has {len(values)} entries; there are {size} turns")
+    return values
+
+
+def names_of(values: Any) -> tuple[str, ...]:
+    """What the numbers that `number` gives stand for."""
+    return tuple(str(values[place]) for place in firsts(number(values)))
+
+
+def optional_columns(columns: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """The optional columns over turns; states and actions become numbers."""
+    known: dict[str, Any] = {}
+    for name, values in columns.items():
+        if name not in OPTIONAL:
+            raise InvalidOption(
+                f"a Group has no column {name!r}; optional columns over turns are "
+                f"{', '.join(OPTIONAL)}"
+            )
+        if values is None:
+            continue
+        if name in KEYS:
+            known[name] = number(entries_for_turns(name, values, size))
+        elif name in WHOLE:
+            known[name] = whole_column(name, values, size)
+        else:
+            known[name] = float_column(name, values, size)
+    return known
+
+
+def _sized(name: str, array: Any, size: int | None) -> Any:
+    if array.ndim != 1 or (size is not None and array.size != size):
+        wanted = "one dimension" if size is None else f"shape ({size},)"
+        raise InvalidOption(f"{name} must have {wanted}; it has shape {array.shape}")
+    return array

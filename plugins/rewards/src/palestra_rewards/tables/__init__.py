@@ -1,1 +1,0 @@
-"""The entries, by shape; one table a module."""
