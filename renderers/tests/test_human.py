@@ -178,7 +178,7 @@ def test_one_picture_never_shows_two_people_each_others_secrets(
     assert "secrets" in capsys.readouterr().err
 
 
-def test_a_picture_beside_a_person_shows_his_seat(
+def test_a_picture_beside_a_person_shows_their_seat(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -231,7 +231,7 @@ def cells(seat: WindowSeat, turn: Turn, *places: tuple[int, int]) -> None:
         ("games/ConnectFour-v0", [(0, 3)], "4"),
         ("games/Othello-v0", [(2, 3)], "d3"),
         ("games/Chess-v0", [(6, 4), (4, 4)], "e2e4"),
-        ("games/Chess-v0", [(0, 0), (6, 4), (7, 6), (5, 5)], "g1f3"),  # changes his mind
+        ("games/Chess-v0", [(0, 0), (6, 4), (7, 6), (5, 5)], "g1f3"),  # changes their mind
         ("games/Breakthrough-v0", [(6, 0), (5, 1)], "a2-b3"),
     ],
 )

@@ -19,7 +19,7 @@ from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html
 from palestra_renderers.html import scene_data
 from palestra_renderers.picture import Painter, RgbRenderer, wrap
-from palestra_renderers.plain import AnsiRenderer, clean, scene_lines, told_lines
+from palestra_renderers.plain import AnsiRenderer, clean, event_lines, scene_lines
 from palestra_renderers.terminal import TerminalRenderer
 from PIL import Image
 from rich.console import Console
@@ -173,8 +173,8 @@ def test_a_seats_pictures_stay_the_same_when_what_it_cannot_know_is_drawn_anew(e
 
 def test_a_spectator_reads_to_whom_things_are_told() -> None:
     episode = Episode(palestra.game("text/Negotiation-v0"), 0)
-    assert any(line.startswith("(to player_1) ") for line in told_lines(episode, None))
-    assert not any("(to " in line for line in told_lines(episode, 0))
+    assert any(line.startswith("(to player_1) ") for line in event_lines(episode, None))
+    assert not any("(to " in line for line in event_lines(episode, 0))
 
 
 def test_the_page_needs_no_network_and_no_tag_escapes_it(tmp_path: Path) -> None:
@@ -264,5 +264,5 @@ def test_pictures_never_start_the_telling_of_an_array_game() -> None:
     episode = Episode(palestra.game("games/TicTacToe-v0"), 0, compiled=False)
     episode.act({0: 0})
     RgbRenderer().draw(episode, None)
-    assert not episode.told
+    assert not episode.log_is_ready
     assert isinstance(episode.events[-1], Event)

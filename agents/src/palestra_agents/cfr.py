@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Agent, Decision, Game, InvalidOption, Rng, Turn, agent
+from palestra import Game, Meta, ScriptedAgent, Turn, agent
 
 from palestra_agents.exploitability import play, require_solvable
 
@@ -61,7 +61,7 @@ class Solver:
         return self.average()
 
     def _walk(self, state: Any, learner: int, own: float, others: float) -> float:
-        """The learner's expected return from here; updates his regrets on the way."""
+        """The learner's expected return from here; updates their regrets on the way."""
         game = self.game
         if not game.to_act(state):
             return 0.0
@@ -108,23 +108,22 @@ def solve(game: Game[Any, Any], iterations: int) -> dict[bytes, dict[Any, float]
     needs=("deals",),
     summary="Counterfactual regret minimisation; near-equilibrium in small games.",
 )
-class CFRAgent(Agent):
+class CFRAgent(ScriptedAgent):
     """Plays the average strategy of `iterations` rounds of CFR+."""
 
-    def __init__(self, *, iterations: int = 1_000, seed: int | None = None) -> None:
-        if iterations < 1:
-            raise InvalidOption(f"cfr: iterations must be positive, not {iterations}")
+    stream = 5
+
+    def __init__(
+        self,
+        *,
+        iterations: Annotated[int, Meta(ge=1, description="rounds of CFR+")] = 1_000,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._iterations = iterations
-        self._rng = Rng.seeded(seed, stream=5)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=5)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [self._decide(turn) for turn in turns]
-
-    def _decide(self, turn: Turn) -> Decision:
+    def choose(self, turn: Turn) -> Any:
         policy = solve(turn.game, self._iterations)[turn.state_key()]
         actions = list(policy)
-        chosen = self._rng.weighted([policy[action] for action in actions])
-        return Decision(actions[chosen])
+        chosen = self.rng.weighted([policy[action] for action in actions])
+        return actions[chosen]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, log, sqrt
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Agent, Decision, Episode, InvalidOption, Rng, Turn, agent
+from palestra import Episode, Meta, Rng, ScriptedAgent, Turn, agent
 
 MAX_ACTIONS = 64  # of a seat in one node; the rest is sampled
 
@@ -66,44 +66,34 @@ class Node:
     needs=("fork",),
     summary="Monte-Carlo tree search over forks.",
 )
-class MCTSAgent(Agent):
+class MCTSAgent(ScriptedAgent):
     """Plays the most visited action after `simulations` from the root.
 
-    `c` weighs exploration on values scaled to [0, 1]; each new leaf is valued by `playouts`
-    random playouts of at most `depth` steps.
+    Values are scaled to [0, 1]; each new leaf is valued by random playouts.
     """
+
+    stream = 3
 
     def __init__(
         self,
         *,
-        simulations: int = 200,
-        c: float = 0.7,
-        playouts: int = 1,
-        depth: int = 1_000,
+        simulations: Annotated[int, Meta(ge=1, description="playouts a move")] = 200,
+        c: Annotated[float, Meta(ge=0, description="weight of exploration")] = 0.7,
+        playouts: Annotated[int, Meta(ge=1, description="random playouts a new leaf")] = 1,
+        depth: Annotated[int, Meta(ge=1, description="most steps of a playout")] = 1_000,
         seed: int | None = None,
     ) -> None:
-        if simulations < 1 or playouts < 1 or depth < 1:
-            raise InvalidOption(
-                f"mcts: simulations, playouts and depth must be positive, got {simulations}, "
-                f"{playouts} and {depth}"
-            )
+        super().__init__(seed=seed)
         self._simulations, self._c = simulations, c
         self._playouts, self._depth = playouts, depth
-        self._rng = Rng.seeded(seed, stream=3)
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=3)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._search(turn)) for turn in turns]
-
-    def _search(self, turn: Turn) -> Any:
+    def choose(self, turn: Turn) -> Any:
         actions = turn.legal_actions
         if not actions:
-            return turn.sample(self._rng)  # nothing but free text
+            return turn.sample(self.rng)  # nothing but free text
         if len(actions) == 1:
             return actions[0]
-        search = Search(turn, self._rng, self._c, self._playouts, self._depth)
+        search = Search(turn, self.rng, self._c, self._playouts, self._depth)
         for _ in range(self._simulations):
             search.simulate()
         root = search.tree[search.key(search.root, turn.seat)]

@@ -6,11 +6,18 @@ otherwise, where unfinished positions count as even.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Agent, Decision, Episode, Game, InvalidOption, Rng, Turn, agent
+from palestra import (
+    Episode,
+    Game,
+    InvalidOption,
+    Meta,
+    ScriptedAgent,
+    Turn,
+    agent,
+)
 
 EXACT, AT_LEAST, AT_MOST = 0, 1, 2
 MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does not depend on it
@@ -22,25 +29,24 @@ MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does
     needs=("two players", "zero-sum", "perfect information"),
     summary="Alpha-beta; exact for small games.",
 )
-class MinimaxAgent(Agent):
-    """Plays a best move; equally good ones are drawn from the agent's own generator."""
+class MinimaxAgent(ScriptedAgent):
+    """Plays a best move; equally good ones are drawn at random."""
 
-    def __init__(self, *, depth: int = 1_000, seed: int | None = None) -> None:
-        if depth < 1:
-            raise InvalidOption(f"minimax: depth must be positive, not {depth}")
+    stream = 4
+
+    def __init__(
+        self,
+        *,
+        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 1_000,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
         self._depth = depth
-        self._rng = Rng.seeded(seed, stream=4)
         self._tables: dict[Game[Any, Any], Table] = {}
 
-    def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=4)
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(self._best(turn)) for turn in turns]
-
-    def _best(self, turn: Turn) -> Any:
+    def choose(self, turn: Turn) -> Any:
         require_searchable(turn.game)
-        root = turn.fork(self._rng)
+        root = turn.fork(self.rng)
         table = self._tables.setdefault(turn.game, {})
         if len(table) > MOST_KEPT:
             table.clear()
@@ -53,7 +59,7 @@ class MinimaxAgent(Agent):
                 best, chosen = worth, [action]
             elif abs(worth - best) <= 1e-9:
                 chosen.append(action)
-        return self._rng.choice(chosen)
+        return self.rng.choice(chosen)
 
 
 Table = dict[tuple[bytes, int], tuple[int, float]]

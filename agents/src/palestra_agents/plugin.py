@@ -1,10 +1,10 @@
-"""What this plugin gives: agents that can play any environment, and language models, as its modules declare it (see catalogue.json)."""
+"""What this plugin gives, as its modules declare it (see catalogue.json)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from palestra.kernel.catalogue import read_catalogue
+from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.naming import construct
 from palestra.kernel.specs import AgentSpec, load_entry_point

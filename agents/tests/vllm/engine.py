@@ -36,7 +36,7 @@ def test_records_of_a_model_replay_without_it(tiny: VLLMModel, env: str, mode: s
     for record in records:
         palestra.replay(record)
         for turn in record.turns:
-            assert turn.usage.tokens_in > 0
+            assert turn.spent.tokens_in > 0
             assert turn.sampling["mode"] == mode
             assert turn.model == tiny.name
             assert mode == "free" or turn.status == "ok"

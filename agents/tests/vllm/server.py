@@ -63,7 +63,7 @@ def test_games_over_a_real_server(
     records = palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=4)
     for record in records:
         assert structured == "schema" or not sum(record.mistakes)
-        assert all(turn.usage.tokens_in and turn.usage.tokens_out for turn in record.turns)
+        assert all(turn.spent.tokens_in and turn.spent.tokens_out for turn in record.turns)
         assert all(turn.logprob is not None and turn.logprob < 0 for turn in record.turns)
 
 

@@ -139,7 +139,7 @@ def test_set_up_errors_are_explained() -> None:
         palestra.make_agent("react")
     with pytest.raises(UnknownName, match="model scheme 'ecco'"):
         palestra.make_agent("react:llm:ecco:")
-    with pytest.raises(UnknownName, match="option"):
+    with pytest.raises(InvalidOption, match="unexpected keyword argument 'hold'"):
         palestra.make_agent("react:echo:,hold=true")
     with pytest.raises(InvalidOption, match="held=true is not possible"):
         ReAct(model=Free(""), held=True)

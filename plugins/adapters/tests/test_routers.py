@@ -165,5 +165,5 @@ def test_bad_options_are_named() -> None:
         palestra.make_agent("sale:echo:a+echo:b,prices=dear/cheap")
     with pytest.raises(InvalidOption, match="knapsack needs agents"):
         palestra.make_agent("knapsack")
-    with pytest.raises(InvalidOption, match="0 < low"):
+    with pytest.raises(InvalidOption, match="must be a number above 0, not 0"):
         palestra.make_agent("knapsack:random,low=0")

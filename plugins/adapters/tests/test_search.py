@@ -258,12 +258,23 @@ def test_grades_are_read(text: str, value: float | None) -> None:
     assert read_grade(text) == value
 
 
+def test_what_is_drawn_in_one_episode_does_not_depend_on_those_beside_it() -> None:
+    name = "bavt:echo:,scorer=playouts,others=random,expansions=2,width=2,depth=2"
+    alone, together = (
+        palestra.play("games/TicTacToe-v0", agents=[name, "first"], episodes=3, live=live)
+        for live in (1, 3)
+    )
+    assert [[t.action for t in r.turns] for r in alone] == [
+        [t.action for t in r.turns] for r in together
+    ]
+
+
 def test_bad_options_are_named() -> None:
     with pytest.raises(UnknownName, match="did you mean 'playouts'"):
         palestra.make_agent("treesearch:echo:,scorer=playout")
-    with pytest.raises(InvalidOption, match="width must be 1 or more"):
+    with pytest.raises(InvalidOption, match="must be an integer at least 1, not 0"):
         palestra.make_agent("beam:echo:,width=0")
-    with pytest.raises(InvalidOption, match="expansions must be 1 or more"):
+    with pytest.raises(InvalidOption, match=r"expansions .* at least 1, not 0"):
         palestra.make_agent("bavt:echo:,expansions=0")
     with pytest.raises(InvalidOption, match="scorer=likelihood is not possible"):
         TreeSearch(model=Scripted(""), scorer="likelihood")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from palestra import Agent, Decision, Turn
+from palestra import Agent, Decision, Turn, Usage
 
 
 class Crasher(Agent):
@@ -74,6 +74,29 @@ class Answers(Agent):
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         return [self._answer for _ in turns]
+
+
+class Picky(Agent):
+    """Refuses every request about the first start it has seen, as a model's filter may."""
+
+    def __init__(self) -> None:
+        self._refused = ""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        self._refused = self._refused or turns[0].start_key
+        if any(turn.start_key == self._refused for turn in turns):
+            raise ValueError("400 Bad Request")
+        return [Decision(turn.legal_actions[0]) for turn in turns]
+
+
+class Stammerer(Agent):
+    """Answers illegally once a turn, and every answer takes one call."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [
+            Decision(turn.legal_actions[0] if turn.tries else 10_000, usage=Usage(calls=1))
+            for turn in turns
+        ]
 
 
 class Last(Agent):

@@ -13,7 +13,7 @@ from palestra.cli import main
 from palestra_arena import GameResult, Settings, Store, run_tournament
 from palestra_arena.match import Match
 from palestra_arena.report import generality_of, make_leaderboard, write_page, write_parquet
-from palestra_arena.result import points_of, ranks_of, void
+from palestra_arena.result import failed, points_of, ranks_of, void
 from palestra_arena.settings import Environment
 
 TICTACTOE = Environment("games/TicTacToe-v0")
@@ -75,10 +75,13 @@ def test_swapped_seats_of_a_seed_count_as_one_trial() -> None:
     assert first.points == wilson(2.5, 5)
 
 
-def test_void_games_count_for_nobody() -> None:
-    games = [game(("a", "b"), (1, 0), 0), void(Match(TICTACTOE, ("a", "b"), 1), "broke", 0.0)]
+def test_void_games_and_errors_count_for_no_agent() -> None:
+    games = [game(("a", "b"), (1, 0), 0), void(Match(TICTACTOE, ("a", "b"), 1), "known seed")]
     board = make_leaderboard(games)
     assert (board.games, board.void, board.rows[0].games) == (2, 1, 1)
+    board = make_leaderboard([*games, failed(Match(TICTACTOE, ("a", "b"), 2), "broke")])
+    assert (board.games, board.void, board.errors, board.rows[0].games) == (3, 1, 1, 1)
+    assert board.uncounted == "1 ended in an error and 1 void (these count for no agent)"
     with pytest.raises(InvalidOption, match="nothing to rank"):
         make_leaderboard(games[1:])
 
@@ -149,6 +152,7 @@ def test_the_page_escapes_names_and_needs_no_network(tmp_path: Path) -> None:
     assert "<script" not in text
     assert "&lt;script&gt;" in text
     assert not re.search(r"(src|href)=|https?://|url\(", text)
+    assert """content="default-src 'none'; style-src 'unsafe-inline'; base-uri""" in text
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium or Chrome to show the page")

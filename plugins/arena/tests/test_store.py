@@ -84,8 +84,9 @@ def mixed_games() -> list[GameResult]:
             lost = seed % 3 == len(pair) % 2
             ranks = tuple(sorted(range(len(pair)), reverse=lost))
             more: dict[str, Any] = {"scores": tuple(0.5 * (seed % 4) - r for r in ranks)}
-            if seed % 7 == 0:
-                more = {"status": "void", "results": ("",) * len(pair)}
+            if seed % 7 < 2:
+                status = "error" if seed % 7 else "void"
+                more = {"status": status, "results": ("",) * len(pair)}
             games.append(result(seed, pair, ranks=ranks, points=points_of(ranks), **more))
     return games
 
@@ -108,6 +109,7 @@ def test_counting_as_games_come_in_is_counting_them_all(
     assert board.rows == again.rows
     assert board.pairings == again.pairings
     assert (board.games, board.void) == (len(games), sum(g.status == "void" for g in games))
+    assert board.errors == sum(g.status == "error" for g in games) > 0
 
 
 def test_counted_games_of_one_environment() -> None:

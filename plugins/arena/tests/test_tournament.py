@@ -11,8 +11,20 @@ from typing import Any
 
 import palestra
 import pytest
-from arena_players import Answers, Cheat, Crasher, Deaf, KilledOnce, Last, Sleeper, Suicide, nobody
-from palestra import Decision, InvalidOption, PalestraError, UnknownName
+from arena_players import (
+    Answers,
+    Cheat,
+    Crasher,
+    Deaf,
+    KilledOnce,
+    Last,
+    Picky,
+    Sleeper,
+    Stammerer,
+    Suicide,
+    nobody,
+)
+from palestra import Decision, InvalidOption, PalestraError, Turn, UnknownName, hookimpl
 from palestra_arena import GameResult, Settings, Store, run_tournament
 from palestra_arena.settings import Environment, Population
 
@@ -198,7 +210,7 @@ def test_a_game_in_which_the_environment_fails_counts_for_nobody(
 
     monkeypatch.setattr("palestra_arena.referee.Episode", fail)
     done = run_tournament(settings("random", "first"))
-    assert {result.status for result in done.results} == {"void"}
+    assert {result.status for result in done.results} == {"error"}
     assert "a bug in the rules" in done.results[0].reason
 
 
@@ -238,6 +250,37 @@ def test_one_failure_among_games_played_together_costs_one_game() -> None:
     chosen = settings("crasher", "first", games=8, together=4)
     done = run_tournament(chosen, agents={"crasher": Crasher})
     assert len(done.results) == 8
+
+
+def test_a_request_that_is_refused_costs_the_games_it_belongs_to() -> None:
+    chosen = settings("picky", "first", games=8, together=4)
+    done = run_tournament(chosen, agents={"picky": Picky})
+    assert Counter(r.status for r in done.results) == {"forfeit": 2, "played": 6}
+    assert {r.match.seed for r in done.results if r.status == "forfeit"} == {0}
+    assert all("400" in r.reason for r in done.results if r.status == "forfeit")
+
+
+def test_refused_answers_are_paid_for() -> None:
+    done = run_tournament(settings("stammerer", "first", games=2), agents={"stammerer": Stammerer})
+    for result in done.results:
+        seat = result.match.agents.index("stammerer")
+        assert result.usage[seat].calls == 2 * result.mistakes[seat] > 0
+
+
+def test_a_listener_that_fails_is_an_error_and_no_forfeit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: object, turn: Turn, decision: Decision) -> None:
+        raise ZeroDivisionError("a bug in a listener")
+
+    monkeypatch.setattr("palestra_arena.referee.Faults.palestra_action_chosen", hookimpl(fail))
+    done = run_tournament(settings("random", "first", faults=0.5))
+    assert {result.status for result in done.results} == {"error"}
+    assert "a bug in a listener" in done.results[0].reason
+
+
+def test_under_the_policy_raise_an_illegal_move_forfeits() -> None:
+    chosen = settings("cheat", "first", games=2, invalid="raise")
+    for result in run_tournament(chosen, agents={"cheat": Cheat}).results:
+        assert result.results[result.match.agents.index("cheat")] == "forfeit"
 
 
 def test_games_for_one_are_compared_on_the_same_seeds() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from palestra import EpisodeRecord, MissingExtra, renderer, retrace
+from palestra.kernel.files import whole_file
 from PIL import Image
 
 from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode
@@ -34,19 +35,17 @@ def save_gif(
     """Write frames as a looping GIF; the last one stays longer. Nothing half written remains."""
     images = [Image.fromarray(frame).quantize(64, dither=Image.Dither.NONE) for frame in frames]
     times = [frame_ms] * (len(images) - 1) + [last_ms]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    images[0].save(
-        temporary,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=times,
-        loop=0,
-        optimize=False,
-        disposal=1,
-    )
-    temporary.replace(path)
+    with whole_file(path) as draft:
+        images[0].save(
+            draft,
+            format="GIF",
+            save_all=True,
+            append_images=images[1:],
+            duration=times,
+            loop=0,
+            optimize=False,
+            disposal=1,
+        )
     return path
 
 
@@ -58,10 +57,8 @@ def save_strip(path: Path, frames: Sequence[Frame], *, columns: int = 4) -> Path
     for number, frame in enumerate(frames):
         place = (number % columns * width, number // columns * height)
         strip.paste(Image.fromarray(frame), place)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    strip.save(temporary, format="PNG")
-    temporary.replace(path)
+    with whole_file(path) as draft:
+        strip.save(draft, format="PNG")
     return path
 
 
@@ -69,25 +66,26 @@ def save_film(
     path: Path, frames: Iterable[Frame], *, frame_ms: int = FRAME_MS, last_ms: int = LAST_MS
 ) -> Path:
     """Write frames as an MP4 (H.264); the last one stays longer. Nothing half written remains."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.part.mp4")
+    with whole_file(path) as draft:
+        _encode(draft, frames, frame_ms, last_ms)
+    return path
+
+
+def _encode(path: Path, frames: Iterable[Frame], frame_ms: int, last_ms: int) -> None:
+    """Show every frame for `frame_ms` milliseconds, and the last one for `last_ms`."""
     writer: Any = None
     last: Frame | None = None
     try:
         for frame in frames:
-            writer = writer or _film_writer(temporary, frame)
+            writer = writer or _film_writer(path, frame)
             for _ in range(max(1, frame_ms * FILM_FPS // 1_000)):
                 writer.send(frame)
             last = frame
         for _ in range(max(0, last_ms - frame_ms) * FILM_FPS // 1_000):
             writer.send(last)
-        writer.close()
-        temporary.replace(path)
     finally:
         if writer is not None:
             writer.close()
-        temporary.unlink(missing_ok=True)
-    return path
 
 
 def _film_writer(path: Path, frame: Frame) -> Any:

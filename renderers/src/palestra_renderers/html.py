@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from palestra import Episode, EpisodeRecord, Scene, renderer, retrace
+from palestra.kernel.files import write_text
 from palestra.records.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
@@ -20,20 +23,20 @@ TEXT_LIMIT = 2_000
 
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
     """What the page shows of one record; for a seat, only what that seat may know."""
-    frames, told, seats = [], 0, range(len(record.players))
+    frames, shown, seats = [], 0, range(len(record.players))
     for number, episode in enumerate(retrace(record)):
-        events = told_events(episode, viewer)
+        events = known_events(episode, viewer)
         frames.append(
             {
                 "scene": scene_data(episode.scene(viewer)),
-                "events": events[told:],
+                "events": events[shown:],
                 "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
                 "acting": list(episode.to_act),
                 "turns": turn_data(record, number - 1, viewer, episode),
                 "end": ending(episode),
             }
         )
-        told = len(events)
+        shown = len(events)
     return {
         "env": record.env,
         "seed": record.seed if viewer is None else None,  # whoever has it can deal again
@@ -49,7 +52,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def told_events(episode: Episode, viewer: int | None) -> list[list[Any]]:
+def known_events(episode: Episode, viewer: int | None) -> list[list[Any]]:
     """Text and audience (None: everybody) of every event the viewer may know."""
     if viewer is not None:
         return [[clean(event.text, TEXT_LIMIT), None] for event in episode.transcript(viewer)]
@@ -69,15 +72,15 @@ def turn_data(
     rows = []
     for turn in step.turns:
         own = viewer in (None, turn.seat)
-        shown = own or episode.game.perfect_information  # else the events tell what he may know
+        shown = own or episode.game.perfect_information  # else the events tell what they may know
         rows.append(
             {
                 "player": turn.seat,
                 "text": clean(turn.text, TEXT_LIMIT) if shown else "(not shown to this seat)",
                 "status": turn.status,
                 "rewards": step.rewards.get(turn.seat, {}) if own else {},
-                "tokens": turn.usage.tokens if own else 0,
-                "cost": turn.usage.cost if own else 0,
+                "tokens": turn.spent.tokens if own else 0,
+                "cost": turn.spent.cost if own else 0,
             }
         )
     return rows + paid_without_acting(step, viewer)
@@ -137,11 +140,15 @@ def export(
         if progress:
             progress(number + 1, len(records))
     data = json.dumps(episodes, separators=(",", ":")).replace("<", "\\u003c")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(_template().replace("/*EPISODES*/[]", data), encoding="utf-8")
-    temporary.replace(path)
-    return path
+    page = _allowing_its_script(_template().replace("/*EPISODES*/[]", data))
+    return write_text(path, page)
+
+
+def _allowing_its_script(page: str) -> str:
+    """The page with the hash of its script in its policy: a browser runs no other script."""
+    script = page.partition("<script>")[2].partition("</script>")[0]
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return page.replace("/*SCRIPT-HASH*/", f"sha256-{digest}", 1)
 
 
 def _template() -> str:

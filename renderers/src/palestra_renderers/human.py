@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from palestra import Agent, Decision, InvalidAction, Scene, Turn, agent
+from palestra import Agent, Decision, InvalidAction, Meta, Scene, Turn, agent
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -16,20 +16,20 @@ from palestra_renderers.typed_moves import help_lines, legal_line, read_move
 
 Ask = Callable[[str], str]
 HELP = ("?", "help", "rules", "hint")
-TOLD = 2_000  # letters of one event that are shown
+EVENT_LIMIT = 2_000  # letters of one event that are shown
 
 
-class Place(Protocol):
+class Seat(Protocol):
     """Where a person sits."""
 
     def ask(self, turn: Turn) -> str:
-        """The move that was chosen, as the game writes it; KeyboardInterrupt if he leaves."""
+        """The move that was chosen, as the game writes it; KeyboardInterrupt if they leave."""
 
     def end(self, turn: Turn) -> None:
         """Show how it ended; `turn` was the last."""
 
     def close(self) -> None:
-        """Nobody plays any more."""
+        """End: no further turn follows."""
 
 
 @agent(
@@ -44,8 +44,10 @@ class HumanAgent(Agent):
     window raises KeyboardInterrupt, as whoever interrupts a run does.
     """
 
-    def __init__(self, window: bool = False) -> None:
-        self._place: Place = _window() if window else Terminal()
+    def __init__(
+        self, window: Annotated[bool, Meta(description="play in a window")] = False
+    ) -> None:
+        self._place: Seat = _window() if window else Terminal()
         self._last: dict[int, Turn] = {}
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -64,7 +66,7 @@ class HumanAgent(Agent):
         self._place.close()
 
 
-def _window() -> Place:
+def _window() -> Seat:
     from palestra_renderers.window_seat import WindowSeat
 
     return WindowSeat()
@@ -76,7 +78,7 @@ class Terminal:
     def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
         self._console = console or Console(highlight=False)
         self._ask = ask
-        self._told: dict[tuple[int, int], int] = {}  # events shown, by episode and seat
+        self._events_shown: dict[tuple[int, int], int] = {}  # events shown, by episode and seat
 
     def ask(self, turn: Turn) -> str:
         self._show(turn)
@@ -97,7 +99,9 @@ class Terminal:
 
     def end(self, turn: Turn) -> None:
         self._show(turn)
-        self._told = {key: n for key, n in self._told.items() if key[0] != turn.episode_key}
+        self._events_shown = {
+            key: n for key, n in self._events_shown.items() if key[0] != turn.episode_key
+        }
 
     def close(self) -> None:
         """The terminal is not ours to close."""
@@ -116,17 +120,17 @@ class Terminal:
     def _show(self, turn: Turn) -> None:
         """What is new to this seat, and the position."""
         key = (turn.episode_key, turn.seat)
-        told = turn.transcript
+        events = turn.transcript
         self._console.print(Rule(f"{turn.env}, turn {turn.turn}", style="dim"))
-        for event in told[self._told.get(key, 0) :]:
+        for event in events[self._events_shown.get(key, 0) :]:
             for line in event.text.splitlines():
-                self._say(line, "dim", TOLD)
-        self._told[key] = len(told)
+                self._say(line, "dim", EVENT_LIMIT)
+        self._events_shown[key] = len(events)
         scene = turn.scene
         if scene.grid is not None:
             self._console.print(coloured_grid(scene.grid), end="")
         for line in scene_lines(Scene(scene.caption, None, scene.hands, scene.bars, scene.lines)):
             self._say(line)
 
-    def _say(self, text: str, style: str = "", limit: int = 2 * TOLD) -> None:
+    def _say(self, text: str, style: str = "", limit: int = 2 * EVENT_LIMIT) -> None:
         self._console.print(Text(clean(text, limit), style=style), soft_wrap=True)

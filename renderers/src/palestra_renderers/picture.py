@@ -23,13 +23,13 @@ from palestra_renderers.palette import (
     ink_on,
     seat_colour,
 )
-from palestra_renderers.plain import clean, ending, status_lines, told_lines
+from palestra_renderers.plain import clean, ending, event_lines, status_lines
 from palestra_renderers.widgets import draw_widgets
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
 MARGIN = 40  # beside and above a board, for its labels
-TOLD = 24  # the most events that fit a picture
+SHOWN_EVENTS = 24  # the most events that fit a picture
 
 
 class Painter:
@@ -53,13 +53,13 @@ class Painter:
         left, top, cell, _, _ = self._place
         return left + column * cell + cell // 2, top + row * cell + cell // 2
 
-    def paint(self, scene: Scene, status: Sequence[str], told: Sequence[str]) -> None:
-        """The scene above, then what was told as far as there is room, below a panel of seats."""
+    def paint(self, scene: Scene, status: Sequence[str], events: Sequence[str]) -> None:
+        """The scene above, then the events as far as there is room, below a panel of seats."""
         width, height = self.size
         self.surface.fill(BACKGROUND)
         self._place = (0, 0, 0, 0, 0)
         line = max(16, height // 24)
-        top = self._panel(status, told[-1] if told else "", line)
+        top = self._panel(status, events[-1] if events else "", line)
         left, y = line // 2, line // 2
         if scene.caption:
             self._write(scene.caption, left, y, line)
@@ -80,7 +80,7 @@ class Painter:
         if scene.widgets:
             y = draw_widgets(self.surface, scene.widgets, (left, y, self.size[0], top), line)
         if top - y >= 3 * line:
-            self._paragraph(told[:-1], left, y + line // 2, top, line, NEUTRAL)
+            self._paragraph(events[:-1], left, y + line // 2, top, line, NEUTRAL)
 
     def write_page(self, texts: Sequence[str]) -> None:
         """Text from the top, instead of a scene; smaller where it would not fit."""
@@ -297,7 +297,7 @@ def paint_episode(
 ) -> None:
     """Paint where an episode stands, for one seat or for a spectator who sees all."""
     end = ending(episode)
-    # tell what is already told; never start telling for a picture's sake
-    told = told_lines(episode, viewer)[-TOLD:] if episode.told else []
-    told += [end] if end else []
-    painter.paint(episode.scene(viewer), status_lines(episode, names, viewer), told)
+    # an array game writes its log only when asked: no picture asks for it
+    events = event_lines(episode, viewer)[-SHOWN_EVENTS:] if episode.log_is_ready else []
+    events += [end] if end else []
+    painter.paint(episode.scene(viewer), status_lines(episode, names, viewer), events)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
-from palestra import Episode, Grid, Piece, Scene, Widget, renderer
+from palestra import Episode, Grid, Piece, Scene, Widget, printable, renderer
 
 LINE_LIMIT = 400
 
 
 def clean(text: str, limit: int = LINE_LIMIT) -> str:
-    """Text without control characters or direction marks, clipped to `limit` characters.
+    """One line of text, with control characters and direction marks shown as `\\u{…}`.
 
-    What a player says may hold terminal escapes or a hundred thousand letters; nothing of it may
-    move the cursor, change colours or flood the screen.
+    It is clipped to `limit` characters. What a player says may hold terminal escapes or a hundred
+    thousand letters; nothing of it may move the cursor, change colours or flood the screen.
     """
-    if len(text) <= limit and text.isprintable():  # none of the characters below, as a rule
+    if len(text) <= limit and text.isprintable():  # no such character, as a rule
         return text
-    kept = "".join(c if _harmless(c) else "�" for c in text[: limit + 1])
-    return kept if len(kept) <= limit else f"{kept[:limit]}…"
-
-
-def _harmless(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co") or character == "\u200d"
+    shown = printable(text[: limit + 1]).replace("\n", "\\n")
+    return shown if len(shown) <= limit else f"{shown[:limit]}…"
 
 
 def grid_lines(grid: Grid) -> list[str]:
@@ -80,14 +75,14 @@ def widget_line(widget: Widget) -> str:
 def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:
     """What a seat has been paid so far; None where `viewer` need not know.
 
-    What another is paid may tell what he hides, so it is shown when it is over.
+    What another seat is paid may reveal what it hides, so it is shown at the end.
     """
     open_to_all = viewer in (None, seat) or episode.over or episode.game.perfect_information
     return float(episode.returns[seat]) if open_to_all else None
 
 
 def seat_title(episode: Episode, seat: int, names: Sequence[str], viewer: int | None) -> str:
-    """Player, agent, and what he has been paid."""
+    """Player, agent, and what the seat has been paid."""
     name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
     paid = shown_return(episode, seat, viewer)
     return f"{episode.players[seat]}{name}{'' if paid is None else f': {paid:.4g}'}"
@@ -127,8 +122,8 @@ class AnsiRenderer:
         """Nothing is held."""
 
 
-def told_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:
-    """Every event the viewer may know; a spectator also reads to whom private ones are told."""
+def event_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:
+    """Every event the viewer may know; a spectator also reads whom private ones are for."""
     if viewer is not None:
         return [clean(event.text, limit) for event in episode.transcript(viewer)]
     lines = []

@@ -1,8 +1,8 @@
-"""What this plugin gives: renderers for every family, by mode, and people as players, as its modules declare it (see catalogue.json)."""
+"""What this plugin gives, as its modules declare it (see catalogue.json)."""
 
 from __future__ import annotations
 
-from palestra.kernel.catalogue import read_catalogue
+from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.specs import AgentSpec, RendererSpec
 

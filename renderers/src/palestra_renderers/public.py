@@ -1,4 +1,4 @@
-"""What everybody at the table sees: the part of a picture in which all seats' pictures agree."""
+"""What every seat sees: the part of a picture in which all seats' pictures agree."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def public_scene(episode: Episode) -> Scene:
 
 
 def public_lines(episode: Episode, limit: int = LINE_LIMIT) -> list[str]:
-    """The events that were told to everybody."""
+    """The events that every seat may know."""
     return [clean(event.text, limit) for event in episode.events if event.audience is None]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from palestra.kernel.files import whole_file
+
 from palestra_renderers.drawing import pygame
 
 OPENED = (860, 560)
@@ -70,8 +72,8 @@ class Screen:
 
     def save(self, path: Path) -> Path:
         """Write what the window shows as a PNG."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pygame().image.save(pygame().display.get_surface(), os.fspath(path))
+        with whole_file(path) as draft:
+            pygame().image.save(pygame().display.get_surface(), os.fspath(draft))
         return path
 
     def close(self) -> None:

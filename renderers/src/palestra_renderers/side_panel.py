@@ -28,7 +28,7 @@ class SeatFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything a panel shows; `typed` is the line a person writes in, None where nobody does."""
+    """Everything a panel shows; `typed` is the line a person writes in, None if there is none."""
 
     title: str
     subtitle: str
@@ -69,6 +69,7 @@ def usage_by_seat(episode: Episode) -> list[Usage]:
     used = [Usage()] * episode.game.num_players
     for played in episode.history():
         for seat, note in (played.notes or {}).items():
+            used[seat] = sum((attempt.usage for attempt in note.refused), used[seat])
             if note.decision is not None:
                 used[seat] += note.decision.usage
     return used

@@ -12,10 +12,10 @@ from palestra_renderers.palette import seat_colour
 from palestra_renderers.plain import (
     clean,
     ending,
+    event_lines,
     grid_lines,
     scene_lines,
     status_lines,
-    told_lines,
 )
 
 DISCS = "●○◆◇▲△■□"  # one a seat: colour is not all that tells them apart
@@ -34,19 +34,19 @@ class TerminalRenderer:
         self.names: tuple[str, ...] = ()
         self._console = console or Console()
         self._live: Live | None = None
-        self._told: list[str] = []
+        self._events: list[str] = []
         self._position = 0
         self._episode = 0
 
     def draw(self, episode: Episode, viewer: int | None) -> None:
         """Show where the episode stands; the last call of an episode leaves the picture up."""
         if self._episode != id(episode) or not episode.turn:
-            self._told, self._position, self._episode = [], 0, id(episode)
-        told = told_lines(episode, viewer)[self._position :]
-        self._position += len(told)
-        self._told += told
+            self._events, self._position, self._episode = [], 0, id(episode)
+        events = event_lines(episode, viewer)[self._position :]
+        self._position += len(events)
+        self._events += events
         if not self._console.is_terminal:
-            self._print(episode, viewer, told)
+            self._print(episode, viewer, events)
             return
         if self._live is None:
             self._live = Live(console=self._console, auto_refresh=False)
@@ -55,8 +55,8 @@ class TerminalRenderer:
         if episode.over:
             self.close()
 
-    def _print(self, episode: Episode, viewer: int | None, told: list[str]) -> None:
-        lines = [*told, *scene_lines(episode.scene(viewer)), ending(episode)]
+    def _print(self, episode: Episode, viewer: int | None, events: list[str]) -> None:
+        lines = [*events, *scene_lines(episode.scene(viewer)), ending(episode)]
         for line in lines:
             self._console.print(Text(line), soft_wrap=True)
 
@@ -70,7 +70,7 @@ class TerminalRenderer:
         parts.append(Text())
         for seat, line in enumerate(status_lines(episode, self.names, viewer)):
             parts.append(Text(line, style=_style(seat)))
-        parts += [Text(line, style="dim") for line in self._told[-SHOWN_EVENTS:]]
+        parts += [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]
         end = ending(episode)
         if end:
             parts.append(Text(end, style="bold"))

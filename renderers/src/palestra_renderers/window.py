@@ -9,8 +9,8 @@ from pathlib import Path
 from palestra import Episode, renderer
 
 from palestra_renderers.drawing import pygame
-from palestra_renderers.picture import TOLD, Painter
-from palestra_renderers.plain import clean, ending, told_lines
+from palestra_renderers.picture import SHOWN_EVENTS, Painter
+from palestra_renderers.plain import clean, ending, event_lines
 from palestra_renderers.public import public_lines, public_scene
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SidePanel, seat_facts, usage_by_seat
@@ -26,7 +26,7 @@ KEYS = (
 
 @renderer("human", families=("*",))
 class WindowRenderer:
-    """Shows every moment for `pause` seconds at speed 1, or until it is told to go on.
+    """Shows every moment for `pause` seconds at speed 1, or until a key says to continue.
 
     A window that was closed stays closed, and the episode goes on without it. `names` are the
     agents' names, one a seat; pictures are saved in the folder `pictures`.
@@ -63,7 +63,7 @@ class WindowRenderer:
         if self._episode != id(episode) or not episode.turn:
             self._film.clear()
             self._episode = id(episode)
-        _ = episode.log  # told once, so that every fork has it
+        _ = episode.log  # written once, so that every fork has it
         self._film.append(episode.fork())
         self._shown = len(self._film) - 1
         self._locked = viewer is not None
@@ -169,9 +169,9 @@ class WindowRenderer:
             self._painter = Painter(size)
         hidden = self.view is None and not self.secrets
         scene = public_scene(moment) if hidden else moment.scene(self.view)
-        told = public_lines(moment) if hidden else told_lines(moment, self.view)
+        events = public_lines(moment) if hidden else event_lines(moment, self.view)
         end = ending(moment)
-        self._painter.paint(scene, [], [*told[-TOLD:], *([end] if end else [])])
+        self._painter.paint(scene, [], [*events[-SHOWN_EVENTS:], *([end] if end else [])])
         surface.blit(self._painter.surface, (0, 0))
         self._panel.paint(surface, (size[0], 0, beside, height), self._facts(moment, hidden))
         self._screen.flip()

@@ -9,7 +9,7 @@ from typing import Any
 from palestra import InvalidAction, Turn
 
 from palestra_renderers.drawing import pygame
-from palestra_renderers.picture import TOLD, Painter
+from palestra_renderers.picture import SHOWN_EVENTS, Painter
 from palestra_renderers.plain import clean
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
@@ -136,8 +136,8 @@ class WindowSeat:
         if self._helping:
             self.painter.write_page(help_lines(turn))
         else:
-            told = [clean(event.text) for event in turn.transcript[-TOLD:]]
-            self.painter.paint(turn.scene, [], told)
+            events = [clean(event.text) for event in turn.transcript[-SHOWN_EVENTS:]]
+            self.painter.paint(turn.scene, [], events)
         surface.blit(self.painter.surface, (0, 0))
         self.panel.paint(surface, (size[0], 0, beside, height), self._facts(turn, waiting))
         self.screen.flip()

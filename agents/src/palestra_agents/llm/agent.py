@@ -20,7 +20,7 @@ from palestra import (
     open_model,
 )
 from palestra.agents.models import Ability, Model, Reply, Request
-from palestra.kernel.rng import Rng
+from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import ANSWER, STYLES, Conversation, Example
 from palestra.llm.legal import hold, listable
 from palestra.llm.prices import price_of
@@ -30,9 +30,10 @@ from palestra_agents.llm.examples import demonstrate
 MODES = ("free", "choice", "score")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 SEEDS = 1 << 31
+STREAM = 8  # of random numbers, apart from other agents of the same seed
 
 
-class Asked(msgspec.Struct, eq=False, gc=False):
+class OpenRequest(msgspec.Struct, eq=False, gc=False):
     """A turn put to the model, and what the model may answer."""
 
     turn: Turn
@@ -85,7 +86,8 @@ class LLMAgent(Agent):
         self._mode, self._style = mode, STYLES[prompt]()
         self._count, self._teacher = examples, teacher
         self._max_tokens, self._temperature = max_tokens, temperature
-        self._seed, self._rng = seed, Rng.seeded(seed or 0)
+        self._fixed = seed is not None  # a seed that was asked for outlasts reseed
+        self._seed = check_seed(seed)
         self._adapter, self._keep = adapter, keep_tokens
         price = price_of(self._model.name)
         self._price = price if price.costs else None
@@ -106,6 +108,16 @@ class LLMAgent(Agent):
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         asked = [self._ask(turn) for turn in turns]
+        try:
+            replies = self._replies(asked)
+        except Exception:
+            for item in asked:  # the same turns may be put again, one by one
+                item.talk.take_back()
+            raise
+        return [self._decide(item, reply) for item, reply in zip(asked, replies, strict=True)]
+
+    def _replies(self, asked: Sequence[OpenRequest]) -> list[Reply]:
+        """What the model says to each, in conversations shortened to what it can hold."""
         replies = list(self._model.chat([item.request for item in asked]))
         while long := [i for i, reply in enumerate(replies) if reply.overflow]:
             for i in long:
@@ -113,21 +125,21 @@ class LLMAgent(Agent):
             again = self._model.chat([asked[i].request for i in long])
             for i, reply in zip(long, again, strict=True):
                 replies[i] = reply
-        return [self._decide(item, reply) for item, reply in zip(asked, replies, strict=True)]
+        return replies
 
-    def _ask(self, turn: Turn) -> Asked:
+    def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)
         talk.ask(f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text)
         request = Request(
             messages=tuple(talk.messages),
             raw=self._style.raw,
             temperature=self._temperature,
-            seed=self._rng.word() % SEEDS if self._temperature else None,
+            seed=turn.rng(self._seed, STREAM).word() % SEEDS if self._temperature else None,
             adapter=self._adapter,
             tokens=self._keep,
             **self._held(turn),
         )
-        return Asked(turn, talk, request)
+        return OpenRequest(turn, talk, request)
 
     def _talk(self, turn: Turn) -> Conversation:
         talks = self._talks.setdefault(turn.episode_key, {})
@@ -156,7 +168,7 @@ class LLMAgent(Agent):
             )
         return {"score": tuple(map(self._style.reply, turn.legal_texts))}
 
-    def _shorten(self, item: Asked) -> None:
+    def _shorten(self, item: OpenRequest) -> None:
         before = item.talk.dropped
         if not item.talk.shorten():
             raise ModelError(
@@ -166,7 +178,7 @@ class LLMAgent(Agent):
         self.dropped += item.talk.dropped - before
         item.request = msgspec.structs.replace(item.request, messages=tuple(item.talk.messages))
 
-    def _decide(self, item: Asked, reply: Reply) -> Decision:
+    def _decide(self, item: OpenRequest, reply: Reply) -> Decision:
         text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
         if item.request.score:
             best = int(np.argmax([score.mean for score in reply.scores]))
@@ -190,8 +202,8 @@ class LLMAgent(Agent):
         )
 
     def reseed(self, seed: int) -> None:
-        if self._seed is None:
-            self._rng = Rng.seeded(seed)
+        if not self._fixed:
+            self._seed = check_seed(seed)
 
     def forget(self, episode_key: int) -> None:
         self._talks.pop(episode_key, None)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from palestra import Agent, Decision, InvalidOption, Rng, Turn, agent, game
+from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, game
+from palestra.kernel.rng import check_seed
 
 from palestra_agents.ppo.network import PolicyValue
 from palestra_agents.ppo.trainer import read_checkpoint
+
+STREAM = 7  # of random numbers, apart from other agents of the same seed
 
 
 @agent(
@@ -23,7 +26,13 @@ from palestra_agents.ppo.trainer import read_checkpoint
 class PPOAgent(Agent):
     """Draws from the policy in the folder `target`, or with `greedy` plays its likeliest action."""
 
-    def __init__(self, *, target: str = "", greedy: bool = False, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        target: Annotated[str, Meta(description="folder of the trained policy")] = "",
+        greedy: Annotated[bool, Meta(description="play the likeliest action")] = False,
+        seed: int | None = None,
+    ) -> None:
         if not target:
             raise InvalidOption("name the folder of a trained policy, as in ppo:runs/foraging")
         kept = read_checkpoint(Path(target))
@@ -34,10 +43,10 @@ class PPOAgent(Agent):
         actions = int(rules.action_space(0).n)
         self._network = PolicyValue(space, actions, kept["settings"]["hidden"])
         self._network.load_state_dict(kept["network"])
-        self._rng = Rng.seeded(seed, stream=7)
+        self._seed = check_seed(seed)
 
     def reseed(self, seed: int) -> None:
-        self._rng = Rng.seeded(seed, stream=7)
+        self._seed = check_seed(seed)
 
     @torch.no_grad()
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -51,9 +60,13 @@ class PPOAgent(Agent):
         seen = torch.from_numpy(np.stack([turn.observation for turn in turns]).astype(np.float32))
         masks = torch.from_numpy(np.stack([turn.mask for turn in turns]))
         logprobs = self._network(seen, masks)[0].numpy()
-        return [self._decide(row) for row in logprobs]
+        return [self._decide(turn, row) for turn, row in zip(turns, logprobs, strict=True)]
 
-    def _decide(self, logprobs: np.ndarray) -> Decision:
+    def _decide(self, turn: Turn, logprobs: np.ndarray) -> Decision:
         chances = np.exp(logprobs).tolist()
-        chosen = int(logprobs.argmax()) if self._greedy else self._rng.weighted(chances)
+        chosen = (
+            int(logprobs.argmax())
+            if self._greedy
+            else turn.rng(self._seed, STREAM).weighted(chances)
+        )
         return Decision(chosen, logprob=float(logprobs[chosen]))

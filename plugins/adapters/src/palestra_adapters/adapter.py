@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from palestra import Agent, Decision, InvalidAction, InvalidOption, Rng, Turn, UnknownName
+from palestra import (
+    Agent,
+    BudgetSpent,
+    Decision,
+    InvalidAction,
+    InvalidOption,
+    Rng,
+    Turn,
+    UnknownName,
+)
 from palestra import open_model as open_by_uri
 from palestra.agents.models import Message, Model, Reply, Request
 from palestra.llm.conversation import ANSWER, STYLES, Conversation
@@ -16,6 +25,8 @@ from palestra.llm.legal import hold
 from palestra_adapters.thinking import Ask, Thinking, Thread, think_together
 
 SEEDS = 1 << 31
+STREAM = 0xADA9  # keeps what adapters draw apart from what other agents draw
+T = TypeVar("T")
 _NEXT_MODEL = re.compile(r"\+(?=[a-z]+:)")
 
 
@@ -47,8 +58,8 @@ class Adapter(Agent):
         if self.style.raw and any("raw" not in m.abilities for m in self.models):
             raise InvalidOption("prompt=raw is not possible with this model; leave it out")
         self.max_tokens, self.temperature, self.lora = max_tokens, temperature, adapter
-        self.rng = Rng.seeded(seed or 0)
-        self._fixed_seed = seed is not None
+        self._seed, self._fixed_seed = seed or 0, seed is not None
+        self.rng = Rng.seeded(self._seed)  # in `think`: the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
 
     @abstractmethod
@@ -56,8 +67,29 @@ class Adapter(Agent):
         """The way to a decision; `advice` is what a memory has to say to this episode."""
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        threads = [Thread(self.think(turn), turn.account) for turn in turns]
+        threads = [Thread(self.think_alone(turn), turn.account) for turn in turns]
         return think_together(self.models, threads)
+
+    def think_alone(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        """`think` with random numbers of this decision's own, whatever is thought beside it."""
+        return self.drawing(turn.rng(self._seed, STREAM), self.think(turn, advice))
+
+    def drawing(self, rng: Rng, thinking: Thinking[T]) -> Thinking[T]:
+        """A line of thought that finds its own generator in `self.rng` whenever it runs."""
+        replies: Sequence[Reply] | None = None
+        spent: BudgetSpent | None = None
+        while True:
+            self.rng = rng
+            try:
+                asks = thinking.throw(spent) if spent else thinking.send(replies)  # type: ignore[arg-type]
+            except StopIteration as end:
+                found: T = end.value
+                return found
+            spent = None
+            try:
+                replies = yield asks
+            except BudgetSpent as error:
+                spent = error
 
     # Asking
 
@@ -114,6 +146,7 @@ class Adapter(Agent):
 
     def reseed(self, seed: int) -> None:
         if not self._fixed_seed:
+            self._seed = seed
             self.rng = Rng.seeded(seed)
 
     def forget(self, episode_key: int) -> None:

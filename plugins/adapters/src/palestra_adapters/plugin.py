@@ -1,8 +1,8 @@
-"""What this plugin gives: agents made of a language model by published methods, as its modules declare it (see catalogue.json)."""
+"""What this plugin gives, as its modules declare it (see catalogue.json)."""
 
 from __future__ import annotations
 
-from palestra.kernel.catalogue import read_catalogue
+from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.specs import AgentSpec
 

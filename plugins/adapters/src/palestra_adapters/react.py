@@ -6,9 +6,9 @@ Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", ICLR 2
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message, Reply
 from palestra.llm.conversation import Conversation
 
@@ -72,7 +72,14 @@ class ReAct(Adapter):
     may be illegal.
     """
 
-    def __init__(self, *, held: bool | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        held: Annotated[
+            bool | None, Meta(description="ask for the thought first, then for a legal move")
+        ] = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(**settings)
         possible = can_hold(self)
         if held and not possible:

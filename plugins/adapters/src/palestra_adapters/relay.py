@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent, make_agent
+from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, make_agent
 
 NEXT_AGENT = re.compile(r"\+(?=[a-z][\w-]*(?::|\+|$))")
 
@@ -31,13 +32,15 @@ class Relay(Agent):
     """
 
     def __init__(
-        self, *, target: str = "", turns: int = 1, agents: Sequence[Agent | str] = ()
+        self,
+        *,
+        target: Annotated[str, Meta(description="agents joined by +")] = "",
+        turns: Annotated[int, Meta(ge=0, description="decisions each agent plays")] = 1,
+        agents: Sequence[Agent | str] = (),
     ) -> None:
         members = list(agents) or list(split_members(target))
         if len(members) < 2:
             raise InvalidOption("relay needs two agents or more: relay:mcts+random,turns=2")
-        if turns < 0:
-            raise InvalidOption(f"turns must be 0 or more, not {turns}")
         self.members = [make_agent(member) for member in members]
         self._turns = turns
         self._played: dict[tuple[int, int], set[int]] = {}

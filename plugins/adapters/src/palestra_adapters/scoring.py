@@ -78,7 +78,7 @@ class Judge(Scorer):
 
     def _ask(self, spot: Spot) -> Ask:
         agent, turn = self._agent, spot.turn
-        line = (EXPLAIN if self._explain else RATE).format(seat=turn.game.players[spot.seat])
+        line = (EXPLAIN if self._explain else RATE).format(player=turn.game.players[spot.seat])
         messages = agent.single(turn.game.rules_for(spot.seat), f"{spot.text}\n{line}")
         heat = (agent.temperature or 1.0) if self._votes > 1 else 0.0
         if self._explain or "choices" not in agent.models[0].abilities:
@@ -106,7 +106,7 @@ class Likelihood(Scorer):
         asks = []
         for spot in spots:
             turn = spot.turn
-            line = WINNING.format(seat=turn.game.players[spot.seat])
+            line = WINNING.format(player=turn.game.players[spot.seat])
             messages = agent.single(turn.game.rules_for(spot.seat), f"{spot.text}\n{line}")
             asks.append(agent.ask(messages, score=words))
         replies = yield asks

@@ -1,14 +1,15 @@
-"""An adapter around another: it adds to what the inner one is told, and the inner one decides."""
+"""An adapter around another: it adds to what the inner one is shown, and the inner one decides."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from palestra import InvalidOption
+from palestra.kernel.naming import construct
 from palestra.kernel.specs import load_entry_point
 
 from palestra_adapters.adapter import Adapter, Plain
-from palestra_adapters.plugin import AGENTS
+from palestra_adapters.plugin import CATALOGUE
 
 SHARED = ("prompt", "max_tokens", "temperature", "seed", "adapter")  # options of both
 
@@ -44,10 +45,12 @@ class Wrapper(Adapter):
 def open_inner(target: str, settings: dict[str, Any]) -> Adapter:
     """The adapter that `target` names, or the model alone."""
     name, _, rest = target.partition(":")
-    entries = {agent: entry for agent, entry, *_ in AGENTS}
+    entries = {spec.name: spec.entry_point for spec in CATALOGUE.agents}
     if name not in entries:
         return Plain(target=target, **settings)
-    made = load_entry_point(f"palestra_adapters.{entries[name]}")(target=rest, **settings)
+    made = construct(
+        load_entry_point(entries[name]), f"agent {name!r}", {"target": rest, **settings}
+    )
     if not isinstance(made, Adapter):
         raise InvalidOption(f"{name} is made of agents and cannot be wrapped; wrap its members")
     made.name = target

@@ -198,9 +198,9 @@ def _print_leaderboard(
     settings = store.settings()
     if settings is not None and settings.suite and not env:
         _print_suite(console, store, settings.suite, confidence)
-    void = f"; {board.void} void games count for nobody" if board.void else ""
+    uncounted = f"; {board.uncounted}" if board.uncounted else ""
     level = f"intervals at {board.confidence * 100:g} %"
-    console.print(f"{board.games} games, {level}{void}", highlight=False)
+    console.print(f"{board.games} games, {level}{uncounted}", highlight=False)
     _warn_of_seen(console, store)
     if board.unrated:
         console.print(board.unrated, markup=False, highlight=False, soft_wrap=True)
@@ -229,7 +229,7 @@ def _warn_of_seen(console: Console, store: Store) -> None:
     settings = store.settings()
     if settings is None or not settings.trained:
         return
-    matches = [result.match for result in store.results() if result.status != "void"]
+    matches = [result.match for result in store.results() if result.counts]
     seen = [seen_before(settings.trained, m.environment.id, m.agents, m.seed) for m in matches]
     for entry in dict.fromkeys(filter(None, seen)):
         note = f"{entry}: {seen.count(entry)} games here are no test of it"

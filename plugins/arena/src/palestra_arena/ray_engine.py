@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from palestra import InvalidOption, MissingExtra
 
-from palestra_arena.engine import GRACE, Lost, PoolEngine, Task, Worker
+from palestra_arena.pool import GRACE, Lost, PoolEngine, Task, Worker
 from palestra_arena.referee import ASKED, STARTED, Factories, Played, Referee
 from palestra_arena.settings import Settings
 
@@ -138,7 +138,7 @@ class RayWorker(Worker):
     """An actor, what it was asked last, and where its clock stands."""
 
     def __init__(self, settings: Settings, factories: Factories) -> None:
-        kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Table)
+        kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(MatchActor)
         self._actor = kind.remote(settings, factories)
         self._place = self._actor.place.remote()
         self._sent = 0.0
@@ -179,7 +179,7 @@ class RayWorker(Worker):
         ray.kill(self._actor)
 
 
-class Table:
+class MatchActor:
     """What an actor does: play tasks, with a clock that stands in a file."""
 
     def __init__(self, settings: Settings, factories: Factories) -> None:

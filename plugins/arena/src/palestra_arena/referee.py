@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -24,17 +24,18 @@ from palestra import (
     make_agent,
     record_episode,
 )
+from palestra.agents.agent import decision_problem
+from palestra.kernel.episode import Truncate
 from palestra.kernel.plugins import Listeners
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
 
 from palestra_arena.match import Match
-from palestra_arena.result import GameResult, summarise, void
+from palestra_arena.result import GameResult, failed, summarise, void
 from palestra_arena.settings import Environment, Settings
 from palestra_arena.trust.evidence import Evidence
 from palestra_arena.trust.faults import Faults
-from palestra_arena.trust.findings import Finding
-from palestra_arena.trust.held_out import Trained, seen_before, told_by
+from palestra_arena.trust.held_out import Trained, seeds_trained_on, seen_before
 
 Factories = Mapping[str, Callable[[], Any]]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
@@ -64,23 +65,52 @@ class TimeUp(BaseException):
     """The wall time of a game is over; not an `Exception`, so that no agent swallows it."""
 
 
-class Guard(Agent):
-    """An agent at the table: its failures name its seat, and it stays open between games."""
+class Watch:
+    """Keeps the episodes in progress by seed, and which agent failed in which of them."""
 
-    def __init__(self, name: str, agent: Agent, clock: MutableSequence[float]) -> None:
-        self.name, self._agent, self._clock = name, agent, clock
+    def __init__(self) -> None:
+        self.episodes: dict[int, Episode] = {}
+        self.failures: dict[int, AgentFailed] = {}  # by episode key
+
+    @hookimpl
+    def palestra_episode_started(self, episode: Episode) -> None:
+        self.episodes[episode.seed] = episode
+
+    def clear(self) -> None:
+        self.episodes.clear()
+        self.failures.clear()
+
+
+class Guard(Agent):
+    """An agent in a match: what it raises names its seat, and it stays open between games."""
+
+    def __init__(
+        self, name: str, agent: Agent, clock: MutableSequence[float], watch: Watch
+    ) -> None:
+        self.name, self._agent, self._clock, self._watch = name, agent, clock, watch
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         self._clock[ASKED] = turns[0].seat
         try:
+            decisions = self._decisions(turns)
+        except AgentFailed as failure:
+            self._clock[ASKED] = -1
+            if len(turns) == 1:  # of several turns, the runner puts each again by itself
+                self._watch.failures.setdefault(turns[0].episode_key, failure)
+            raise
+        self._clock[ASKED] = -1
+        return decisions
+
+    def _decisions(self, turns: Sequence[Turn]) -> list[Decision]:
+        seat = turns[0].seat
+        try:
             decisions = list(self._agent.act(turns))
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            raise AgentFailed(turns[0].seat, f"the agent failed ({why})") from error
-        self._clock[ASKED] = -1
+            raise AgentFailed(seat, f"the agent failed ({why})") from error
         if len(decisions) != len(turns):
             why = f"the agent gave {len(decisions)} decisions for {len(turns)} turns"
-            raise AgentFailed(turns[0].seat, why)
+            raise AgentFailed(seat, why)
         for turn, decision in zip(turns, decisions, strict=True):
             _check(turn, decision)
         return decisions
@@ -100,6 +130,9 @@ def _check(turn: Turn, decision: object) -> None:
     """Refuse an answer that is not even of the right type; rules are checked by the game."""
     if not isinstance(decision, Decision):
         raise AgentFailed(turn.seat, f"the agent answered {type(decision).__name__}")
+    problem = decision_problem(decision)
+    if problem:
+        raise AgentFailed(turn.seat, problem)
     action = decision.action
     if action is None:
         if not isinstance(decision.text, str):
@@ -109,17 +142,6 @@ def _check(turn: Turn, decision: object) -> None:
     good = isinstance(action, tuple(kinds)) if kinds else hasattr(action, "__index__")
     if not good:
         raise AgentFailed(turn.seat, f"the agent played a {type(action).__name__}")
-
-
-class Watch:
-    """Keeps the episodes in progress, so that one that breaks off can still be written down."""
-
-    def __init__(self) -> None:
-        self.episode: Episode | None = None
-
-    @hookimpl
-    def palestra_episode_started(self, episode: Episode) -> None:
-        self.episode = episode
 
 
 class Referee:
@@ -148,16 +170,16 @@ class Referee:
         self._listeners = Listeners([self._watch, *keeper, *faults])
 
     def play(self, matches: Sequence[Match]) -> list[Played]:
-        """Play matches of one line-up side by side; one by one if any of them breaks off."""
+        """Play matches of one line-up side by side; one by one if all of them break off."""
         if len(matches) > 1:
             try:
                 return self._play_together(matches)
             except (Exception, TimeUp):
-                return [played for match in matches for played in self.play([match])]
+                return [self._play_one(match) for match in matches]
         return [self._play_one(matches[0])]
 
     def close(self) -> None:
-        """Close all agents; what one of them raises here hurts nobody."""
+        """Close all agents; what one of them raises here is ignored."""
         for agent in self._agents.values():
             try:
                 agent.leave()
@@ -165,46 +187,54 @@ class Referee:
                 continue
 
     def _play_together(self, matches: Sequence[Match]) -> list[Played]:
+        """Play matches side by side; an agent or a game that fails ends its own match only."""
         by_seed = {match.seed: match for match in matches}
+        self._watch.clear()
         runner = self._runner(matches[0], len(matches))
         with self._limit():
             started = time.perf_counter()
-            records = list(runner.run(by_seed))
+            records = _records(runner, by_seed)
             seconds = (time.perf_counter() - started) / len(matches)
-        return [self._written(by_seed[record.seed], record, seconds) for record in records]
+        return [self._settled(by_seed[record.number], record, seconds) for record in records]
 
     def _play_one(self, match: Match) -> Played:
-        watch = self._watch
-        watch.episode = None
         started = time.perf_counter()
         try:
-            runner = self._runner(match, 1)
-            with self._limit():
-                started = time.perf_counter()
-                (record,) = runner.run([match.seed])
+            return self._play_together([match])[0]
         except SeenBefore as seen:
-            return Played(void(match, str(seen), 0.0), None)
-        except AgentFailed as failure:
-            record = self._forfeited(match, watch.episode, failure.seat, failure.why)
+            return Played(void(match, str(seen)), None)
+        except AgentFailed as failure:  # it cannot be made or reseeded: there is no episode
+            record = self._forfeited(match, None, failure.seat, failure.why)
         except TimeUp:
-            record = self._timed_out(match, watch.episode)
+            record = self._timed_out(match)
+            episode = self._watch.episodes.get(match.seed)
+            if self._evidence and episode:
+                self._evidence.close(episode, record)
         except Exception as error:
             why = f"the environment failed ({type(error).__name__}: {error})"
-            found = self._broken_off(None)
-            why += "".join(f"; {f.kind} by {f.agent or 'somebody'}: {f.why}" for f in found)
-            return Played(void(match, why, time.perf_counter() - started), None)
-        self._broken_off(record)
+            return Played(failed(match, why, time.perf_counter() - started), None)
         return self._written(match, record, time.perf_counter() - started)
 
-    def _broken_off(self, record: EpisodeRecord | None) -> list[Finding]:
-        """The evidence of a game that did not end by itself."""
-        episode = self._watch.episode
-        return self._evidence.close(episode, record) if self._evidence and episode else []
+    def _settled(self, match: Match, record: EpisodeRecord, seconds: float) -> Played:
+        """The result of a match that the runner has ended, whatever it ended with."""
+        episode = self._watch.episodes.get(match.seed)
+        failure = self._watch.failures.get(id(episode))
+        if failure is not None:
+            tags = record.tags
+            record = self._forfeited(match, episode, failure.seat, failure.why)
+            record.tags = tags
+        elif record.error:
+            why = f"the environment failed ({record.error.strip().splitlines()[-1]})"
+            for kind, agent, *_, what in record.tags.get("findings", []):
+                why += f"; {kind} by {agent or 'an unknown agent'}: {what}"
+            return Played(failed(match, why, seconds), None)
+        return self._written(match, record, seconds)
 
     def _runner(self, match: Match, live: int) -> Runner:
         spec, game = self.game(match.environment, len(match.agents))
         seats = [self._agent(name, seat) for seat, name in enumerate(match.agents)]
         self._check_held_out(match)
+        invalid = self._settings.invalid
         for seat, name in reversed(list(enumerate(match.agents))):
             stream = Rng.seeded(match.seed, stream=AGENT_STREAM + seat)
             try:
@@ -215,7 +245,7 @@ class Referee:
             game,
             seats,
             spec=spec,
-            invalid=self._settings.invalid,
+            invalid="forfeit" if invalid == "raise" else invalid,  # the tournament continues
             listeners=self._listeners,
             live=live,
             max_steps=self._settings.max_steps,
@@ -243,20 +273,33 @@ class Referee:
                 agent = make_agent(make() if make else name)
             except Exception as error:
                 raise AgentFailed(seat, f"the agent cannot be made ({error})") from error
-            self._agents[name] = Guard(name, agent, self._clock)
-            self._trained += told_by(name, agent)
+            self._agents[name] = Guard(name, agent, self._clock, self._watch)
+            self._trained += seeds_trained_on(name, agent)
         return self._agents[name]
 
     def _forfeited(
         self, match: Match, episode: Episode | None, seat: int, why: str
     ) -> EpisodeRecord:
+        """The record of a match that a seat forfeits after the moves of `episode`."""
         if episode is None or episode.over:
-            spec, game = self.game(match.environment, len(match.agents))
-            episode = Episode(game, match.seed, spec=spec)
+            episode = self._moves_of(match, episode)
         episode.forfeit(seat, why)
         return record_episode(episode, match.agents, number=match.seed)
 
-    def _timed_out(self, match: Match, episode: Episode | None) -> EpisodeRecord:
+    def _moves_of(self, match: Match, episode: Episode | None) -> Episode:
+        """A match as far as an episode has come, without the end that the runner gave it."""
+        spec, game = self.game(match.environment, len(match.agents))
+        again = Episode(game, match.seed, spec=spec)
+        for played in episode.history() if episode else ():
+            if not any(isinstance(action, Truncate) for action in played.actions.values()):
+                again.repeat(played)
+        for seat, count in enumerate(episode.mistakes if episode else ()):
+            for _ in range(count - again.mistakes[seat]):
+                again.count_mistake(seat)
+        return again
+
+    def _timed_out(self, match: Match) -> EpisodeRecord:
+        episode = self._watch.episodes.get(match.seed)
         asked = int(self._clock[ASKED])
         why = f"the game took more than {self._settings.game_seconds:g} seconds"
         if asked >= 0 or episode is None:
@@ -267,10 +310,10 @@ class Referee:
     def abandoned(self, match: Match, seat: int, why: str) -> Played:
         """The result of a game whose process is gone, and its moves with it.
 
-        The seat that was thinking forfeits; with none, the game is void.
+        The seat that was thinking forfeits; with none, the game ends in an error.
         """
         if seat < 0:
-            return Played(void(match, why, 0.0), None)
+            return Played(failed(match, why), None)
         return self._written(match, self._forfeited(match, None, seat, why), 0.0)
 
     def _written(self, match: Match, record: EpisodeRecord, seconds: float) -> Played:
@@ -293,6 +336,18 @@ class Referee:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.signal(signal.SIGALRM, before)
             self._clock[STARTED] = 0
+
+
+def _records(runner: Runner, numbers: Iterable[int]) -> list[EpisodeRecord]:
+    """Records of all episodes, those that ended in an error too; raises if some were not played."""
+    wanted, records = list(numbers), list[EpisodeRecord]()
+    try:
+        for record in runner.run(wanted):
+            records.append(record)
+    except Exception:
+        if len(records) < len(wanted):
+            raise
+    return records
 
 
 def can_interrupt() -> bool:

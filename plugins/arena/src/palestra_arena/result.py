@@ -10,17 +10,17 @@ from palestra import EpisodeRecord, Usage
 
 from palestra_arena.match import Match
 
-Status = Literal["played", "forfeit", "void"]
+Status = Literal["played", "forfeit", "error", "void"]
 ORDER = {"win": 2, "loss": 0, "forfeit": -1}
 
 
 class GameResult(msgspec.Struct, frozen=True):
     """One game that is over; tuples have one entry a seat.
 
-    `status` is "played", "forfeit" (an agent failed, hung or answered illegally) or "void" (the
-    environment failed, and nobody is to blame: the game counts for nobody). `scores` are returns.
-    `ranks` count the seats that did better. `points` are the share of opponents a seat beat, ties
-    as half: 1, 1/2 and 0 between two.
+    `status` is "played", "forfeit" (an agent failed, hung or answered illegally), "error" (the
+    environment or a listener failed) or "void" (an agent was trained on the seed). Games with an
+    error and void games count for no agent. `scores` are returns. `ranks` count the seats that did
+    better. `points` are the share of opponents a seat beat, ties as half: 1, 1/2 and 0 between two.
     """
 
     match: Match
@@ -34,6 +34,11 @@ class GameResult(msgspec.Struct, frozen=True):
     steps: int
     seconds: float
     reason: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the game says something about its agents."""
+        return self.status in ("played", "forfeit")
 
 
 def ranks_of(results: Sequence[str], scores: Sequence[float]) -> tuple[int, ...]:
@@ -64,7 +69,7 @@ def summarise(match: Match, record: EpisodeRecord, seconds: float) -> GameResult
     ranks = ranks_of(results, record.returns)
     usage = [Usage()] * seats
     for turn in record.turns:
-        usage[turn.seat] += turn.usage
+        usage[turn.seat] += turn.spent
     return GameResult(
         match=match,
         status="forfeit" if "forfeit" in results else "played",
@@ -80,12 +85,21 @@ def summarise(match: Match, record: EpisodeRecord, seconds: float) -> GameResult
     )
 
 
-def void(match: Match, why: str, seconds: float) -> GameResult:
-    """A game that nobody could finish, and that counts for nobody."""
+def void(match: Match, why: str, seconds: float = 0.0) -> GameResult:
+    """A game that is not scored, because an agent knows its seed."""
+    return _uncounted(match, "void", why, seconds)
+
+
+def failed(match: Match, why: str, seconds: float = 0.0) -> GameResult:
+    """A game that the environment or a listener broke off."""
+    return _uncounted(match, "error", why, seconds)
+
+
+def _uncounted(match: Match, status: Status, why: str, seconds: float) -> GameResult:
     seats = len(match.agents)
     return GameResult(
         match=match,
-        status="void",
+        status=status,
         results=("none",) * seats,
         scores=(0.0,) * seats,
         ranks=(0,) * seats,

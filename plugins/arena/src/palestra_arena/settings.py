@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 from palestra import InvalidOption
-from palestra.kernel.episode import parse_policy
+from palestra.kernel.policy import InvalidMovePolicy
 
 from palestra_arena.trust.held_out import Trained
 
@@ -158,7 +158,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         force_setattr(self, "agents", tuple(self.agents))
         self._check_names()
         self._check_numbers()
-        parse_policy(self.invalid)
+        InvalidMovePolicy.read(self.invalid)
 
     def _check_names(self) -> None:
         if not self.environments:

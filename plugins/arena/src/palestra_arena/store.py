@@ -23,7 +23,17 @@ from palestra import EpisodeRecord, InvalidOption, PalestraError, Usage
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult
 from palestra_arena.settings import Environment, Settings, differing_rules, settings_from
-from palestra_arena.tally import Block, Kind, Played, Spent, Tally, add_spent, by_block, spent_in
+from palestra_arena.tally import (
+    Block,
+    Kind,
+    Played,
+    Spent,
+    Tally,
+    add_spent,
+    by_block,
+    labels_of,
+    spent_in,
+)
 
 APPLICATION = 0x50414C41  # "PALA" in the file's header
 VERSION = 2  # 2 counts games in tables of their own; a store of version 1 is given them
@@ -83,9 +93,16 @@ ORDER BY games.number, seat
 """
 
 
-Spending = tuple[list[tuple[str, str, int, Usage]], dict[str, int]]  # as it is kept
 LAST = 2**63 - 1
 CHUNK = 20_000  # games counted in one transaction
+
+
+class Spending(msgspec.Struct, array_like=True, frozen=True):
+    """What the counted games took, as it is kept; `void` and `errors` are games by environment."""
+
+    rows: list[tuple[str, str, int, Usage]] = []
+    void: dict[str, int] = {}
+    errors: dict[str, int] = {}  # absent in stores written before games had this status
 
 
 class StoreError(PalestraError, OSError):
@@ -173,7 +190,7 @@ class Store:
         if latest and changed:
             was = ", ".join(f"{name}={getattr(latest, name)!r}" for name in changed)
             raise InvalidOption(
-                f"{self.path} holds a tournament with {was}; keep that to go on with it, or "
+                f"{self.path} holds a tournament with {was}; keep that to resume it, or "
                 "choose another --store"
             )
         if latest == settings:
@@ -269,7 +286,7 @@ class Store:
         except sqlite3.DatabaseError as error:
             hint = ""
             if "full" in str(error):
-                hint = "; free some space and run the same command again: it goes on from there"
+                hint = "; free some space and run the same command again to resume"
             raise StoreError(f"{self.path}: {error}{hint}") from error
 
     # Reading
@@ -311,16 +328,17 @@ class Store:
 
         What is counted is kept in the file, so that a leaderboard of a million games takes as long
         as one of those that came since. Only whole chunks are kept: a process that is killed while
-        it counts goes on from there.
+        it counts resumes there.
         """
         with self._named():
             last = self._value("SELECT coalesce(max(number), 0) FROM games")
             while self._count_more(last):
                 pass
             kinds = self._db.execute("SELECT body, times FROM kinds").fetchall()
-            spent, void = self._spent()
+            spent, void, errors = self._spent()
         read = msgspec.json.Decoder(Kind).decode
-        return Tally(Counter({read(body): times for body, times in kinds}), spent, void)
+        counted = Counter({read(body): times for body, times in kinds})
+        return Tally(counted, spent, void, errors)
 
     def _count_more(self, last: int) -> bool:
         """Count the next chunk of games; whether there was one."""
@@ -331,24 +349,30 @@ class Store:
                 return False
             end = min(last, start + CHUNK)
             games = list(self.results(start, end))
-            counted = [game for game in games if game.status != "void"]
+            counted = [game for game in games if game.counts]
             self._count_blocks(by_block(counted))
-            spent, void = self._spent()
-            void.update(g.match.environment.label for g in games if g.status == "void")
-            body = [[*key, *told] for key, told in add_spent(spent, spent_in(counted)).items()]
+            spent, void, errors = self._spent()
+            total = add_spent(spent, spent_in(counted))
+            body = Spending(
+                [(*key, seats.mistakes, seats.usage) for key, seats in total.items()],
+                void + labels_of(games, "void"),
+                errors + labels_of(games, "error"),
+            )
             self._db.execute(
                 "INSERT INTO tallied VALUES (1, ?, ?) ON CONFLICT (number) DO UPDATE SET "
                 "game = excluded.game, body = excluded.body",
-                (end, msgspec.json.encode([body, void]).decode()),
+                (end, msgspec.json.encode(body).decode()),
             )
         return True
 
-    def _spent(self) -> tuple[dict[tuple[str, str], Spent], Counter[str]]:
-        """What the games counted so far took, and how many of them were void."""
+    def _spent(self) -> tuple[dict[tuple[str, str], Spent], Counter[str], Counter[str]]:
+        """What the games counted so far took, and how many of them were void or failed."""
         row = self._db.execute("SELECT body FROM tallied").fetchone()
-        rows, void = msgspec.json.decode(row[0], type=Spending) if row else ([], {})
-        spent = {(label, agent): Spent(mistakes, used) for label, agent, mistakes, used in rows}
-        return spent, Counter(void)
+        kept = msgspec.json.decode(row[0], type=Spending) if row else Spending()
+        spent = {
+            (label, agent): Spent(mistakes, used) for label, agent, mistakes, used in kept.rows
+        }
+        return spent, Counter(kept.void), Counter(kept.errors)
 
     def _count_blocks(self, new: Mapping[Block, list[Played]]) -> None:
         """Move every block that has new games from the kind it was to the kind it is."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from palestra import Usage
 
-from palestra_arena.result import GameResult
+from palestra_arena.result import GameResult, Status
 
 
 class Played(NamedTuple):
@@ -49,15 +49,18 @@ class Tally:
     kinds: Counter[Kind] = field(default_factory=Counter)
     spent: dict[tuple[str, str], Spent] = field(default_factory=dict)  # by environment and agent
     void: Counter[str] = field(default_factory=Counter)  # games by environment
+    errors: Counter[str] = field(default_factory=Counter)  # games by environment
 
     @property
     def games(self) -> int:
-        """Every game, void ones too."""
-        return sum(len(kind) * times for kind, times in self.kinds.items()) + self.void.total()
+        """Every game, also those that count for no agent."""
+        counted = sum(len(kind) * times for kind, times in self.kinds.items())
+        return counted + self.void.total() + self.errors.total()
 
     @property
     def environments(self) -> tuple[str, ...]:
-        return tuple(sorted({kind[0].environment for kind in self.kinds} | set(self.void)))
+        counted = {kind[0].environment for kind in self.kinds}
+        return tuple(sorted(counted | set(self.void) | set(self.errors)))
 
     def only(self, environment: str) -> Tally:
         """What belongs to one environment's id, whatever its options."""
@@ -69,6 +72,7 @@ class Tally:
             Counter({k: times for k, times in self.kinds.items() if fits(k[0].environment)}),
             {key: spent for key, spent in self.spent.items() if fits(key[0])},
             Counter({label: times for label, times in self.void.items() if fits(label)}),
+            Counter({label: times for label, times in self.errors.items() if fits(label)}),
         )
 
 
@@ -110,12 +114,18 @@ def by_block(results: Iterable[GameResult]) -> dict[Block, list[Played]]:
 def tally(results: Iterable[GameResult]) -> Tally:
     """Count games."""
     games = list(results)
-    counted = [result for result in games if result.status != "void"]
+    counted = [result for result in games if result.counts]
     return Tally(
         Counter(tuple(sorted(block)) for block in by_block(counted).values()),
         spent_in(counted),
-        Counter(r.match.environment.label for r in games if r.status == "void"),
+        labels_of(games, "void"),
+        labels_of(games, "error"),
     )
+
+
+def labels_of(games: Iterable[GameResult], status: Status) -> Counter[str]:
+    """How many games have a status, by the environment's label."""
+    return Counter(game.match.environment.label for game in games if game.status == status)
 
 
 def add_spent(

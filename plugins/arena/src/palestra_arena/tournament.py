@@ -43,7 +43,7 @@ def run_tournament(
     """Play what a tournament still lacks, and return all of it.
 
     `store` is a file, which makes the tournament resumable: every game is kept as soon as it is
-    over, and a later run with the same settings goes on from there. `agents` maps names used in
+    over, and a later run with the same settings resumes it. `agents` maps names used in
     the settings to functions that return an agent; with workers they must be importable.
     `progress` is called with games done, games known of so far, and the last result.
     """

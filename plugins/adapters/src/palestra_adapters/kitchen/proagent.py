@@ -1,4 +1,4 @@
-"""ProAgent: a cook who guesses what its partner will do, and corrects the guess by what he did.
+"""ProAgent: a cook who guesses what its partner will do, and corrects the guess by what it did.
 
 The model reads the kitchen in words, names the partner's next skill and its own; a verifier sends
 skills back whose preconditions do not hold, and says why; a path search carries skills out. Zhang
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, Meta, Turn, agent
 
 from palestra_adapters.adapter import Adapter, split_thought
 from palestra_adapters.kitchen.skills import SKILLS, View, did, look, way
@@ -58,10 +58,15 @@ class ProAgent(Adapter):
     """
 
     def __init__(
-        self, *, tries: int = 2, patience: int = 4, notes: int = 6, **settings: Any
+        self,
+        *,
+        tries: Annotated[int, Meta(ge=1, description="skills asked for before the cook waits")] = 2,
+        patience: Annotated[
+            int, Meta(ge=1, description="blocked steps before a skill is given up")
+        ] = 4,
+        notes: Annotated[int, Meta(ge=0, description="past events that the question shows")] = 6,
+        **settings: Any,
     ) -> None:
-        if tries < 1 or patience < 1 or notes < 0:
-            raise InvalidOption(f"tries {tries} and patience {patience} must be 1 or more")
         super().__init__(**settings)
         self._tries, self._patience, self._notes = tries, patience, notes
         self._cooks: dict[tuple[int, int], Cook] = {}

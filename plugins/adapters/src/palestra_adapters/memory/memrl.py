@@ -9,11 +9,11 @@ it is. "MemRL: Self-Evolving Agents via Runtime Reinforcement Learning on Episod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from palestra import InvalidOption, Turn, agent
+from palestra import InvalidOption, Meta, Turn, agent
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
@@ -54,18 +54,18 @@ class MemRL(Remembering):
     def __init__(
         self,
         *,
-        near: int = 8,
-        shown: int = 2,
-        alike: float = 0.3,
-        trust: float = 0.5,
-        rate: float = 0.3,
-        size: int = 500,
+        near: Annotated[int, Meta(ge=1, description="entries retrieved by likeness")] = 8,
+        shown: Annotated[int, Meta(ge=1, description="entries shown to the inner agent")] = 2,
+        alike: Annotated[float, Meta(description="least likeness of a retrieved entry")] = 0.3,
+        trust: Annotated[
+            float, Meta(ge=0, le=1, description="weight of utility against likeness")
+        ] = 0.5,
+        rate: Annotated[float, Meta(gt=0, le=1, description="learning rate of utilities")] = 0.3,
+        size: Annotated[int, Meta(ge=1, description="most entries kept")] = 500,
         **settings: Any,
     ) -> None:
-        if not 1 <= shown <= near or size < 1:
-            raise InvalidOption(f"near {near} ≥ shown {shown} ≥ 1 and size {size} ≥ 1 must hold")
-        if not (0 <= trust <= 1 and 0 < rate <= 1):
-            raise InvalidOption(f"trust {trust} must be in [0, 1] and rate {rate} in (0, 1]")
+        if shown > near:
+            raise InvalidOption(f"shown must be at most near, {near}, not {shown}")
         self.entries: dict[int, Entry] = {}  # by number
         self._next = 0  # numbers are never given twice
         super().__init__(**settings)
@@ -96,7 +96,7 @@ class MemRL(Remembering):
         return [near[i] for i in np.argsort(-marks, kind="stable")[: self._shown]]
 
     def learn(self, trial: Trial) -> Thinking[None]:
-        for entry in (self.entries[number] for number in trial.told if number in self.entries):
+        for entry in (self.entries[number] for number in trial.shown if number in self.entries):
             entry.q += self._rate * (trial.worth - entry.q)
             entry.uses += 1
         line = WRITE.format(returns=trial.returns, worth=trial.worth)

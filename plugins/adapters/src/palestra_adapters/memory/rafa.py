@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, Meta, Turn, agent
 
 from palestra_adapters.adapter import Adapter, split_thought, written
 from palestra_adapters.proposing import propose
@@ -56,7 +56,7 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Open:
+class SeatPlan:
     """A seat in play: its last position, move and pay, and the plan that goes on."""
 
     turn: Turn
@@ -80,21 +80,22 @@ class RAFA(Adapter):
     """
 
     def __init__(
-        self, *, width: int = 2, depth: int = 2, buffer: int = 100, **settings: Any
+        self,
+        *,
+        width: Annotated[int, Meta(ge=1, description="moves imagined in a position")] = 2,
+        depth: Annotated[int, Meta(ge=1, description="moves imagined ahead")] = 2,
+        buffer: Annotated[int, Meta(ge=0, description="transitions remembered")] = 100,
+        **settings: Any,
     ) -> None:
-        if width < 1 or depth < 1 or buffer < 0:
-            raise InvalidOption(
-                f"width {width} and depth {depth} must be 1 or more, buffer {buffer} 0 or more"
-            )
         super().__init__(**settings)
         self._width, self._depth, self._buffer = width, depth, buffer
         self.known: dict[str, dict[tuple[str, str], Follows]] = {}  # by environment and seat
-        self._open: dict[tuple[int, int], Open] = {}
+        self._open: dict[tuple[int, int], SeatPlan] = {}
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
         task = f"{turn.env} {turn.game.players[turn.seat]}"
-        seat = self._open.setdefault(key, Open(turn, task))
+        seat = self._open.setdefault(key, SeatPlan(turn, task))
         position = turn.position
         self._observe(seat, position, float(turn.returns))
         if seat.plan and seat.plan[0][0] == position and not turn.error:
@@ -107,7 +108,7 @@ class RAFA(Adapter):
         seat.turn, seat.position, seat.move = turn, position, move
         return Decision(text=move, thought=thought)
 
-    def _observe(self, seat: Open, position: str, returns: float) -> None:
+    def _observe(self, seat: SeatPlan, position: str, returns: float) -> None:
         """Keep what the last move of this seat has led to."""
         if seat.move and self._buffer:
             known = self.known.setdefault(seat.task, {})
@@ -140,7 +141,7 @@ class RAFA(Adapter):
             return Branch(position, ("",))
         return max([*done, *ends], key=lambda branch: branch.paid / unit + branch.value)
 
-    def _told(self, task: str) -> str:
+    def _known_lines(self, task: str) -> str:
         lines = [
             f"From {position!r} the move {move} paid {end.paid:g} and led to {end.position!r}."
             for (position, move), end in self.known.get(task, {}).items()
@@ -150,7 +151,7 @@ class RAFA(Adapter):
     def _elite(self, turn: Turn, task: str, branch: Branch) -> Thinking[list[str]]:
         """Moves to try in an imagined position: those seen there, and what the model would play."""
         known = [move for position, move in self.known.get(task, {}) if position == branch.position]
-        line = ELITE.format(known=self._told(task), position=branch.position)
+        line = ELITE.format(known=self._known_lines(task), position=branch.position)
         messages = self.single(turn.game.rules_for(turn.seat), line)
         heat = self.temperature or 0.8
         replies = yield [self.ask(messages, temperature=heat) for _ in range(self._width)]
@@ -161,12 +162,12 @@ class RAFA(Adapter):
         self, turn: Turn, task: str, branch: Branch, moves: list[str]
     ) -> Thinking[list[Branch]]:
         """Where each move leads: as it was seen, else as the model predicts."""
-        known = self.known.get(task, {})
+        known, lines = self.known.get(task, {}), self._known_lines(task)
         asks = [
             self.ask(
                 self.single(
                     turn.game.rules_for(turn.seat),
-                    IMAGINE.format(known=self._told(task), position=branch.position, move=move),
+                    IMAGINE.format(known=lines, position=branch.position, move=move),
                 )
             )
             for move in moves
@@ -182,7 +183,7 @@ class RAFA(Adapter):
         return grown
 
     def _grade(self, turn: Turn, task: str, ends: list[Branch]) -> Thinking[list[float]]:
-        rules, known = turn.game.rules_for(turn.seat), self._told(task)
+        rules, known = turn.game.rules_for(turn.seat), self._known_lines(task)
         asks = [
             self.ask(self.single(rules, CRITIC.format(known=known, position=branch.position)))
             for branch in ends

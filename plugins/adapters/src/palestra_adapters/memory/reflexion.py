@@ -8,10 +8,10 @@ Gradient Optimization", ICLR 2024. Prompts, reflections and credits are kept for
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from palestra import InvalidOption, Turn, agent, open_model
+from palestra import Meta, Turn, agent, open_model
 from palestra.agents.models import Model
 
 from palestra_adapters.adapter import split_thought
@@ -57,10 +57,17 @@ class Reflexion(Remembering):
     """
 
     def __init__(
-        self, *, keep: int = 3, enough: float = 1.0, retro: str | Model = "", **settings: Any
+        self,
+        *,
+        keep: Annotated[int, Meta(ge=1, description="reflections shown on a task")] = 3,
+        enough: Annotated[
+            float, Meta(description="worth from which an episode needs no reflection")
+        ] = 1.0,
+        retro: Annotated[
+            str | Model, Meta(description="URI of another model that writes reflections")
+        ] = "",
+        **settings: Any,
     ) -> None:
-        if keep < 1:
-            raise InvalidOption(f"keep must be 1 or more, not {keep}")
         self.lessons: dict[int, Lesson] = {}  # by number
         super().__init__(**settings)
         self._keep, self._enough, self._writer = keep, enough, 0
@@ -78,7 +85,7 @@ class Reflexion(Remembering):
         return "\n".join(["What you learnt from earlier episodes:", *lines]), tuple(shown)
 
     def learn(self, trial: Trial) -> Thinking[None]:
-        newest = self.lessons.get(trial.told[-1]) if trial.told else None
+        newest = self.lessons.get(trial.shown[-1]) if trial.shown else None
         if newest is not None and newest.after is None:
             newest.after = trial.returns
         if trial.worth >= self._enough:

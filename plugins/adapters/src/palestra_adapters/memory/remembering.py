@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from palestra import Decision, InvalidOption, RecordError, Turn, Usage
+from palestra import Decision, InvalidOption, RecordError, Rng, Turn, Usage
+from palestra.kernel.files import write_bytes
 
 from palestra_adapters.search.spots import Scale
 from palestra_adapters.thinking import Thinking, Thread, think_together
@@ -22,7 +23,7 @@ Task = Literal["env", "seed"]
 
 
 class Trial(msgspec.Struct):
-    """One seat's finished episode: what it saw, what it was paid, and what it had been told.
+    """One seat's finished episode: what it saw, what it was paid, and what memories it was shown.
 
     `worth` is the pay on [0, 1], between the game's bounds or the least and most seen so far.
     """
@@ -33,7 +34,9 @@ class Trial(msgspec.Struct):
     story: str
     returns: float
     worth: float
-    told: tuple[int, ...] = ()  # numbers of the memories it was shown
+    shown: tuple[int, ...] = msgspec.field(
+        default=(), name="told"
+    )  # numbers of memories; files say told
 
 
 class Remembering(Wrapper):
@@ -50,7 +53,7 @@ class Remembering(Wrapper):
         super().__init__(**settings)
         self._task, self._file = task, Path(memory).expanduser() if memory else None
         self._turns: dict[tuple[int, int], Turn] = {}
-        self._told: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
+        self._recalled: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self._starts: dict[tuple[int, int], str] = {}
         self._scales: dict[str, Scale] = {}
         self.waiting: list[Trial] = []
@@ -78,7 +81,7 @@ class Remembering(Wrapper):
         """Forget everything."""
 
     def task_of(self, turn: Turn) -> str:
-        seed = f"#{turn.seed}" if self._task == "seed" else ""
+        seed = f"#{turn.start_key}" if self._task == "seed" else ""
         return f"{turn.env}{seed} {turn.game.players[turn.seat]}"
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -93,7 +96,10 @@ class Remembering(Wrapper):
         trials, self.waiting = self.waiting, []
         if not trials:
             return Usage()
-        threads = [Thread(self._lesson(trial)) for trial in trials]
+        threads = [
+            Thread(self.drawing(Rng.seeded(self._seed, stream=number), self._lesson(trial)))
+            for number, trial in enumerate(trials)
+        ]
         think_together(self.models, threads)
         self.save()
         return sum((thread.usage for thread in threads), Usage())
@@ -105,26 +111,26 @@ class Remembering(Wrapper):
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
         self._turns[key] = turn
-        if key not in self._told:
-            self._told[key] = self.recall(turn)
+        if key not in self._recalled:
+            self._recalled[key] = self.recall(turn)
             self._starts[key] = turn.position
-        lines = "\n".join(filter(None, (advice, self._told[key][0])))
-        return (yield from self.inner.think(turn, lines))
+        lines = "\n".join(filter(None, (advice, self._recalled[key][0])))
+        return (yield from self.inner.think_alone(turn, lines))
 
     def forget(self, episode_key: int) -> None:
         for key in [key for key in self._turns if key[0] == episode_key]:
             turn = self._turns.pop(key)
-            _, told = self._told.pop(key)
-            self.waiting.append(self._trial(turn, self._starts.pop(key), told))
+            _, shown = self._recalled.pop(key)
+            self.waiting.append(self._trial(turn, self._starts.pop(key), shown))
         super().forget(episode_key)
 
-    def _trial(self, turn: Turn, start: str, told: tuple[int, ...]) -> Trial:
+    def _trial(self, turn: Turn, start: str, shown: tuple[int, ...]) -> Trial:
         returns = float(turn.returns)
         scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
         scale.see(returns)
         story = "\n".join(event.text for event in turn.transcript)
         rules = turn.game.rules_for(turn.seat)
-        return Trial(self.task_of(turn), rules, start, story, returns, scale(returns), told)
+        return Trial(self.task_of(turn), rules, start, story, returns, scale(returns), shown)
 
     def close(self) -> None:
         self.save()
@@ -137,10 +143,7 @@ class Remembering(Wrapper):
         if self._file is None:
             return
         kept = {"memories": self.memories(), "waiting": self.waiting}
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._file.with_suffix(".part")
-        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
-        temporary.replace(self._file)
+        write_bytes(self._file, msgspec.json.format(msgspec.json.encode(kept)))
 
     def _load(self, file: Path) -> None:
         try:

@@ -6,9 +6,9 @@ its rules say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Annotated
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent
+from palestra import Decision, InvalidOption, Meta, ScriptedAgent, Turn, agent
 
 from palestra_adapters.routers.knapsack import Offer, consider
 
@@ -18,21 +18,22 @@ from palestra_adapters.routers.knapsack import Offer, consider
     plays=("markets/Composer-v0",),
     summary="Buys components by the knapsack's threshold.",
 )
-class ZclBuyer(Agent):
+class ZclBuyer(ScriptedAgent):
     """Tries a component `trials` times at most, then buys it where the threshold says so.
 
     Its value is what the trials say, or without any what is claimed.
     """
 
-    def __init__(self, *, trials: int = 3) -> None:
-        if trials < 0:
-            raise InvalidOption(f"zcl-buyer: trials must be at least 0, not {trials}")
+    def __init__(
+        self, *, trials: Annotated[int, Meta(ge=0, description="most trials a component")] = 3
+    ) -> None:
+        super().__init__()
         self._trials = trials
 
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return [Decision(text=self._choose(turn)) for turn in turns]
+    def choose(self, turn: Turn) -> Decision:
+        return Decision(text=self._move(turn))
 
-    def _choose(self, turn: Turn) -> str:
+    def _move(self, turn: Turn) -> str:
         if turn.env != "markets/Composer-v0":
             raise InvalidOption(f"zcl-buyer is for markets/Composer-v0, not {turn.env}")
         seen = [float(number) for number in turn.observation]

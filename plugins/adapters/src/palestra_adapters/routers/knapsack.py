@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import e
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from palestra import Agent, Decision, InvalidOption, Runner, Turn, agent, make_agent
+from palestra import Agent, Decision, InvalidOption, Meta, Runner, Turn, agent, make_agent
 
 from palestra_adapters.relay import split_members
 from palestra_adapters.routers.sale import read_prices
@@ -92,19 +92,19 @@ class Knapsack(Agent):
     def __init__(
         self,
         *,
-        target: str = "",
-        prices: str = "",
-        budget: float = 3.0,
-        trials: int = 4,
-        low: float = 0.1,
-        high: float = 1.0,
-        rival: str = "random",
+        target: Annotated[str, Meta(description="agents joined by +")] = "",
+        prices: Annotated[
+            str, Meta(description="price of each agent, joined by / (1/2/… if none are given)")
+        ] = "",
+        budget: Annotated[float, Meta(ge=0, description="sum that may be spent on agents")] = 3.0,
+        trials: Annotated[int, Meta(ge=1, description="episodes a trial")] = 4,
+        low: Annotated[float, Meta(gt=0, description="least value a price")] = 0.1,
+        high: Annotated[float, Meta(gt=0, description="greatest value a price")] = 1.0,
+        rival: Annotated[str, Meta(description="agent in the other seats of a trial")] = "random",
     ) -> None:
         names = split_members(target)
-        if not names or trials < 1 or budget < 0:
-            raise InvalidOption(
-                "knapsack needs agents, trials ≥ 1 and budget ≥ 0: knapsack:minimax+mcts,budget=3"
-            )
+        if not names:
+            raise InvalidOption("knapsack needs agents: knapsack:minimax+mcts,budget=3")
         buy_online((), budget, low, high)
         self.members = {name: make_agent(name) for name in names}
         self.prices = dict(zip(names, read_prices(prices, len(names)), strict=True))
@@ -137,9 +137,9 @@ class Knapsack(Agent):
 
     def _try(self, turn: Turn, member: Agent) -> float:
         seats: list[Agent] = [self._rival] * turn.game.num_players
-        seats[turn.seat] = _Kept(member)
+        seats[turn.seat] = TrialAgent(member)
         runner = Runner(
-            turn.game, [s if s is not self._rival else _Kept(s) for s in seats], seed=FAR
+            turn.game, [s if s is not self._rival else TrialAgent(s) for s in seats], seed=FAR
         )
         paid = [record.outcome for record in runner.run(range(self._trials))]
         scores = [outcome.scores[turn.seat] for outcome in paid if outcome is not None]
@@ -161,7 +161,7 @@ class Knapsack(Agent):
             member.close()
 
 
-class _Kept(Agent):
+class TrialAgent(Agent):
     """An agent in a trial: the trial's end does not close it."""
 
     def __init__(self, member: Agent) -> None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Reply
 
 from palestra_adapters.adapter import Adapter, question, split_thought, story
@@ -69,11 +69,14 @@ class StrategyAuction(Adapter):
     def __init__(
         self,
         *,
-        prices: str | Sequence[float] = (),
-        jury: float = 1.0,
-        entropy: float = 0.1,
-        rebid: bool = True,
-        memory: bool = True,
+        prices: Annotated[
+            str | int | float | tuple[float, ...],
+            Meta(description="price of a token of each model, joined by /"),
+        ] = (),
+        jury: Annotated[float, Meta(description="weight of the marks of all models")] = 1.0,
+        entropy: Annotated[float, Meta(description="weight of the entropy of a plan")] = 0.1,
+        rebid: Annotated[bool, Meta(description="let cheaper losers bid again")] = True,
+        memory: Annotated[bool, Meta(description="keep past auctions")] = True,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Agent, Decision, InvalidOption, Turn, agent, make_agent
+from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, make_agent
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.scoring import Scorer, make_scorer
 from palestra_adapters.search.growth import Beam, BestFirst, Bounds, LookAhead, Thrifty
-from palestra_adapters.search.spots import Spot, World
+from palestra_adapters.search.spots import Lookahead, Spot
 from palestra_adapters.search.tree import Growth, Node, Search
 from palestra_adapters.thinking import Thinking
 
@@ -63,15 +63,15 @@ class TreeAgent(Adapter):
         legal = turn.legal_texts
         if len(legal) == 1:
             return Decision(text=legal[0])
-        world = World(self._others, self.rng)
-        search = Search(self, world, self._scorer, self.growth, self._expansions, advice)
+        lookahead = Lookahead(self._others, self.rng)
+        search = Search(self, lookahead, self._scorer, self.growth, self._expansions, advice)
         tree = yield from search.run(turn)
         if not tree.root.children:
             return Decision(text=legal[0] if legal else "", thought="nothing was searched")
         goal = yield from self.settle(turn, self.growth.choose(tree), tree.root)
         path = goal.path
         self._keep(turn, path)
-        return Decision(text=path[0].move, thought=_told(path, tree.spent))
+        return Decision(text=path[0].move, thought=_summary(path, tree.spent))
 
     def settle(self, turn: Turn, goal: Node, root: Node) -> Thinking[Node]:
         """A last word on the choice; by default none."""
@@ -123,7 +123,7 @@ def _sizes(growth: Growth) -> list[tuple[str, int]]:
     return [(k, v) for k, v in vars(growth).items() if k in ("width", "depth", "keep")]
 
 
-def _told(path: list[Node], spent: int) -> str:
+def _summary(path: list[Node], spent: int) -> str:
     moves = ", ".join(f"{node.move} ({node.value:.2f})" for node in path)
     return f"{spent} positions expanded; making for {moves}"
 
@@ -143,10 +143,10 @@ class TreeSearch(TreeAgent):
     def __init__(
         self,
         *,
-        width: int = 3,
-        depth: int = 5,
-        expansions: int = 10,
-        enough: float = 1.0,
+        width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
+        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 10,
+        enough: Annotated[float, Meta(description="value at which the search stops")] = 1.0,
         **settings: Any,
     ) -> None:
         super().__init__(BestFirst(width, depth, enough), expansions=expansions, **settings)
@@ -168,11 +168,11 @@ class SWESearch(TreeAgent):
     def __init__(
         self,
         *,
-        width: int = 3,
-        depth: int = 5,
-        expansions: int = 12,
-        c: float = 1.0,
-        debate: int = 0,
+        width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
+        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 12,
+        c: Annotated[float, Meta(ge=0, description="weight of exploration")] = 1.0,
+        debate: Annotated[int, Meta(ge=0, description="votes on the two finalists")] = 0,
         **settings: Any,
     ) -> None:
         settings.setdefault("explain", True)
@@ -210,7 +210,12 @@ class BAVT(TreeAgent):
     """
 
     def __init__(
-        self, *, width: int = 3, depth: int = 5, expansions: int = 10, **settings: Any
+        self,
+        *,
+        width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
+        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 10,
+        **settings: Any,
     ) -> None:
         super().__init__(Thrifty(width, depth), expansions=expansions, **settings)
 
@@ -229,7 +234,12 @@ class FLARE(TreeAgent):
     """
 
     def __init__(
-        self, *, width: int = 3, depth: int = 3, expansions: int = 40, **settings: Any
+        self,
+        *,
+        width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
+        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 3,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 40,
+        **settings: Any,
     ) -> None:
         super().__init__(LookAhead(width, depth), expansions=expansions, **settings)
 
@@ -249,10 +259,10 @@ class BeamSearch(TreeAgent):
     def __init__(
         self,
         *,
-        width: int = 3,
-        depth: int = 3,
-        keep: int = 2,
-        expansions: int = 100,
+        width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
+        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 3,
+        keep: Annotated[int, Meta(ge=1, description="positions kept of a level")] = 2,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 100,
         **settings: Any,
     ) -> None:
         super().__init__(Beam(width, depth, keep), expansions=expansions, **settings)
@@ -271,5 +281,10 @@ class BestOfN(TreeAgent):
     Step-Level Q-Value Models", 2024.
     """
 
-    def __init__(self, *, n: int = 4, **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        n: Annotated[int, Meta(ge=1, description="moves proposed and scored")] = 4,
+        **settings: Any,
+    ) -> None:
         super().__init__(BestFirst(width=n, depth=1), expansions=1, **settings)

@@ -1,7 +1,7 @@
 """Where a search looks ahead: a fork of the episode, seen from one seat.
 
 A step plays one move of that seat and then everybody else, until the seat is asked again: the tree
-holds its own decisions only, and what the others do is part of the world.
+holds its own decisions only, and what the others do is part of its surroundings.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Voice(Protocol):
 
 
 @dataclass(slots=True)
-class World:
+class Lookahead:
     """Steps through forks of one turn; `others` play the other seats, by name or as a model."""
 
     others: Agent | Voice

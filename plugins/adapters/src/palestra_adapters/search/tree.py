@@ -15,7 +15,7 @@ from palestra import BudgetSpent, Rng, Turn
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import Judged, Scorer
-from palestra_adapters.search.spots import Scale, Spot, World
+from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.thinking import Thinking, together
 
 
@@ -74,7 +74,7 @@ class Growth(ABC):
 
     width: int
     judges_root: bool = False
-    one_by_one: bool = False  # a node gets one child at a time, told what became of the others
+    one_by_one: bool = False  # a node gets one child at a time, after what became of the others
 
     @abstractmethod
     def pick(self, tree: Tree, rng: Rng) -> Sequence[Node]:
@@ -95,7 +95,7 @@ class Search:
     """Grows one tree from one turn."""
 
     agent: Adapter
-    world: World
+    lookahead: Lookahead
     scorer: Scorer
     growth: Growth
     limit: int
@@ -104,7 +104,7 @@ class Search:
 
     def run(self, turn: Turn) -> Thinking[Tree]:
         """A grown tree; what there is of it where the budget ends first."""
-        root, scale = Node(self.world.root(turn)), Scale.of(turn.game)
+        root, scale = Node(self.lookahead.root(turn)), Scale.of(turn.game)
         tree = Tree(root, self.limit)
         try:
             if self.growth.judges_root:
@@ -129,7 +129,7 @@ class Search:
         moves = yield from propose(
             self.agent, node.spot.turn, count, feedback=self._feedback(node), seen=seen
         )
-        spots = yield from together([self.world.step(node.spot, move) for move in moves])
+        spots = yield from together([self.lookahead.step(node.spot, move) for move in moves])
         children = [
             Node(spot, node, move, node.depth + 1)
             for move, spot in zip(moves, spots, strict=True)
@@ -142,9 +142,9 @@ class Search:
     def _feedback(self, node: Node) -> str:
         """What to know before proposing: advice, and what is wrong with the worst move tried."""
         notes = [self.advice] if self.advice else []
-        told = [child for child in node.children if child.comment not in ("", "over")]
-        if told:
-            worst = min(told, key=lambda child: child.value)
+        judged = [child for child in node.children if child.comment not in ("", "over")]
+        if judged:
+            worst = min(judged, key=lambda child: child.value)
             notes.append(f"{worst.move} was tried and is not good: {worst.comment}")
             notes.append("Play something else.")
         return "\n".join(notes)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, InvalidOption, Meta, Turn, agent
 
 from palestra_adapters.teams.team import Answer, Team, majority, shown
 from palestra_adapters.thinking import Thinking, together
@@ -34,7 +34,7 @@ Weights = NDArray[np.float64]
     summary="Layers of members who rate each other.",
 )
 class DyLAN(Team):
-    """`layers` rounds of `size` members; after the second round `keep` of them go on.
+    """`layers` rounds of `size` members; after the second round `keep` of them continue.
 
     It ends early where more than two thirds agree. With `team`, the best that many members by
     importance over the first `trial` decisions play all later ones.
@@ -43,18 +43,19 @@ class DyLAN(Team):
     def __init__(
         self,
         *,
-        size: int = 4,
-        layers: int = 3,
-        keep: int = 2,
-        team: int = 0,
-        trial: int = 20,
+        size: Annotated[int, Meta(ge=1, description="members of the team")] = 4,
+        layers: Annotated[int, Meta(ge=1, description="rounds of answers")] = 3,
+        keep: Annotated[
+            int, Meta(ge=1, description="members that stay after the second round")
+        ] = 2,
+        team: Annotated[
+            int, Meta(ge=0, description="members that stay after the trial (0: all)")
+        ] = 0,
+        trial: Annotated[int, Meta(ge=1, description="decisions before the team is chosen")] = 20,
         **settings: Any,
     ) -> None:
-        if layers < 1 or not 1 <= keep <= size or not 0 <= team <= size or trial < 1:
-            raise InvalidOption(
-                f"dylan: layers {layers} and trial {trial} must be 1 or more, keep {keep} from 1 "
-                f"and team {team} from 0 to size {size}"
-            )
+        if keep > size or team > size:
+            raise InvalidOption(f"keep {keep} and team {team} must be at most size, {size}")
         super().__init__(size=size, **settings)
         self._layers, self._keep, self._team, self._trial = layers, keep, team, trial
         self.importance = np.zeros(size)  # summed over decisions
@@ -73,13 +74,13 @@ class DyLAN(Team):
         answers = yield from together([self.answer(turn, m, advice) for m in members])
         layers, weights = [answers], list[Weights]()
         while len(layers) < self._layers and not agreed(answers):
-            told = "\n".join(filter(None, (advice, shown(answers))))
-            rated = yield from self._ratings(turn, members, answers, told)
+            context = "\n".join(filter(None, (advice, shown(answers))))
+            rated = yield from self._ratings(turn, members, answers, context)
             if len(layers) >= 2 and len(members) > self._keep:
                 strong = np.argsort(-rated.sum(axis=0), kind="stable")[: self._keep]
                 rows = sorted(int(i) for i in strong)
                 members, rated = [members[i] for i in rows], rated[rows]
-            answers = yield from together([self.answer(turn, m, told) for m in members])
+            answers = yield from together([self.answer(turn, m, context) for m in members])
             layers.append(answers)
             weights.append(rated)
         decision = self.agreed(turn, answers)
@@ -90,10 +91,10 @@ class DyLAN(Team):
         return decision
 
     def _ratings(
-        self, turn: Turn, members: Sequence[int], answers: Sequence[Answer], told: str
+        self, turn: Turn, members: Sequence[int], answers: Sequence[Answer], context: str
     ) -> Thinking[Weights]:
         """What each member gives each answer, shape (members, answers); 0 for no legal move."""
-        line = f"{turn.position}\n{told}\n{RATE.format(count=len(answers))}"
+        line = f"{turn.position}\n{context}\n{RATE.format(count=len(answers))}"
         messages = self.single(turn.game.rules_for(turn.seat), line)
         replies = yield [self.ask(messages, member=m % len(self.models)) for m in members]
         rated = np.array([read_ratings(reply.text, len(answers)) for reply in replies])

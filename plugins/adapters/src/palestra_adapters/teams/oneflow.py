@@ -7,9 +7,9 @@ read the next need not read again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message
 
 from palestra_adapters.adapter import Adapter, split_thought, story, written
@@ -38,7 +38,15 @@ class OneFlow(Adapter):
     """
 
     def __init__(
-        self, *, roles: str = "analyst+critic+player", separate: bool = False, **settings: Any
+        self,
+        *,
+        roles: Annotated[
+            str, Meta(description="roles joined by +; the last one moves")
+        ] = "analyst+critic+player",
+        separate: Annotated[
+            bool, Meta(description="give every role a conversation of its own")
+        ] = False,
+        **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self._roles = [role.strip() for role in roles.split("+")]

@@ -2,18 +2,18 @@
 
 Members answer alone; the contribution of each is how close its answer is to the mean of all.
 Alike answers are joined by an edge from the stronger to the weaker contributor, which never makes
-a circle, and in that order each answers again, told by those before it. Rebuilt every round; the
+a circle, and in that order each answers again, with the answers before it. Rebuilt every round; the
 answer is the strongest contributor's. "Stochastic Self-Organization in Multi-Agent Systems", 2025.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Decision, InvalidOption, Turn, agent
+from palestra import Decision, Meta, Turn, agent
 
 from palestra_adapters.similarity import embed
 from palestra_adapters.teams.team import Answer, Team, shown
@@ -29,10 +29,15 @@ class SelfOrg(Team):
     """`size` members, `rounds` of answers; edges join answers at least `alike`."""
 
     def __init__(
-        self, *, size: int = 4, rounds: int = 2, alike: float = 0.3, **settings: Any
+        self,
+        *,
+        size: Annotated[int, Meta(ge=1, description="members of the team")] = 4,
+        rounds: Annotated[int, Meta(ge=1, description="answers of every member")] = 2,
+        alike: Annotated[
+            float, Meta(ge=0, le=1, description="least likeness of answers that are sent on")
+        ] = 0.3,
+        **settings: Any,
     ) -> None:
-        if rounds < 1 or not 0 <= alike <= 1:
-            raise InvalidOption(f"rounds {rounds} must be 1 or more and alike {alike} in [0, 1]")
         super().__init__(size=size, **settings)
         self._rounds, self._alike = rounds, alike
 
@@ -46,17 +51,17 @@ class SelfOrg(Team):
         return self.agreed(turn, answers, None if best is None else answers[best].move)
 
     def _round(self, turn: Turn, answers: Sequence[Answer], advice: str) -> Thinking[list[Answer]]:
-        """Everybody answers again, after those whose answers he is sent."""
+        """Everybody answers again, after those whose answers they are sent."""
         made = vectors(answers)
         sent = edges(made, self._alike)
         new: dict[int, Answer] = {}
         for level in levels(sent):
-            told = [[new[m] for m in range(len(answers)) if sent[m, i]] for i in level]
+            heard_by = [[new[m] for m in range(len(answers)) if sent[m, i]] for i in level]
             lines = [
                 self.answer(turn, answers[i].member, f"{advice}\n{shown(heard)}".strip())
                 if heard
                 else _stays(answers[i])
-                for i, heard in zip(level, told, strict=True)
+                for i, heard in zip(level, heard_by, strict=True)
             ]
             new.update(zip(level, (yield from together(lines)), strict=True))
         return [new[i] for i in range(len(answers))]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from palestra import Decision, InvalidOption, Turn, UnknownName, agent
+from palestra import Decision, Meta, Turn, agent
 
 from palestra_adapters.adapter import legal_move, split_thought, story
 from palestra_adapters.react import can_hold
@@ -27,7 +27,7 @@ DECIDE = "You lead the team. Decide: answer with the move only."
 
 
 @dataclass(slots=True)
-class Talk:
+class TalkStatistics:
     """What a team has said, over its life: answers, messages read by others, likeness, tokens."""
 
     decisions: int = 0
@@ -58,31 +58,29 @@ class Topologies(Team):
     def __init__(
         self,
         *,
-        topology: Topology = "centralised",
-        size: int = 3,
-        rounds: int = 2,
-        tokens: int | None = None,
+        topology: Annotated[
+            Topology, Meta(description="who hears whom, and who decides")
+        ] = "centralised",
+        size: Annotated[int, Meta(ge=1, description="members of the team")] = 3,
+        rounds: Annotated[int, Meta(ge=1, description="most answers of every member")] = 2,
+        tokens: Annotated[int | None, Meta(ge=1, description="tokens a decision may take")] = None,
         **settings: Any,
     ) -> None:
-        if topology not in get_args(Topology):
-            raise UnknownName("topology", topology, get_args(Topology))
-        if rounds < 1 or (tokens is not None and tokens < 1):
-            raise InvalidOption(f"rounds {rounds} and tokens {tokens} must be 1 or more")
         super().__init__(size=1 if topology == "single" else size, **settings)
         self._topology, self._rounds, self._tokens = topology, rounds, tokens
-        self.talked = Talk()
+        self.talked = TalkStatistics()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         purse = Purse(inf if self._tokens is None else self._tokens)
         leads = self._topology in ("centralised", "hybrid")
         answers: list[Answer] = []
         move: str | None = None
-        while not answers or (purse.lasts and self._goes_on(answers)):
+        while not answers or (purse.lasts and self._another_round(answers)):
             answers, move = yield from metered(self._round(turn, advice, answers, leads), purse)
         self._note(answers, purse.spent)
         return self.agreed(turn, answers, move)
 
-    def _goes_on(self, answers: Sequence[Answer]) -> bool:
+    def _another_round(self, answers: Sequence[Answer]) -> bool:
         return self._topology != "independent" and len(answers) < self._rounds * self.size
 
     def _round(
@@ -122,7 +120,7 @@ class Topologies(Team):
 
 
 def overhead(team_turns: float, single_turns: float) -> float:
-    """Extra turns of a team over a single agent, as a share of his; 0 for the single agent."""
+    """Extra turns of a team as a share of a single agent's turns; 0 for the single agent."""
     return (team_turns - single_turns) / single_turns
 
 

@@ -156,7 +156,7 @@ def coalition_values(results: Iterable[GameResult], agents: Mapping[Coalition, s
     """
     scores: dict[str, dict[object, list[float]]] = {name: {} for name in agents.values()}
     for result in results:
-        if result.status == "void":
+        if not result.counts:
             continue
         task = result.match.environment.label, result.match.seed
         for agent, score in zip(result.match.agents, result.scores, strict=True):

@@ -62,12 +62,12 @@ def at_least(score: float) -> Passed:
 def attempts_from(
     games: Iterable[GameResult | EpisodeRecord], passed: Passed = won
 ) -> list[Attempt]:
-    """The attempts of a tournament's results, or of records; void games are left out."""
+    """The attempts of a tournament's results or of records, without games that do not count."""
     found = []
     for game in games:
         if isinstance(game, EpisodeRecord):
             found += _from_record(game, passed)
-        elif game.status != "void":
+        elif game.counts:
             match = game.match
             block = match.environment.label, match.seed, match.round, tuple(sorted(match.agents))
             found += [
@@ -82,7 +82,7 @@ def _from_record(record: EpisodeRecord, passed: Passed) -> list[Attempt]:
         return []
     spent = [Usage()] * len(record.players)
     for turn in record.turns:
-        spent[turn.seat] += turn.usage
+        spent[turn.seat] += turn.spent
     block = record.env, str(record.options), record.seed, tuple(sorted(record.agents))
     return [
         Attempt(agent, passed(record.outcome.results[seat], record.returns[seat]), usage, block)

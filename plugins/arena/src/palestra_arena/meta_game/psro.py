@@ -76,23 +76,23 @@ def psro(
         raise InvalidOption(f"gamma belongs to the meta-solver risk-averse, not to {meta_solver}")
     form = game if isinstance(game, SequenceForm) else sequence_form(game)
     plans = [[form.uniform(seat)] for seat in range(len(form.seats))]
-    told: list[Round] = []
+    history: list[Round] = []
     while True:
         payoffs = _payoffs(form, plans)
         mixes = meta_solve(meta_solver, payoffs, gamma)
         mixed = [_mixed(own, mix) for own, mix in zip(plans, mixes, strict=True)]
         apart = form.nash_conv(mixed)
         values = tuple(float(value) for value in form.values(mixed))
-        told.append(Round(tuple(map(len, plans)), apart, values))
+        history.append(Round(tuple(map(len, plans)), apart, values))
         replies = [_reply(form, seat, plans, mixes, mixed, gamma) for seat in range(len(plans))]
         new = [
             gain > GAIN and (meta_solver == "uniform" or not _known(plan, own))
             for own, (plan, gain) in zip(plans, replies, strict=True)
         ]
         settled = apart <= tolerance or not any(new)
-        if settled or len(told) == rounds:
+        if settled or len(history) == rounds:
             found = tuple(tuple(own) for own in plans)
-            return Population(form, found, mixes, payoffs, tuple(told), settled)
+            return Population(form, found, mixes, payoffs, tuple(history), settled)
         for own, (plan, _), wanted in zip(plans, replies, new, strict=True):
             if wanted:
                 own.append(plan)

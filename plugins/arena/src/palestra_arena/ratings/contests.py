@@ -88,7 +88,7 @@ def contests_of(counted: Tally) -> Contests:
 
 def contests_from(results: Iterable[GameResult]) -> Contests:
     """The games of a tournament that count and in which somebody was met."""
-    counted = [r for r in results if r.status != "void" and len(set(r.match.agents)) > 1]
+    counted = [r for r in results if r.counts and len(set(r.match.agents)) > 1]
     counted.sort(key=_order)
     names = tuple(sorted({agent for result in counted for agent in result.match.agents}))
     numbers = {name: number for number, name in enumerate(names)}

@@ -58,14 +58,14 @@ def dots(costs: Costs) -> list[Dot]:
     def up(share: float) -> float:
         return round(96 - 92 * share, 2)
 
-    def told(row: Spending) -> str:
+    def label(row: Spending) -> str:
         success = spread(row.accuracy, 2)
         return f"{row.agent}: success {success}, {row.each:.3g} {costs.unit} an attempt"
 
     return [
         Dot(
             row.agent,
-            told(row),
+            label(row),
             round(3 + 92 * row.each / most, 2),
             up(row.accuracy.value),
             up(row.accuracy.low),

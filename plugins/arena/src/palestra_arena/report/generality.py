@@ -27,7 +27,7 @@ def generality_of(results: Iterable[GameResult]) -> tuple[dict[str, Generality],
     where rivals are also paid less than 0 the share of them it beat. Only tasks that every agent
     has played count.
     """
-    games = [result for result in results if result.status != "void"]
+    games = [result for result in results if result.counts]
     lossy = {
         result.match.environment.label
         for result in games

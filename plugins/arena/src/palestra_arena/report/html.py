@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from palestra import __version__
+from palestra.kernel.files import write_text
 
 from palestra_arena.report.costs import COLUMNS, Costs, cost_cells, dots, front_line
 from palestra_arena.report.leaderboard import Leaderboard, Row
@@ -44,12 +45,7 @@ def write_page(
         lstrip_blocks=True,
     )
     page = environment.get_template("leaderboard.html").render(page_data(board, settings, costs))
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(target)
-    return target
+    return write_text(path, page)
 
 
 def page_data(

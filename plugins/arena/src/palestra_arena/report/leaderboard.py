@@ -57,6 +57,14 @@ class Leaderboard:
     void: int
     unrated: str = ""
     environments: tuple[str, ...] = ()
+    errors: int = 0
+
+    @property
+    def uncounted(self) -> str:
+        """Which games count for no agent; empty if there are none."""
+        parts = [f"{self.errors} ended in an error"] * (self.errors > 0)
+        parts += [f"{self.void} void"] * (self.void > 0)
+        return f"{' and '.join(parts)} (these count for no agent)" if parts else ""
 
 
 @dataclass(slots=True)
@@ -73,7 +81,7 @@ def make_leaderboard(
 ) -> Leaderboard:
     """Rank the agents of a tournament by a rating system, or by points where it cannot rate."""
     games = list(results)
-    counted = [result for result in games if result.status != "void"]
+    counted = [result for result in games if result.counts]
     contests = contests_from(counted) if system in BY_ORDER else None
     return leaderboard_of(tally(games), system, contests, confidence=confidence)
 
@@ -111,6 +119,7 @@ def leaderboard_of(
         void=counted.void.total(),
         unrated=unrated,
         environments=counted.environments,
+        errors=counted.errors.total(),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from palestra import MissingExtra
+from palestra.kernel.files import whole_file
 
 from palestra_arena.result import GameResult
 
@@ -39,14 +40,11 @@ def write_parquet(results: Iterable[GameResult], path: str | Path) -> Path:
             *((name, pa.float64()) for name in ("cost", "seconds")),
         ]
     )
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
     rows = _rows(results)
-    with pq.ParquetWriter(part, schema) as writer:
+    with whole_file(path) as draft, pq.ParquetWriter(draft, schema) as writer:
         while batch := list(islice(rows, ROWS)):
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
-    part.replace(target)
-    return target
+    return Path(path)
 
 
 def _rows(results: Iterable[GameResult]) -> Iterator[dict[str, Any]]:

@@ -34,7 +34,7 @@ def suite_report(results: Iterable[GameResult], confidence: float = 0.95) -> Sui
     """Independent blocks (environment, seed, rivals) are averaged first, as everywhere."""
     blocks: dict[str, dict[str, dict[object, list[float]]]] = {}
     for result in results:
-        if result.status == "void":
+        if not result.counts:
             continue
         match = result.match
         block = match.seed, match.round, tuple(sorted(match.agents))

@@ -4,7 +4,8 @@ A schedule depends on nothing but the settings and the results it was sent, so t
 resumes by running its schedule again over the results already stored.
 """
 
-from palestra_arena.schedule.plan import Entry, Plan, make_plan
+from palestra_arena.schedule.kinds import make_plan
+from palestra_arena.schedule.plan import Entry, Plan
 from palestra_arena.schedule.simulation import simulate_swiss
 
 __all__ = ["Entry", "Plan", "make_plan", "simulate_swiss"]

@@ -29,7 +29,7 @@ def _note(results: Sequence[GameResult], agents: Sequence[str], graph: ResponseG
     """The seatings of one seed are one trial."""
     trials: dict[tuple[int, int, str, int], list[float]] = {}
     for result in results:
-        if result.status == "void":
+        if not result.counts:
             continue
         match = result.match
         first, second = sorted(match.agents, key=agents.index)

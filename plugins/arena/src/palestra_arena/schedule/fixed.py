@@ -46,7 +46,7 @@ def cross_play(settings: Settings, entries: Sequence[Entry], schedule: CrossPlay
 
 
 def population(settings: Settings, entries: Sequence[Entry], schedule: Population) -> Plan:
-    """Line-ups dealt from shuffled decks of all agents; a small field sits at a table twice.
+    """Line-ups dealt from shuffled decks of all agents; few agents have several seats each.
 
     Each line-up has a round, and so seeds, of its own.
     """
@@ -63,7 +63,7 @@ def population(settings: Settings, entries: Sequence[Entry], schedule: Populatio
 
 
 def _deal(deck: list[str], lineup: list[str], agents: Sequence[str], rng: Rng) -> str:
-    """The next agent of the deck that is not at the table more often than others must be."""
+    """The next agent of the deck that has no more seats than others must have."""
     fresh = [card for card in deck if lineup.count(card) <= len(lineup) // len(agents)]
     if not fresh:
         new = list(agents)

@@ -1,25 +1,15 @@
-"""From settings to the rounds of a tournament."""
+"""What all schedules share: a plan of rounds, and what a pairing comes to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
 
 from palestra import InvalidOption
 
 from palestra_arena.match import Meeting
 from palestra_arena.result import GameResult
-from palestra_arena.settings import (
-    Adaptive,
-    CrossPlay,
-    Environment,
-    KnockOut,
-    Ladder,
-    Population,
-    RoundRobin,
-    Settings,
-    Swiss,
-)
+from palestra_arena.settings import Environment, Settings
 
 Plan = Generator[list[Meeting], Sequence[GameResult], None]
 
@@ -29,22 +19,6 @@ class Entry(NamedTuple):
 
     environment: Environment
     seats: int
-
-
-def make_plan(settings: Settings, entries: Sequence[Entry]) -> Plan:
-    """The rounds that the settings' schedule asks for."""
-    from palestra_arena.schedule import adaptive, fixed, knock_out, ladder, swiss
-
-    makers: dict[type, Callable[[Settings, Sequence[Entry], Any], Plan]] = {
-        RoundRobin: fixed.round_robin,
-        CrossPlay: fixed.cross_play,
-        Population: fixed.population,
-        Swiss: swiss.swiss,
-        KnockOut: knock_out.knock_out,
-        Ladder: ladder.ladder,
-        Adaptive: adaptive.adaptive,
-    }
-    return makers[type(settings.schedule)](settings, entries, settings.schedule)
 
 
 def pairs_only(kind: str, settings: Settings, entries: Sequence[Entry]) -> None:
@@ -66,7 +40,7 @@ def match_points(results: Sequence[GameResult], agents: tuple[str, str]) -> floa
     """
     share = total = 0.0
     for result in results:
-        if result.status != "void" and set(result.match.agents) == set(agents):
+        if result.counts and set(result.match.agents) == set(agents):
             share += result.points[result.match.agents.index(agents[0])]
             total += 1
     return 0.5 + 0.5 * ((2 * share > total) - (2 * share < total))

@@ -22,7 +22,7 @@ class Case:
     """The three channels of an episode.
 
     `trace`: (turn, seat) of every decision that was asked for. `log`: pay by seat of every step,
-    as the world told it when it was played. `snapshots`: (turn, key of the whole state) whenever
+    as the game paid it when it was played. `snapshots`: (turn, key of the whole state) whenever
     somebody is about to be asked, and after every step.
     """
 

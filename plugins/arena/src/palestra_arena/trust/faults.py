@@ -44,8 +44,7 @@ class Faults:
     def palestra_action_chosen(self, turn: Turn, decision: Decision) -> None:
         if turn.tries:  # what is sent again arrives
             return
-        stream = STREAM + 1000 * turn.turn + turn.seat
-        rng = Rng.seeded(turn.seed ^ self.seed << 20, stream=stream)
+        rng = turn.rng(self.seed, STREAM)
         if rng.random() >= self.rate:
             return
         kind = self.kinds[rng.below(len(self.kinds))]

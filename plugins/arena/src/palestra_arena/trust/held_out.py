@@ -37,7 +37,7 @@ class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def told_by(name: str, agent: Any) -> list[Trained]:
+def seeds_trained_on(name: str, agent: Any) -> list[Trained]:
     """What an agent says of itself."""
     return [Trained(name, *entry) for entry in getattr(agent, "trained_on", ())]
 
