@@ -63,7 +63,7 @@ def collected(trainer: Trainer, episodes: int = 512) -> float:
         trainer.env, view="batch", num_envs=episodes, autoreset="disabled", **trainer.options
     )
     batch.reset(777)
-    while not batch.rows["over"].all():
+    while not batch.lanes["over"].all():
         batch.step(trainer.policy(batch.observations, batch.masks))
     return float(batch.returns.sum(1).mean())
 

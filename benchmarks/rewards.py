@@ -26,6 +26,7 @@ def batch() -> dict[str, Any]:
     return {
         "episode": np.repeat(np.arange(ROLLOUTS), TURNS),
         "seat": np.tile([0, 1], size // 2),
+        "turn": np.tile(np.repeat(np.arange(TURNS // 2), 2), ROLLOUTS),  # both decide together
         "task": np.repeat(np.arange(ROLLOUTS // EACH), EACH),
         "rewards": rng.normal(size=size),
         "state": rng.integers(0, 200, size),

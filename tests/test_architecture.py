@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -60,6 +61,47 @@ def test_no_module_draws_from_global_generators(package: str) -> None:
             continue  # the kit watches the global generators, and so names them
         text = "\n".join(line.split("#")[0] for line in path.read_text("utf-8").splitlines())
         assert not pattern.search(text), path
+
+
+def modules() -> dict[str, Path]:
+    """Every module of every package by its dotted name."""
+    found = {}
+    for root in PACKAGES.values():
+        for path in root.rglob("*.py"):
+            name = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imported_modules(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules of ours a file imports, wherever in it, save for type checkers."""
+    tree, found = ast.parse(path.read_text("utf-8")), set()
+    skipped = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node not in skipped:
+            names = {f"{node.module}.{alias.name}" for alias in node.names} & set(known)
+            found |= names or {node.module} & set(known)
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    known = modules()
+    graph = {name: imported_modules(path, known) - {name} for name, path in known.items()}
+    assert list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_the_kernel_fits_in_a_head_and_imports_no_other_room() -> None:
+    kernel = PACKAGES["palestra"] / "kernel"
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in kernel.glob("*.py"))
+    assert lines <= 4000
+    for path in kernel.glob("*.py"):
+        for module in imported_modules(path, modules()):
+            assert module.startswith("palestra.kernel") or module == "palestra.rules", path
 
 
 def test_importing_palestra_brings_nothing_heavy() -> None:

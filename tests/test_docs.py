@@ -5,27 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import palestra
 import pytest
-from palestra.kernel.registry import registry
+from palestra.catalogue.build import stale
+from palestra.cli.pages import catalogue_page
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("**/src/*/catalogue.json"))
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("env", [spec.id for spec in palestra.specs()])
-def test_every_environment_is_in_the_readme(env: str) -> None:
-    assert f"`{env}`" in README
+def test_the_catalogue_page_says_what_is_installed() -> None:
+    kept = (ROOT / "docs" / "catalogue.md").read_text("utf-8")
+    command = "palestra catalogue --page docs/catalogue.md"
+    assert kept == catalogue_page(), f"out of date; write it with: {command}"
 
 
-def test_every_agent_is_in_the_readme() -> None:
-    missing = [name for name in registry().agents if not re.search(rf"`{name}[`:]", README)]
-    assert not missing
-
-
-def test_the_readme_names_nothing_that_is_not_there() -> None:
-    named = set(re.findall(r"`((?:games|grid|markets|text|web)/\w+-v\d+)`", README))
-    assert named == {spec.id for spec in palestra.specs()}
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_catalogue_says_what_its_package_declares(package: str) -> None:
+    assert not stale(package)
 
 
 def test_the_python_of_the_readme_runs() -> None:

@@ -76,6 +76,18 @@ PLUGINS = {
     "mistyped": (
         "from palestra import hookimpl\n\n@hookimpl\ndef palestra_agents():\n    return ['mcts']\n"
     ),
+    "silent": (
+        "import sys\nfrom palestra import hookimpl\n\n"
+        "@hookimpl\ndef palestra_agents():\n    sys.exit()\n"
+    ),
+    "mute": (
+        "class Mute(BaseException):\n    def __str__(self):\n        raise ValueError\n\n"
+        "raise Mute\n"
+    ),
+    "seatless": (
+        "from palestra import EnvSpec, hookimpl\n\n@hookimpl\ndef palestra_environments():\n"
+        "    return [EnvSpec('x/Y-v0', 'a:b', None, 'sequential', 'zero-sum')]\n"
+    ),
     "twin": ENVIRONMENT.format(space="good", module="throwaway_twin"),
 }
 LIST = "import palestra; print([s.id for s in palestra.specs()])"
@@ -129,6 +141,9 @@ def test_gym_make_alone_finds_it(clean: CleanEnvironment, folders: dict[str, Pat
         ("misspelt", "unknown hook 'palestra_enviroments'; did you mean 'palestra_environments'"),
         ("raising", "failed to answer palestra_agents: ZeroDivisionError"),
         ("mistyped", "palestra_agents must give AgentSpecs, not 'mcts'"),
+        ("silent", "failed to answer palestra_agents: SystemExit"),
+        ("mute", "failed to import: Mute: (its message cannot be read)"),
+        ("seatless", "must be the fewest and the most seats, as in (2, 5), not None"),
     ],
 )
 def test_a_bad_plugin_is_named_and_harms_nobody(
@@ -150,18 +165,27 @@ def test_strict_mode_raises_instead(clean: CleanEnvironment, folders: dict[str, 
     assert "PluginError: plugin 'broken' (throwaway-broken 1.2)" in done.stderr
 
 
-def test_two_that_claim_one_id_are_both_named(
+def test_what_is_claimed_twice_stays_with_its_first_owner(
     clean: CleanEnvironment, folders: dict[str, Path]
 ) -> None:
     both = (folders["good"], folders["twin"])
-    told = clean.run("-c", LIST, extra=both)
-    assert "[]" in told
-    assert "claimed by 'good' (throwaway-good 1.2) and 'twin' (throwaway-twin 1.2)" in told
-    done = clean.attempt("-m", "palestra", "info", "good/Heap-v0", extra=both)
-    assert done.returncode == 2
-    assert "PALESTRA_BLOCK" in done.stderr
-    kept = clean.run("-c", LIST, extra=both, PALESTRA_BLOCK="twin")
-    assert "['good/Heap-v0']" in kept
+    shown = clean.run("-c", "import palestra; print(palestra.specs())", extra=both)
+    assert "throwaway_good.rules:Heap" in shown
+    assert "throwaway_twin.rules:Heap" not in shown
+    assert (
+        "'good/Heap-v0' of plugin 'twin' (throwaway-twin 1.2) is not taken: it belongs to 'good' "
+        "(throwaway-good 1.2)" in shown
+    )
+    listed = clean.run("-m", "palestra", "plugins", extra=both)
+    assert listed.count("loaded") >= 2, "only what is contested is marked"
+    assert "PALESTRA_BLOCK=throwaway-good" in listed
+    other = clean.run(
+        "-c",
+        "import palestra; print(palestra.specs())",
+        extra=both,
+        PALESTRA_BLOCK="throwaway-good",
+    )
+    assert "throwaway_twin.rules:Heap" in other
 
 
 def test_a_blocked_plugin_is_never_imported(
