@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import palestra
 import pytest
-from palestra import Divergence, InvalidOption
+from palestra import Divergence
 from palestra.kernel.registry import registry
 from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, browser_path
 from palestra_web.html import to_html
@@ -245,7 +245,10 @@ def test_a_difference_is_found(chromium: Chromium, monkeypatch: pytest.MonkeyPat
 
 
 def test_episodes_played_at_once_are_refused(chromium: Chromium) -> None:
-    with Mirror(chromium) as mirror, pytest.raises(InvalidOption, match="play with live=1"):
+    with (
+        Mirror(chromium) as mirror,
+        pytest.warns(RuntimeWarning, match="1 of 2 episodes ended in an error.*play with live=1"),
+    ):
         palestra.play("web/Shop-v0", agents=["oracle-shopper"], episodes=2, hooks=[mirror])
 
 

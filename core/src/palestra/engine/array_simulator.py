@@ -218,6 +218,12 @@ class ArraySimulator(Simulator):
                 return
         self.game.check(self.state, seat, action)
 
+    def sample(self, seat: int, rng: Rng) -> int:
+        if type(self.game).sample is ArrayGame.sample:
+            # the same draw, from the mask that is here already: many times quicker than the rules
+            return int(rng.choice(allowed(self.mask(seat))))
+        return int(self.game.sample(self.state, seat, rng))
+
     def before_step(self) -> Any:
         return self.game.clone(self.state)
 

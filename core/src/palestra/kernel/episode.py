@@ -212,7 +212,7 @@ class Episode:
 
     def sample(self, seat: int, rng: Rng) -> Any:
         """A random legal action of a seat, drawn from `rng`."""
-        return self.game.sample(self._simulator.state, seat, rng)
+        return self._simulator.sample(seat, rng)
 
     def noop(self, seat: int) -> Any:
         """The action of a seat that does nothing; None if the game has none."""

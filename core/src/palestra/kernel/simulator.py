@@ -105,6 +105,10 @@ class Simulator(ABC):
         """Raise `InvalidAction` unless an action is legal for a seat."""
         self.game.check(self.state, seat, action)
 
+    def sample(self, seat: int, rng: Rng) -> Any:
+        """A random legal action of a seat."""
+        return self.game.sample(self.state, seat, rng)
+
     # What happened
 
     def before_step(self) -> Any:
