@@ -25,11 +25,9 @@ def build_catalogue(package: str) -> Catalogue:
     _import_all(package)
     catalogue = Catalogue()
     for declaration in declarations(package):
-        add = _ADD[declaration.hook]
-        add(catalogue, declaration)
-    for more in declarations(package):
-        if more.facts.get("more"):
-            catalogue.extra.setdefault(more.hook, {})[more.name] = more.facts["more"]
+        _ADD[declaration.hook](catalogue, declaration)
+        if more := declaration.facts.get("more"):
+            catalogue.extra.setdefault(declaration.hook, {})[declaration.name] = more
     return catalogue
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from palestra.kernel.array_game import plain_actions
-from palestra.kernel.errors import InvalidAction, OutOfTurn, shown
+from palestra.kernel.errors import InvalidAction, OutOfTurn, cause, shown
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
 from palestra.kernel.policy import InvalidMovePolicy
@@ -227,7 +227,7 @@ class Episode:
         except InvalidAction:
             raise
         except Exception as error:
-            why = f"it cannot be read ({type(error).__name__}: {shown(str(error))})"
+            why = f"it cannot be read ({cause(error)})"
             raise InvalidAction(text, self.legal_text(seat), why=why) from error
 
     def check(self, seat: int, action: Any) -> None:
@@ -237,7 +237,7 @@ class Episode:
         except InvalidAction:
             raise
         except Exception as error:
-            why = f"it is no action ({type(error).__name__}: {shown(str(error))})"
+            why = f"it is no action ({cause(error)})"
             raise InvalidAction(action, self.legal_text(seat), why=why) from error
 
     # The log
@@ -318,7 +318,7 @@ class Episode:
             self._simulator = self._replayed()
             if len(to_act) > 1 or self._policy.kind == "raise":
                 raise
-            why = f"the game cannot play it ({type(error).__name__}: {shown(str(error))})"
+            why = f"the game cannot play it ({cause(error)})"
             self._settle_mistakes(actions, notes, why)
             return
         if not legal:

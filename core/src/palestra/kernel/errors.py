@@ -95,6 +95,11 @@ class InvalidAction(PalestraError, ValueError):
         self.read, self.legal, self.example, self.why = read, legal, example, why
 
 
+def cause(error: BaseException) -> str:
+    """An exception in one line for a message: its type and what it says."""
+    return f"{type(error).__name__}: {shown(str(error))}"
+
+
 def shown(value: object, limit: int = 120) -> str:
     """A value for a message: its repr, cut to `limit` characters, whatever the value is."""
     if isinstance(value, str | bytes) and len(value) > limit:

@@ -211,7 +211,7 @@ def _fit_container(origin: Any, items: tuple[Any, ...], value: Any) -> Any:
         if isinstance(value, str | bytes) or not isinstance(value, origin):
             raise Refused
         return tuple(_fit(items[0], item) for item in value)
-    if isinstance(origin, type) and isinstance(origin, type) and not isinstance(value, origin):
+    if isinstance(origin, type) and not isinstance(value, origin):
         raise Refused
     return value
 

@@ -13,7 +13,7 @@ import msgspec
 from palestra.agents.agent import Agent, Decision, Turn, decision_problem
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidAction, InvalidOption, shown
+from palestra.kernel.errors import InvalidAction, InvalidOption, cause
 from palestra.kernel.game import Game
 from palestra.kernel.plugins import Listeners
 from palestra.kernel.policy import InvalidMovePolicy
@@ -280,7 +280,7 @@ class Runner:
             self._fail(running, raised)
             return
         seat, note = next(iter(running.notes.items()))
-        why = f"the game cannot play it ({type(raised).__name__}: {shown(str(raised))})"
+        why = f"the game cannot play it ({cause(raised)})"
         error = InvalidAction(running.actions[seat], running.episode.legal_text(seat), why=why)
         running.episode.count_mistake(seat)
         running.actions, running.notes = {}, {}
@@ -301,7 +301,7 @@ class Runner:
         running.error = "".join(traceback.format_exception(error))
         self.failures.append(error)
         running.actions, running.notes = {}, {}
-        running.episode.truncate(f"error: {type(error).__name__}: {shown(str(error))}")
+        running.episode.truncate(f"error: {cause(error)}")
 
     def finish(self, running: RunningEpisode) -> EpisodeRecord:
         """The record of an episode that is over; its agents forget it."""
@@ -323,7 +323,6 @@ class Runner:
             )
         except Exception as error:
             self._fail(running, error)
-            running.error = running.error or "".join(traceback.format_exception(error))
             return failed_record(running.episode, names, number=running.number, error=running.error)
 
 
