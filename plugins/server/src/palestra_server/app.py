@@ -1,0 +1,196 @@
+"""The web application: matches and seats by HTTP and WebSocket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from palestra_server.messages import Create, Join, Move
+from palestra_server.refusals import refusal
+from palestra_server.security import LOOPBACK, Guard
+from palestra_server.server import MatchServer, Refused, SeatKey
+from palestra_server.socket import SocketSession
+from palestra_server.spaces import write_space
+
+MOST_BYTES = 1_000_000  # of one request
+LONGEST_WAIT = 60.0  # seconds that a look may wait for its turn
+Wanted = TypeVar("Wanted")
+
+
+class Reply(Response):
+    """A struct as JSON."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return msgspec.json.encode(content)
+
+
+def create_app(
+    server: MatchServer,
+    *,
+    hosts: Sequence[str] = LOOPBACK,
+    token: str = "",
+    first: Create | None = None,
+    more: Sequence[BaseRoute] = (),
+) -> Starlette:
+    """The application over one server.
+
+    hosts: names and addresses under which it may be asked, others are refused. token: what making
+    a match takes, as a bearer token; empty for anybody. first: a match to open at the start. more:
+    routes of dialects.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await server.start()
+        if first is not None:
+            await server.create(first)
+        yield
+        await server.stop()
+
+    routes = [
+        Route("/matches", Matches(server, token).handle, methods=["GET", "POST"]),
+        Route("/matches/{match}/join", answered(server, _join), methods=["POST"]),
+        Route("/seat", answered(server, _look), methods=["GET"]),
+        Route("/seat/move", answered(server, _move), methods=["POST"]),
+        Route("/seat/resign", answered(server, _resign), methods=["POST"]),
+        Route("/seat/spaces", answered(server, _spaces), methods=["GET"]),
+        Route("/seat/record", answered(server, _record), methods=["GET"]),
+        Route("/health", _health),
+        Route("/ready", _health),
+        Route("/metrics", answered(server, _metrics), methods=["GET"]),
+        WebSocketRoute("/ws", lambda socket: SocketSession(server, socket).serve()),
+    ]
+    return Starlette(
+        routes=[*routes, *more], middleware=[Middleware(Guard, hosts=hosts)], lifespan=lifespan
+    )
+
+
+Handler = Callable[[MatchServer, Request], Awaitable[Response]]
+
+
+def answered(server: MatchServer, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A route whose errors become short JSON answers."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            return await handler(server, request)
+        except Exception as error:
+            failure, status = refusal(error)
+            if status == 500:
+                raise
+            server.metrics.refused += 1
+            return Reply(failure, status)
+
+    return handle
+
+
+class Matches:
+    """`GET /matches` lists, `POST /matches` makes one."""
+
+    def __init__(self, server: MatchServer, token: str) -> None:
+        self._token = token
+        self.handle = answered(server, self._handle)
+
+    async def _handle(self, server: MatchServer, request: Request) -> Response:
+        if request.method == "GET":
+            return Reply({"matches": server.listed()})
+        if self._token:
+            Guard.same(bearer(request), self._token)
+        wanted = await read(request, Create)
+        opened = await server.create(wanted)
+        return Reply({"match": opened.match, "invite": opened.invite}, 201)
+
+
+async def _join(server: MatchServer, request: Request) -> Response:
+    seated = await server.join(request.path_params["match"], await read(request, Join))
+    return Reply(seated._asdict(), 201)
+
+
+async def _look(server: MatchServer, request: Request) -> Response:
+    key = server.seat(bearer(request))
+    asked = request.query_params
+    wait = min(LONGEST_WAIT, number(asked.get("wait", "0"), "wait"))
+    if wait > 0:
+        await server.wait(key, wait)
+    return _seen(server, request, key)
+
+
+async def _move(server: MatchServer, request: Request) -> Response:
+    key = server.seat(bearer(request))
+    await server.move(key, await read(request, Move))
+    return _seen(server, request, key)
+
+
+async def _resign(server: MatchServer, request: Request) -> Response:
+    key = server.seat(bearer(request))
+    await server.resign(key)
+    return _seen(server, request, key)
+
+
+def _seen(server: MatchServer, request: Request, key: SeatKey) -> Response:
+    asked = request.query_params
+    show = [word for word in asked.get("show", "").split(",") if word]
+    since = int(number(asked.get("since", "0"), "since"))
+    return Reply(server.look(key, since, show, with_rules=since == 0))
+
+
+async def _spaces(server: MatchServer, request: Request) -> Response:
+    key = server.seat(bearer(request))
+    game = server.match(key.match).game
+    if not game.has_numbers:
+        return Reply({"observation": None, "action": None})
+    observed, acted = game.observation_space(key.seat), game.action_space(key.seat)
+    return Reply({"observation": write_space(observed), "action": write_space(acted)})
+
+
+async def _record(server: MatchServer, request: Request) -> Response:
+    return Reply(server.record(server.seat(bearer(request))))
+
+
+async def _metrics(server: MatchServer, _: Request) -> Response:
+    return PlainTextResponse(server.metrics.text())
+
+
+async def _health(_: Request) -> Response:
+    return Reply({"status": "ok"})
+
+
+def bearer(request: Request) -> str:
+    """The token of the Authorization header; raises `Refused` without one."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not token:
+        raise Refused("send the seat's token as 'Authorization: Bearer TOKEN'", 401)
+    return token.strip()
+
+
+def number(text: str, name: str) -> float:
+    """A finite number from 0 of a query; raises `Refused`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise Refused(f"{name} is a number from 0, not {text[:40]!r}", 400)
+    return value
+
+
+async def read(request: Request, kind: type[Wanted]) -> Wanted:
+    """A request's JSON body as a struct; raises `Refused` for one that is too long."""
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        raise Refused("send JSON, with 'Content-Type: application/json'", 415)
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise Refused(f"a message has at most {MOST_BYTES} bytes", 413)
+    return msgspec.json.decode(bytes(body), type=kind)

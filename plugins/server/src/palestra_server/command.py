@@ -1,0 +1,90 @@
+"""`palestra serve`."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from palestra import InvalidOption
+from palestra.cli.arguments import read_options, split_agents
+from rich.console import Console
+
+
+def serve_command(
+    env: Annotated[str, typer.Argument(help="An environment to open a first match of.")] = "",
+    agents: Annotated[
+        str, typer.Option(help="Who sits where, as in open,mcts; without it all seats are open.")
+    ] = "",
+    option: Annotated[list[str] | None, typer.Option(help="name=value, for the game.")] = None,
+    split: Annotated[str, typer.Option(help="A named set of the environment's options.")] = "",
+    seats: Annotated[int | None, typer.Option(min=1, help="How many seats.")] = None,
+    move_seconds: Annotated[
+        float | None, typer.Option(help="How long one answer may take.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    store: Annotated[
+        str, typer.Option(help="A file for SQLite, or a URL as SQLAlchemy reads it.")
+    ] = "matches.db",
+    name: Annotated[
+        list[str] | None, typer.Option(help="A further name the server is asked under.")
+    ] = None,
+    token: Annotated[
+        str, typer.Option(envvar="PALESTRA_SERVER_TOKEN", help="What making a match takes.")
+    ] = "",
+    certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
+    key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
+) -> None:
+    """Serve matches: every seat is an address that clients and people can take."""
+    import uvicorn
+
+    from palestra_server.app import create_app
+    from palestra_server.listening import listen
+    from palestra_server.messages import Create
+    from palestra_server.security import LOOPBACK
+    from palestra_server.server import MatchServer
+    from palestra_server.store import MatchStore
+
+    console = Console()
+    if not _is_loopback(host) and not token:
+        token = secrets.token_urlsafe(16)
+        console.print(f"token   {token}", soft_wrap=True, highlight=False)
+    first = None
+    if env:
+        options = read_options(option or [])
+        if seats is not None:
+            options["num_players"] = seats
+        line_up = tuple(split_agents(agents)) if agents else None
+        first = Create(
+            env, line_up, options=options, split=split or None, move_seconds=move_seconds
+        )
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    url = store if "://" in store else f"sqlite:///{store}"
+    server = MatchServer(MatchStore(url))
+    socket = listen(host, port)
+    address = socket.getsockname()
+    hosts = [*LOOPBACK, host, *(name or [])]
+    app = create_app(server, hosts=hosts, token=token, first=first)
+    scheme = "https" if certificate else "http"
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    console.print(f"serving {scheme}://{shown}:{address[1]}", soft_wrap=True, highlight=False)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,  # a link can hold a token
+        ws_max_size=1_000_000,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    uvicorn.Server(config).run([socket])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise InvalidOption(f"--host is an address such as 127.0.0.1, not {host!r}") from None

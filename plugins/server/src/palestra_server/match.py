@@ -1,0 +1,310 @@
+"""One match: an episode whose seats are taken by agents of ours, by clients and by people.
+
+Nothing here knows of sockets or files. Whatever happens to a match is an `Answer`; the plan and
+its answers in order are the match, so that a journal of them brings it back to the same point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from palestra import Agent, Decision, EpisodeRecord, Event, InvalidAction, InvalidOption, Turn
+from palestra.agents.fitting import check_agents
+from palestra.agents.making import make_agent
+from palestra.kernel.actions import TextAction
+from palestra.kernel.game import allowed
+from palestra.kernel.naming import parse_agent
+from palestra.kernel.registry import open_game, registry
+from palestra.records.record import TurnRecord, as_json, read_action
+from palestra.runner.runner import Runner
+from palestra.runner.running import PendingTurn
+
+from palestra_server.messages import MOST_SEATS, OPEN, Answer, MatchPlan, SeatView, SeenEvent
+
+
+class RemoteSeat(Agent):
+    """Whoever answers from outside; `name` is what the record calls them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        raise InvalidOption("a seat that is played from outside answers through its match")
+
+
+class Match:
+    """A match as it stands; raises `InvalidOption` for a plan that cannot be played.
+
+    It starts when no seat is free. `journal` receives every answer that counted, before anybody is
+    told what it led to.
+    """
+
+    def __init__(self, name: str, plan: MatchPlan, journal: Any = None) -> None:
+        spec, game = open_game(plan.env, dict(plan.options), len(plan.seats))
+        if not 1 <= len(plan.seats) <= MOST_SEATS:
+            raise InvalidOption(f"a match has 1 to {MOST_SEATS} seats, not {len(plan.seats)}")
+        if plan.invalid == "raise":
+            raise InvalidOption(
+                "a match needs a policy for illegal moves that goes on: retry:n, random, noop or "
+                "forfeit, not 'raise'"
+            )
+        if plan.move_seconds is not None and not plan.move_seconds > 0:
+            raise InvalidOption(f"move_seconds is more than 0, not {plan.move_seconds}")
+        named = [agent for agent in plan.seats if agent != OPEN]
+        check_agents(named, game, spec)
+        self.name, self.plan, self.game, self.spec = name, plan, game, spec
+        self.free = {seat for seat, agent in enumerate(plan.seats) if agent == OPEN}
+        self.open_seats = frozenset(self.free)
+        self.answers = [0] * game.num_players
+        self.errors = [""] * game.num_players
+        self._journal = journal
+        self._runner = Runner(
+            game,
+            [self._agent(seat, agent) for seat, agent in enumerate(plan.seats)],
+            spec=spec,
+            seed=plan.seed,
+            invalid=plan.invalid,
+            max_steps=plan.max_steps,
+        )
+        self._running = self._runner.start(0)
+        self._record: EpisodeRecord | None = None
+
+    def _agent(self, seat: int, name: str) -> Agent:
+        if name == OPEN:
+            return RemoteSeat(f"remote:{seat}")
+        agent = make_agent(name)
+        agent.reseed(self.plan.seed + seat)
+        return agent
+
+    # Where it stands
+
+    @property
+    def episode(self) -> Any:
+        return self._running.episode
+
+    @property
+    def started(self) -> bool:
+        return not self.free
+
+    @property
+    def over(self) -> bool:
+        return bool(self.episode.over)
+
+    @property
+    def error(self) -> str:
+        """The traceback of what ended the match, where the game or an agent failed."""
+        return self._running.error
+
+    @property
+    def status(self) -> str:
+        if self.over:
+            return "over"
+        return "playing" if self.started else "waiting"
+
+    def awaits(self, seat: int) -> bool:
+        """Whether this seat is to answer now."""
+        return self.started and seat in self.episode.to_act and seat not in self._running.actions
+
+    def due(self) -> list[int]:
+        """Seats whose answer is awaited."""
+        return [seat for seat in self.episode.to_act if self.awaits(seat)]
+
+    @property
+    def is_told(self) -> bool:
+        """Whether its agents answer at once, being scripts; others are asked in a thread."""
+        return all(
+            registry().agent(parse_agent(agent)[0]).kind == "scripted"
+            for agent in self.plan.seats
+            if agent != OPEN
+        )
+
+    # Taking seats
+
+    def take(self, seat: int, name: str = "") -> None:
+        """Fill a free seat; raises `InvalidOption` if it is taken."""
+        if seat not in self.free:
+            raise InvalidOption(
+                f"seat {seat} of match {self.name} is not free; free are {sorted(self.free)}"
+            )
+        self.free.discard(seat)
+        if name:
+            self._runner.agents[seat].name = name
+
+    # Answers
+
+    def answer(self, answer: Answer) -> bool:
+        """Take one answer; False if it came late or twice, and changed nothing.
+
+        Raises `InvalidOption` for an answer that nobody asked for.
+        """
+        seat = answer.seat
+        if answer.number < self.answers[seat]:
+            return False
+        if answer.number > self.answers[seat]:
+            raise InvalidOption(
+                f"answer {answer.number} came, but answer {self.answers[seat]} of seat {seat} "
+                "is awaited; look again"
+            )
+        if self.over:
+            raise InvalidOption(f"match {self.name} is over")
+        if answer.resigned:
+            self.episode.forfeit(seat, answer.missed or "resigned")
+            self._running.actions.clear()
+            self._running.notes.clear()
+        elif not self.awaits(seat):
+            raise InvalidOption(
+                f"seat {seat} is not to answer now"
+                if self.started
+                else f"match {self.name} waits for seats {sorted(self.free)} to be taken"
+            )
+        else:
+            self._settle(seat, answer)
+        self.answers[seat] += 1
+        if self._journal is not None:
+            self._journal(self.name, answer)
+        if self._running.actions and not self.error:
+            self._runner.play(self._running)
+        return True
+
+    def _settle(self, seat: int, answer: Answer) -> None:
+        decision = Decision(
+            action=self._action(answer),
+            text=answer.text,
+            usage=answer.usage,
+            thought=answer.thought,
+            model=answer.model,
+            logprob=answer.logprob,
+            sampling=answer.sampling,
+        )
+        tries = len(self._running.refused.get(seat, ()))
+        if answer.missed:
+            error = InvalidAction("", self.episode.legal_text(seat), why=answer.missed)
+            self._runner.refuse(self._running, seat, decision, error)
+        else:
+            self._runner.settle(self._runner.pending(self._running, seat), decision, 0.0)
+        refused = self._running.refused.get(seat, [])
+        self.errors[seat] = refused[-1].error if len(refused) > tries else ""
+
+    def _action(self, answer: Answer) -> Any:
+        """The game's own action of an answer; None where there is text to read."""
+        if answer.action is None:
+            return None
+        return read_action(self.episode, TurnRecord(seat=answer.seat, action=answer.action))
+
+    # The agents of ours
+
+    def agents_due(self) -> list[PendingTurn]:
+        """Turns that wait for agents of ours."""
+        if not self.started or self.over:
+            return []
+        return [
+            p for p in self._runner.waiting(self._running) if p.turn.seat not in self.open_seats
+        ]
+
+    def ask(self, pending: PendingTurn) -> Answer | None:
+        """An agent's answer; None where it failed, which ends the match. May take long."""
+        decision = self._runner.decisions(pending.agent, [pending])[0]
+        if decision is None:
+            return None
+        seat, action = pending.turn.seat, decision.action
+        if isinstance(action, TextAction):
+            action = as_json(action)
+        return Answer(
+            seat=seat,
+            number=self.answers[seat],
+            action=None if action is None else action if isinstance(action, dict) else int(action),
+            text=decision.text,
+            thought=decision.thought,
+            model=decision.model,
+            logprob=decision.logprob,
+            usage=decision.usage,
+            sampling=dict(decision.sampling),
+        )
+
+    def ask_at_once(self) -> None:
+        """Let agents that are scripts answer until somebody else is due."""
+        while waiting := self.agents_due():
+            for pending in waiting:
+                answer = self.ask(pending)
+                if answer is None or self.over:
+                    return
+                self.answer(answer)
+
+    # What is seen
+
+    def view(
+        self, seat: int, since: int = 0, show: Sequence[str] = (), *, with_rules: bool = False
+    ) -> SeatView:
+        """All that one seat may know, from position `since` of its transcript on."""
+        episode, game = self.episode, self.game
+        due = self.awaits(seat)
+        seen = SeatView(
+            match=self.name,
+            seat=seat,
+            player=game.players[seat],
+            status=self.status,
+            turn=episode.turn,
+            number=self.answers[seat],
+            your_turn=due,
+            present=self.over or seat in episode.present,
+            error=self.errors[seat],
+            returns=float(episode.returns[seat]),
+            costs=as_json(episode.step.costs.get(seat, {})),
+        )
+        if with_rules:
+            seen.rules = game.rules_for(seat)
+        if "no-text" not in show:
+            transcript = episode.transcript(seat)
+            seen.cursor = len(transcript)
+            seen.events = [_event(event) for event in transcript[max(0, since) :]]
+            seen.position = episode.describe(seat)
+            if due:
+                seen.legal = episode.legal_text(seat)
+        if due and "legal_texts" in show and game.has_numbers:
+            seen.legal_texts = episode.legal_texts(seat)
+        if "observation" in show and game.has_numbers:
+            seen.observation = plain_array(episode.observation(seat))
+            seen.mask = allowed(episode.action_mask(seat))
+        if "scene" in show:
+            seen.scene = msgspec.to_builtins(episode.scene(seat))
+        outcome = episode.outcome
+        if outcome is not None:
+            seen.result, seen.score = outcome.results[seat], float(outcome.scores[seat])
+            seen.truncated, seen.reason = episode.truncated, outcome.reason
+        return seen
+
+    def record(self) -> EpisodeRecord:
+        """The record of a match that is over; raises `InvalidOption` before that."""
+        if not self.over:
+            raise InvalidOption(
+                f"match {self.name} is still played; its record is there when it is over"
+            )
+        if self._record is None:
+            self._record = self._runner.finish(self._running)
+            self._record.group = self.plan.group
+            self.close()
+        return self._record
+
+    def keep_journal(self, journal: Any) -> None:
+        """From now on call this with the match's name and every answer that counts."""
+        self._journal = journal
+
+    def close(self) -> None:
+        """Free the agents of ours."""
+        for agent in self._runner.agents:
+            agent.close()
+
+
+def _event(event: Event) -> SeenEvent:
+    return SeenEvent(event.kind, event.text, as_json(dict(event.data)) if event.data else {})
+
+
+def plain_array(seen: Any) -> Any:
+    """An observation as lists and numbers."""
+    if isinstance(seen, dict):
+        return {name: plain_array(value) for name, value in seen.items()}
+    if isinstance(seen, tuple | list):
+        return [plain_array(value) for value in seen]
+    return seen.tolist() if hasattr(seen, "tolist") else seen

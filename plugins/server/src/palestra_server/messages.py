@@ -1,0 +1,171 @@
+"""What clients and the server say to each other: one JSON or msgpack object a message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from palestra.agents.budget import Usage
+
+OPEN = "open"  # a seat that waits for a client or a person
+MOST_SEATS = 300
+FORMAT = "palestra.match/1"
+
+
+class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a match is played with.
+
+    seats: for each seat an agent's name, or "open". move_seconds: how long a seat may take for one
+    answer; then the answer is refused under `invalid`, as an illegal move is. public: whether the
+    match is listed, and its open seats may be taken by anybody.
+    """
+
+    env: str
+    seats: tuple[str, ...]
+    seed: int
+    options: dict[str, Any] = {}
+    invalid: str = "retry:2"
+    move_seconds: float | None = None
+    max_steps: int | None = None
+    public: bool = True
+    group: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One answer of one seat, as the journal keeps it.
+
+    `number` counts the seat's answers from 0, refused ones included. `action` is the number of an
+    action or a typed action as an object; without it `text` is read. `missed` says why there is
+    neither: time was up, or the seat gave up.
+    """
+
+    seat: int
+    number: int
+    action: Any = None
+    text: str | None = None
+    missed: str = ""
+    resigned: bool = False
+    thought: str = ""
+    model: str = ""
+    logprob: float | None = None
+    usage: Usage = Usage()
+    sampling: dict[str, Any] = {}
+
+
+class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Ask for a match; without a seed one is drawn.
+
+    seats: for each seat an agent's name or "open". Without it the seats in `open` are, and
+    `opponents` sits in all others; without both all are open.
+    """
+
+    env: str
+    seats: tuple[str, ...] | None = None
+    open: tuple[int, ...] = ()
+    opponents: str = ""
+    options: dict[str, Any] = {}
+    split: str | None = None
+    seed: int | None = None
+    invalid: str = "retry:2"
+    move_seconds: float | None = None
+    max_steps: int | None = None
+    public: bool = True
+
+
+class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Ask for a seat of a match; without a number for any free one. `name` goes on record.
+
+    `invite` is needed for a match that is not public.
+    """
+
+    seat: int | None = None
+    name: str = ""
+    invite: str = ""
+
+
+class Move(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """An answer from outside: an action's number, or text.
+
+    `number` is the one in the view that it answers, so that a message that arrives twice or late
+    changes nothing; without it the answer is to whatever is asked now. `thought`, `model`,
+    `logprob` and `usage` go on record.
+    """
+
+    action: int | None = None
+    text: str | None = None
+    number: int | None = None
+    thought: str = ""
+    model: str = ""
+    logprob: float | None = None
+    usage: Usage = Usage()
+
+
+class SocketMessage(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What a client sends on a socket; one message or a list of them a frame.
+
+    do: "sit" (with a seat's `token`; the views that follow carry the same `handle`), "move",
+    "look", "resign" or "leave". `since` is the cursor of the last view that was read. `show` names
+    what views hold besides the words: "observation", "legal_texts", "scene"; "no-text" leaves the
+    words out. `live` asks for a view after every step, not only when it is the seat's turn.
+    """
+
+    do: str
+    handle: int = 0
+    token: str = ""
+    since: int = 0
+    show: tuple[str, ...] = ()
+    live: bool = False
+    move: Move | None = None
+
+
+class SeenEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """An event that the seat may know."""
+
+    kind: str
+    text: str
+    data: dict[str, Any] = {}
+
+
+class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
+    """All that one seat may know now, from `since` on.
+
+    status: "waiting" (seats are still free), "playing" or "over". cursor: how much of the
+    transcript there is; pass it as `since` next time. number: which of the seat's answers is
+    awaited. your_turn: whether the seat is to answer. error: why its last answer was refused.
+    returns: what the seat has been paid so far. result and score are the seat's own, at the end.
+    """
+
+    match: str
+    seat: int
+    player: str
+    status: str
+    handle: int = 0
+    turn: int = 0
+    cursor: int = 0
+    number: int = 0
+    your_turn: bool = False
+    present: bool = True
+    error: str = ""
+    rules: str = ""
+    events: list[SeenEvent] = []
+    position: str = ""
+    legal: str = ""
+    legal_texts: list[str] | None = None
+    observation: Any = None
+    mask: list[int] | None = None
+    scene: Any = None
+    returns: float = 0.0
+    costs: dict[str, float] = {}
+    result: str = ""
+    score: float | None = None
+    truncated: bool = False
+    reason: str = ""
+    seconds_left: float | None = None
+
+
+class Failure(msgspec.Struct, omit_defaults=True):
+    """A request that was refused, and what to do."""
+
+    error: str
+    kind: str = ""
+    handle: int = 0

@@ -1,0 +1,23 @@
+"""What this plugin gives: `palestra serve` and what `palestra.connect` opens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.kernel.hooks import hookimpl
+
+
+@hookimpl
+def palestra_commands(app: Any) -> None:
+    from palestra_server.command import serve_command
+
+    app.command("serve")(serve_command)
+
+
+@hookimpl
+def palestra_connect(url: str, options: dict[str, Any]) -> Any:
+    if not url.startswith(("http://", "https://")):
+        return None
+    from palestra_server.client import connect
+
+    return connect(url, **options)

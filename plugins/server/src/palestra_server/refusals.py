@@ -1,0 +1,22 @@
+"""What a client hears of an error."""
+
+from __future__ import annotations
+
+import msgspec
+from palestra.kernel.errors import PalestraError, UnknownName, cause
+
+from palestra_server.messages import Failure
+from palestra_server.server import Refused
+
+
+def refusal(error: Exception) -> tuple[Failure, int]:
+    """What a client hears of an error, and HTTP's number for it."""
+    if isinstance(error, Refused):
+        return Failure(str(error), "Refused"), error.status
+    if isinstance(error, UnknownName):
+        return Failure(str(error), "UnknownName"), 404
+    if isinstance(error, PalestraError):
+        return Failure(str(error), type(error).__name__), 400
+    if isinstance(error, msgspec.DecodeError | RecursionError | UnicodeDecodeError):
+        return Failure(f"the message cannot be read: {cause(error)}", "Unreadable"), 400
+    return Failure("the server failed; its log says why", "Error"), 500

@@ -1,0 +1,417 @@
+"""All matches of one process: seats by token, the journal, time limits, who is told what."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+from palestra import EpisodeRecord, InvalidOption, UnknownName
+from palestra.kernel.errors import PalestraError, cause
+from palestra.kernel.registry import open_game
+from palestra.runner.running import PendingTurn
+
+from palestra_server.match import Match
+from palestra_server.messages import OPEN, Answer, Create, Join, MatchPlan, Move, SeatView
+from palestra_server.metrics import Metrics
+from palestra_server.store import MatchStore, digest
+
+log = logging.getLogger("palestra.server")
+audit = logging.getLogger("palestra.server.audit")
+
+
+class Refused(PalestraError):
+    """A request without the right to what it asks for; `status` is HTTP's."""
+
+    def __init__(self, message: str, status: int = 403) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class SeatKey(NamedTuple):
+    match: str
+    seat: int
+
+
+class Opened(NamedTuple):
+    """A match as its maker gets it: its name, and what opens its free seats."""
+
+    match: str
+    invite: str
+
+
+class Seated(NamedTuple):
+    """A seat as whoever took it gets it; the token opens this seat and nothing else."""
+
+    match: str
+    seat: int
+    player: str
+    token: str
+
+
+@dataclass(slots=True)
+class Limits:
+    """matches: how many may be played at once. idle_seconds: a match that nobody has touched for so
+    long leaves memory; it comes back from the journal when somebody does.
+    """
+
+    matches: int = 10_000
+    idle_seconds: float = 900.0
+
+
+@dataclass(slots=True)
+class Live:
+    """A match in memory, with what belongs to the process and not to the match."""
+
+    match: Match
+    invite: bytes
+    told: bool
+    touched: float
+    followers: dict[int, set[Callable[[], None]]] = field(default_factory=dict)
+    asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
+
+
+class MatchServer:
+    """Makes matches, seats clients, takes answers and says when a seat has something to see.
+
+    Every method that changes something is a coroutine that returns once the journal has it.
+    """
+
+    def __init__(self, store: MatchStore, limits: Limits | None = None) -> None:
+        self.store, self.limits = store, limits or Limits()
+        self.metrics = Metrics()
+        self._live: dict[str, Live] = {}
+        self._seats: dict[bytes, SeatKey] = {}
+        self._changed: set[str] = set()
+        self._flushed: asyncio.Future[None] | None = None
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Bring back every match that is not over."""
+        for name in self.store.unfinished():
+            self._load(name)
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for live in self._live.values():
+            for task in live.asked.values():
+                task.cancel()
+            for _, clock in live.clocks.values():
+                clock.cancel()
+            live.match.close()
+        self.store.close()
+
+    # Matches and seats
+
+    async def create(self, wanted: Create) -> Opened:
+        """Open a match; raises `InvalidOption` or `UnknownName` for what cannot be played."""
+        if len(self._live) >= self.limits.matches:
+            raise Refused(f"{self.limits.matches} matches are played already; try later", 503)
+        options = dict(wanted.options)
+        if wanted.split:
+            options["split"] = wanted.split
+        seats = wanted.seats or _line_up(wanted, options)
+        plan = MatchPlan(
+            env=wanted.env,
+            seats=seats,
+            seed=secrets.randbits(31) if wanted.seed is None else wanted.seed,
+            options=options,
+            invalid=wanted.invalid,
+            move_seconds=wanted.move_seconds,
+            max_steps=wanted.max_steps,
+            public=wanted.public,
+        )
+        name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
+        match = Match(name, plan, self.store.add)
+        self.store.create(name, plan, digest(invite))
+        self._live[name] = live = self._keep(match, digest(invite))
+        self.metrics.matches += 1
+        audit.info("create match=%s env=%s seats=%d", name, plan.env, len(plan.seats))
+        self._go_on(live)
+        await self._committed()
+        return Opened(name, invite)
+
+    async def join(self, name: str, wanted: Join) -> Seated:
+        """Take a free seat; the token is said this once and kept as a hash only."""
+        live = self._find(name)
+        match = live.match
+        invited = hmac.compare_digest(digest(wanted.invite), live.invite)
+        if not match.plan.public and not invited:
+            raise Refused(f"match {name} is by invitation; pass its invite")
+        if not match.free:
+            raise InvalidOption(f"no seat of match {name} is free")
+        seat = min(match.free) if wanted.seat is None else wanted.seat
+        called = wanted.name[:200]
+        match.take(seat, f"remote:{called}" if called else "")
+        token = secrets.token_urlsafe(16)
+        self.store.sit(name, seat, called, digest(token))
+        self._seats[digest(token)] = SeatKey(name, seat)
+        audit.info("join match=%s seat=%d", name, seat)
+        self._go_on(live)
+        await self._committed()
+        return Seated(name, seat, match.game.players[seat], token)
+
+    def seat(self, token: str) -> SeatKey:
+        """The seat that a token opens; raises `Refused`."""
+        hashed = digest(token)
+        key = self._seats.get(hashed)
+        if key is None:
+            found = self.store.seat_of(hashed) if token else None
+            if found is None:
+                audit.warning("refused: unknown token")
+                raise Refused("this token opens no seat; join a match first", 401)
+            key = self._seats[hashed] = SeatKey(*found)
+        return key
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Public matches that are not over."""
+        return [
+            {
+                "match": name,
+                "env": live.match.plan.env,
+                "status": live.match.status,
+                "seats": len(live.match.plan.seats),
+                "free": sorted(live.match.free),
+                "turn": live.match.episode.turn,
+            }
+            for name, live in self._live.items()
+            if live.match.plan.public and not live.match.over
+        ]
+
+    # Answers
+
+    async def move(self, key: SeatKey, move: Move) -> bool:
+        """Take an answer; False if it came late or twice. Returns when it is in the journal."""
+        counted = self.take(key, move)
+        await self._committed()
+        return counted
+
+    def take(self, key: SeatKey, move: Move) -> bool:
+        """Take an answer without waiting for the journal; followers are told after it."""
+        match = self._find(key.match).match
+        number = match.answers[key.seat] if move.number is None else move.number
+        if move.action is None and move.text is None:
+            raise InvalidOption("a move has an action's number or a text")
+        return self._answer(
+            key,
+            Answer(
+                seat=key.seat,
+                number=number,
+                action=move.action,
+                text=move.text if move.action is None else None,
+                thought=move.thought,
+                model=move.model,
+                logprob=move.logprob,
+                usage=move.usage,
+            ),
+        )
+
+    async def resign(self, key: SeatKey) -> None:
+        match = self._find(key.match).match
+        number = match.answers[key.seat]
+        self._answer(key, Answer(key.seat, number, missed="resigned", resigned=True))
+        await self._committed()
+
+    def _answer(self, key: SeatKey, answer: Answer) -> bool:
+        live = self._find(key.match)
+        counted = live.match.answer(answer)
+        if counted:
+            self.metrics.moves += 1
+            self._go_on(live)
+        return counted
+
+    def _go_on(self, live: Live) -> None:
+        """Let our agents answer, set the clocks, and tell followers once the journal is written."""
+        match = live.match
+        live.touched = asyncio.get_running_loop().time()
+        if live.told:
+            match.ask_at_once()
+        else:
+            for pending in match.agents_due():
+                seat = pending.turn.seat
+                if seat not in live.asked:
+                    live.asked[seat] = asyncio.create_task(self._ask(live, pending))
+        self._set_clocks(live)
+        if match.over:
+            self._finish(live)
+        self._changed.add(match.name)
+        self._schedule_flush()
+
+    async def _ask(self, live: Live, pending: PendingTurn) -> None:
+        """Put a turn to an agent of ours in a thread; an answer after time was up is dropped."""
+        seat = pending.turn.seat
+        try:
+            answer = await asyncio.to_thread(live.match.ask, pending)
+        finally:
+            del live.asked[seat]
+        if answer is not None and not live.match.over:
+            live.match.answer(answer)
+            self.metrics.moves += 1
+        self._go_on(live)
+
+    def _set_clocks(self, live: Live) -> None:
+        seconds = live.match.plan.move_seconds
+        if seconds is None:
+            return
+        due = set() if live.match.over else set(live.match.due())
+        for seat, (number, clock) in list(live.clocks.items()):
+            if seat not in due or number != live.match.answers[seat]:
+                clock.cancel()
+                del live.clocks[seat]
+        loop = asyncio.get_running_loop()
+        for seat in due - live.clocks.keys():
+            number = live.match.answers[seat]
+            clock = loop.call_later(seconds, self._time_is_up, live, seat, number)
+            live.clocks[seat] = number, clock
+
+    def _time_is_up(self, live: Live, seat: int, number: int) -> None:
+        live.clocks.pop(seat, None)
+        why = f"no answer came within {live.match.plan.move_seconds:g} s"
+        audit.info("late match=%s seat=%d", live.match.name, seat)
+        self.metrics.late += 1
+        self._answer(SeatKey(live.match.name, seat), Answer(seat, number, missed=why))
+
+    # What is seen
+
+    def match(self, name: str) -> Match:
+        """A match by name; raises `UnknownName`."""
+        return self._find(name).match
+
+    def look(
+        self, key: SeatKey, since: int = 0, show: Iterable[str] = (), *, with_rules: bool = False
+    ) -> SeatView:
+        """What the seat may know now, from a position of its transcript on."""
+        live = self._find(key.match)
+        view = live.match.view(key.seat, since, tuple(show), with_rules=with_rules)
+        if key.seat in live.clocks:
+            left = live.clocks[key.seat][1].when() - asyncio.get_running_loop().time()
+            view.seconds_left = round(max(0.0, left), 2)
+        return view
+
+    def follow(self, key: SeatKey, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after every change of the seat's match; returns what ends it."""
+        followers = self._find(key.match).followers.setdefault(key.seat, set())
+        followers.add(changed)
+        return lambda: followers.discard(changed)
+
+    async def wait(self, key: SeatKey, seconds: float) -> None:
+        """Return when the seat is to answer or its match is over, or the time has passed."""
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+
+        def changed() -> None:
+            match = self._find(key.match).match
+            if (match.over or match.awaits(key.seat)) and not turn.done():
+                turn.set_result(None)
+
+        leave = self.follow(key, changed)
+        try:
+            changed()
+            await asyncio.wait_for(asyncio.shield(turn), seconds)
+        except TimeoutError:
+            pass
+        finally:
+            leave()
+
+    def record(self, key: SeatKey) -> EpisodeRecord:
+        """The whole record, for whoever had a seat, once the match is over."""
+        return self._find(key.match).match.record()
+
+    # Memory and journal
+
+    def _find(self, name: str) -> Live:
+        live = self._live.get(name) or self._load(name)
+        if live is None:
+            raise UnknownName("match", name, list(self._live))
+        return live
+
+    def _load(self, name: str) -> Live | None:
+        """Bring a match back from the journal."""
+        kept = self.store.load(name)
+        if kept is None:
+            return None
+        match = Match(name, kept.plan)
+        for seat, called in kept.seats.items():
+            match.take(seat, f"remote:{called}" if called else "")
+        for answer in kept.answers:
+            match.answer(answer)
+        match.keep_journal(self.store.add)
+        self._live[name] = live = self._keep(match, kept.invite)
+        if kept.status == "open":
+            self._go_on(live)
+        return live
+
+    def _keep(self, match: Match, invite: bytes) -> Live:
+        return Live(match, invite, match.is_told, asyncio.get_running_loop().time())
+
+    def _finish(self, live: Live) -> None:
+        """Write down a match that is over; its moves are in the journal already."""
+        try:
+            record = live.match.record()
+        except Exception as error:  # the match stays as its journal has it
+            log.exception("match=%s has no record: %s", live.match.name, cause(error))
+            return
+        self.store.flush()
+        status = "failed" if live.match.error else "over"
+        self.store.finish(live.match.name, status, msgspec.json.encode(record))
+        audit.info("%s match=%s", status, live.match.name)
+
+    def _schedule_flush(self) -> None:
+        if self._flushed is None or self._flushed.done():
+            loop = asyncio.get_running_loop()
+            self._flushed = loop.create_future()
+            loop.call_soon(self._flush, self._flushed)
+
+    def _flush(self, flushed: asyncio.Future[None]) -> None:
+        """Write the journal, then tell followers: nobody hears of a move that could be lost."""
+        try:
+            self.store.flush()
+        except PalestraError as error:
+            log.error("%s", error)
+            flushed.set_exception(error)
+            flushed.exception()  # waited for or not, it is logged
+            asyncio.get_running_loop().call_later(1.0, self._schedule_flush)
+            return
+        changed, self._changed = self._changed, set()
+        flushed.set_result(None)
+        for name in changed:
+            live = self._live.get(name)
+            for followers in list(live.followers.values()) if live else ():
+                for call in list(followers):
+                    call()
+
+    async def _committed(self) -> None:
+        if self.store.pending or self._changed:
+            self._schedule_flush()
+            assert self._flushed is not None
+            await asyncio.shield(self._flushed)
+
+    async def _sweep(self) -> None:
+        """Drop idle matches from memory, again and again."""
+        while True:
+            await asyncio.sleep(min(30.0, self.limits.idle_seconds / 4))
+            now = asyncio.get_running_loop().time()
+            for name, live in list(self._live.items()):
+                watched = any(live.followers.values()) or live.asked or live.clocks
+                idle = now - live.touched > self.limits.idle_seconds
+                if idle and not watched and not self.store.pending:
+                    live.match.close()
+                    del self._live[name]
+
+
+def _line_up(wanted: Create, options: dict[str, Any]) -> tuple[str, ...]:
+    """Who sits where, from the seats that are open and who takes the others."""
+    count: int = open_game(wanted.env, dict(options))[1].num_players
+    if not wanted.opponents:
+        return (OPEN,) * count
+    if any(not 0 <= seat < count for seat in wanted.open):
+        raise InvalidOption(f"seats are from 0 to {count - 1}, not {list(wanted.open)}")
+    return tuple(OPEN if seat in wanted.open else wanted.opponents for seat in range(count))

@@ -1,0 +1,190 @@
+"""A WebSocket: any number of seats on one connection, answers in, views out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from palestra_server.messages import Failure, SocketMessage
+from palestra_server.refusals import refusal
+from palestra_server.server import MatchServer, Refused, SeatKey
+
+MOST_SEATS = 4_096  # of one connection
+MOST_BYTES = 1_000_000  # of one frame
+RATE = 20_000  # messages a second that one connection may send
+_json = msgspec.json.Decoder(SocketMessage | list[SocketMessage])
+_msgpack = msgspec.msgpack.Decoder(SocketMessage | list[SocketMessage])
+
+
+@dataclass(slots=True)
+class Sitting:
+    """A seat that is played on this connection."""
+
+    key: SeatKey
+    handle: int
+    since: int
+    show: tuple[str, ...]
+    live: bool
+    told: int = -1  # the number of the answer that was last asked for
+    ended: bool = False
+    leave: Callable[[], None] | None = None
+
+
+class SocketSession:
+    """Serves one connection until it closes; its seats stay theirs, and can be sat on again.
+
+    A text frame is JSON, a binary frame msgpack; the answers are in the form of the last frame.
+    Views that are ready together go out in one frame, as a list.
+    """
+
+    def __init__(self, server: MatchServer, socket: WebSocket) -> None:
+        self._server, self._socket = server, socket
+        self._sitting: dict[int, Sitting] = {}
+        self._due: dict[int, bool] = {}  # handles with something to say; whether asked for
+        self._said: list[Failure] = []
+        self._ready = asyncio.Event()
+        self._binary = False
+
+    async def serve(self) -> None:
+        await self._socket.accept()
+        self._server.metrics.sockets += 1
+        writer = asyncio.create_task(self._write())
+        try:
+            await self._read()
+        except WebSocketDisconnect:
+            pass
+        finally:
+            writer.cancel()
+            self._server.metrics.sockets -= 1
+            for sitting in self._sitting.values():
+                if sitting.leave:
+                    sitting.leave()
+
+    async def _read(self) -> None:
+        loop = asyncio.get_running_loop()
+        second, taken = 0, 0
+        while True:
+            frame = await self._socket.receive()
+            if frame["type"] == "websocket.disconnect":
+                return
+            messages = self._decode(frame)
+            if int(loop.time()) != second:
+                second, taken = int(loop.time()), 0
+            taken += len(messages)
+            if taken > RATE:
+                await self._socket.close(1008, f"at most {RATE} messages a second")
+                return
+            for message in messages:
+                try:
+                    await self._handle(message)
+                except Exception as error:
+                    self._refuse(error, message.handle)
+
+    def _decode(self, frame: Any) -> list[SocketMessage]:
+        text, data = frame.get("text"), frame.get("bytes")
+        self._binary = data is not None
+        try:
+            if len(text if data is None else data) > MOST_BYTES:
+                raise Refused(f"a frame has at most {MOST_BYTES} bytes")
+            read = _json.decode(text) if data is None else _msgpack.decode(data)
+        except Exception as error:
+            self._refuse(error, 0)
+            return []
+        return read if isinstance(read, list) else [read]
+
+    def _refuse(self, error: Exception, handle: int) -> None:
+        failure, status = refusal(error)
+        if status == 500:
+            raise error
+        self._server.metrics.refused += 1
+        failure.handle = handle
+        self._said.append(failure)
+        self._ready.set()
+
+    async def _handle(self, message: SocketMessage) -> None:
+        if message.do == "sit":
+            self._sit(message)
+            return
+        sitting = self._sitting.get(message.handle)
+        if sitting is None:
+            raise Refused(f"nobody sits here as {message.handle}; send 'sit' with a token first")
+        if message.do == "move":
+            if message.move is None:
+                raise Refused("a 'move' has a move: an action's number or a text", 400)
+            counted = self._server.take(sitting.key, message.move)
+            sitting.told = -1
+            if not counted:
+                self._tell(sitting, asked=True)
+        elif message.do == "look":
+            sitting.since, sitting.show = message.since, message.show or sitting.show
+            self._tell(sitting, asked=True)
+        elif message.do == "resign":
+            await self._server.resign(sitting.key)
+        elif message.do == "leave":
+            del self._sitting[message.handle]
+            if sitting.leave:
+                sitting.leave()
+        else:
+            raise Refused(f"do is sit, move, look, resign or leave, not {message.do[:40]!r}", 400)
+
+    def _sit(self, message: SocketMessage) -> None:
+        if len(self._sitting) >= MOST_SEATS and message.handle not in self._sitting:
+            raise Refused(f"at most {MOST_SEATS} seats on one connection")
+        key = self._server.seat(message.token)
+        before = self._sitting.get(message.handle)
+        if before is not None and before.leave:
+            before.leave()
+        sitting = Sitting(key, message.handle, message.since, message.show, message.live)
+        sitting.leave = self._server.follow(key, lambda: self._changed(sitting))
+        self._sitting[message.handle] = sitting
+        self._tell(sitting, asked=True)
+
+    def _changed(self, sitting: Sitting) -> None:
+        if sitting.live or self._is_news(sitting):
+            self._tell(sitting, asked=False)
+
+    def _is_news(self, sitting: Sitting) -> bool:
+        match = self._server.match(sitting.key.match)
+        if match.over:
+            return not sitting.ended
+        number = match.answers[sitting.key.seat]
+        return match.awaits(sitting.key.seat) and number != sitting.told
+
+    def _tell(self, sitting: Sitting, *, asked: bool) -> None:
+        self._due[sitting.handle] = asked or self._due.get(sitting.handle, False)
+        self._ready.set()
+
+    async def _write(self) -> None:
+        """Send what is due; while a slow client reads, later changes join one view."""
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            due, self._due = self._due, {}
+            said: list[Any] = list(self._said)
+            self._said.clear()
+            for handle, asked in due.items():
+                sitting = self._sitting.get(handle)
+                if sitting is not None and (asked or sitting.live or self._is_news(sitting)):
+                    said.append(self._view(sitting))
+            if not said:
+                continue
+            told = said[0] if len(said) == 1 else said
+            if self._binary:
+                await self._socket.send_bytes(msgspec.msgpack.encode(told))
+            else:
+                await self._socket.send_text(msgspec.json.encode(told).decode())
+
+    def _view(self, sitting: Sitting) -> Any:
+        rules = sitting.since == 0 and "no-text" not in sitting.show
+        view = self._server.look(sitting.key, sitting.since, sitting.show, with_rules=rules)
+        view.handle = sitting.handle
+        sitting.since = view.cursor
+        if view.your_turn:
+            sitting.told = view.number
+        sitting.ended = view.status == "over"
+        return view

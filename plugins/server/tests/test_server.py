@@ -1,0 +1,156 @@
+"""The server as clients meet it: real sockets on loopback."""
+
+import gymnasium
+import httpx
+import numpy as np
+import palestra
+import pytest
+from gymnasium.utils.env_checker import check_env
+from palestra import Rng
+from palestra.kernel.episode import Episode
+from palestra_server.client import RemoteEnv, Server, ServerRefused
+from palestra_server.messages import OPEN
+
+FEW = ["games/TicTacToe-v0", "grid/Kitchen-v0", "games/Werewolf-v0", "text/Taboo-v0"]
+FEW = [env for env in FEW if any(spec.id == env for spec in palestra.specs())]
+
+
+def play_all_seats(url, env, seed, options=None, steps=30):
+    """Play a match by socket from all seats at random; returns what each seat saw of it."""
+    server = Server(url)
+    match = server.create(env, seed=seed, options=options or {}, max_steps=steps)
+    local = Episode(palestra.game(env, **(options or {})), seed)
+    seats = [server.join(match, seat) for seat in range(local.game.num_players)]
+    rng, views = Rng.seeded(5), [[seat.view] for seat in seats]
+    while not local.over and local.turn < steps:
+        moves = {seat: local.sample(seat, rng) for seat in local.to_act}
+        for seat, action in moves.items():
+            connection, text = seats[seat], local.action_text(seat, action)
+            view = connection.turn(20)
+            if view is not views[seat][-1]:
+                views[seat].append(view)
+            assert view.your_turn
+            assert view.turn == local.turn
+            assert view.legal == local.legal_text(seat)
+            assert view.position == local.describe(seat)
+            connection.answer(text)
+        local.act(moves)
+    if not local.over:
+        local.truncate(f"{steps} steps played")
+    for seat, connection in enumerate(seats):
+        views[seat].append(connection.turn(20))
+    record = server.record(seats[0].token)
+    for connection in seats:
+        connection.close()
+    server.close()
+    return local, views, record
+
+
+@pytest.mark.parametrize("env", FEW)
+def test_a_match_by_socket_is_the_match_in_process(server, env):
+    url, _ = server
+    local, views, record = play_all_seats(url, env, seed=11)
+    for seat, seen in enumerate(views):
+        told = [event.text for view in seen for event in view.events]
+        assert told == [event.text for event in local.transcript(seat)]
+        last = seen[-1]
+        assert last.returns == local.returns[seat]
+        assert last.result == local.outcome.results[seat]
+    assert tuple(record["returns"]) == tuple(local.returns)
+    assert record["seed"] == 11
+
+
+def test_a_remote_environment_is_a_gymnasium_environment(server):
+    url, _ = server
+    env = RemoteEnv(url, env="games/TicTacToe-v0", opponents="first")
+    here = gymnasium.make("palestra:games/TicTacToe-v0", opponents="first")
+    assert env.observation_space == here.observation_space
+    assert env.action_space == here.action_space
+    check_env(env, skip_render_check=True)
+    for seed in range(5):
+        ours, info = env.reset(seed=seed)
+        theirs, told = here.reset(seed=seed)
+        over = False
+        while not over:
+            assert np.array_equal(ours, theirs)
+            assert np.array_equal(info["action_mask"], told["action_mask"])
+            action = int(np.flatnonzero(info["action_mask"])[-1])
+            ours, reward, ended, cut, info = env.step(action)
+            theirs, paid, done, stopped, told = here.step(action)
+            assert (reward, ended, cut) == (paid, done, stopped)
+            over = ended or cut
+    env.close()
+
+
+def test_a_token_opens_one_seat_and_nothing_else(server):
+    url, running = server
+    client = Server(url)
+    match, invite = client.create_private("games/KuhnPoker-v0", public=False)
+    with pytest.raises(ServerRefused, match="by invitation"):
+        client.join(match)
+    one = client.join(match, 1, invite=invite)
+    with pytest.raises(ServerRefused, match="seat 1 of match .* is not free"):
+        client.join(match, 1, invite=invite)
+    zero = client.join(match, invite=invite)
+    assert zero.view.seat == 0
+    own = {zero.view.position, one.view.position}
+    assert len(own) == 2
+    answer = httpx.get(f"{url}/seat", headers={"Authorization": "Bearer wrong"})
+    assert answer.status_code == 401
+    assert httpx.get(f"{url}/seat").status_code == 401
+    with pytest.raises(ServerRefused, match="still played"):
+        client.record(one.token)
+    assert one.token not in str(running.listed())
+    zero.close(), one.close(), client.close()
+
+
+def test_strange_hosts_pages_and_bodies_are_refused(server):
+    url, _ = server
+    make = {"env": "games/TicTacToe-v0"}
+    assert httpx.post(f"{url}/matches", json=make, headers={"Host": "evil.example"}).is_error
+    foreign = httpx.post(f"{url}/matches", json=make, headers={"Origin": "http://evil.example"})
+    assert foreign.status_code == 403
+    assert httpx.post(f"{url}/matches", data=make).status_code == 415
+    headers = {"Content-Type": "application/json"}
+    for body in (b"{", b"[" * 100_000, b'{"env": 5}', b'{"env": "games/Chess-v0", "x": 1}', b"\xff"):
+        answer = httpx.post(f"{url}/matches", content=body, headers=headers)
+        assert answer.status_code == 400, body[:20]
+    huge = httpx.post(f"{url}/matches", content=b" " * 2_000_000, headers=headers)
+    assert huge.status_code == 413
+    unknown = httpx.post(f"{url}/matches", json={"env": "games/Nothing-v0"})
+    assert unknown.status_code == 404
+    assert "script-src 'self'" in unknown.headers["content-security-policy"]
+
+
+def test_a_seat_that_breaks_off_finds_everything_again(server):
+    url, _ = server
+    client = Server(url)
+    match = client.create("games/TicTacToe-v0", [OPEN, "first"])
+    seat = client.join(match)
+    seat.move(4)
+    token = seat.token
+    seat.close()
+    again = client.sit(token)
+    assert again.view.your_turn
+    assert again.view.number == 1
+    assert any("player_0" in event.text for event in again.view.events)
+    again._socket.socket.close()
+    view = again.move(8)
+    assert view.number == 2
+    again.close(), client.close()
+
+
+def test_a_straggler_does_not_wedge_a_match(server):
+    url, _ = server
+    client = Server(url)
+    match = client.create(
+        "games/MatrixGame-v0", move_seconds=0.15, invalid="random", options={}
+    )
+    here, asleep = client.join(match, 0), client.join(match, 1)
+    while here.turn(10).status != "over":
+        assert here.view.seconds_left <= 0.15
+        here.move(0)
+    record = client.record(asleep.token)
+    assert record["mistakes"][1] == len(record["steps"])
+    assert record["mistakes"][0] == 0
+    here.close(), asleep.close(), client.close()
