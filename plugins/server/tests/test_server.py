@@ -112,7 +112,13 @@ def test_strange_hosts_pages_and_bodies_are_refused(server):
     assert foreign.status_code == 403
     assert httpx.post(f"{url}/matches", data=make).status_code == 415
     headers = {"Content-Type": "application/json"}
-    for body in (b"{", b"[" * 100_000, b'{"env": 5}', b'{"env": "games/Chess-v0", "x": 1}', b"\xff"):
+    for body in (
+        b"{",
+        b"[" * 100_000,
+        b'{"env": 5}',
+        b'{"env": "games/Chess-v0", "x": 1}',
+        b"\xff",
+    ):
         answer = httpx.post(f"{url}/matches", content=body, headers=headers)
         assert answer.status_code == 400, body[:20]
     huge = httpx.post(f"{url}/matches", content=b" " * 2_000_000, headers=headers)
@@ -143,9 +149,7 @@ def test_a_seat_that_breaks_off_finds_everything_again(server):
 def test_a_straggler_does_not_wedge_a_match(server):
     url, _ = server
     client = Server(url)
-    match = client.create(
-        "games/MatrixGame-v0", move_seconds=0.15, invalid="random", options={}
-    )
+    match = client.create("games/MatrixGame-v0", move_seconds=0.15, invalid="random", options={})
     here, asleep = client.join(match, 0), client.join(match, 1)
     while here.turn(10).status != "over":
         assert here.view.seconds_left <= 0.15

@@ -1,0 +1,142 @@
+"""Nothing that was confirmed is lost, whenever the server dies."""
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from palestra import Rng
+from palestra.records.record import replay
+from palestra_server.client import Server
+from palestra_server.messages import OPEN, Answer, Create, Join, Move
+from palestra_server.server import MatchServer
+from palestra_server.store import MatchStore, StoreError
+
+
+def crashed(folder, number):
+    """A copy of the database as a process that was killed now would leave it."""
+    copy = folder / f"crash{number}"
+    copy.mkdir()
+    for file in folder.glob("matches.db*"):
+        shutil.copy(file, copy / file.name)
+    return copy / "matches.db"
+
+
+@pytest.mark.parametrize("env", ["games/LeducHoldem-v0", "games/MatrixGame-v0"])
+def test_after_every_message_a_dead_server_is_as_the_living_one(tmp_path, env):
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/matches.db"))
+        await server.start()
+        options = {"rounds": 6} if "Matrix" in env else {}
+        match, _ = await server.create(Create(env, (OPEN, "random"), options=options, seed=4))
+        token = (await server.join(match, Join(name="ada"))).token
+        key, rng, crashes = server.seat(token), Rng.seeded(1), 0
+        while True:
+            copy = crashed(tmp_path, crashes)
+            crashes += 1
+            again = MatchServer(MatchStore(f"sqlite:///{copy}"))
+            await again.start()
+            assert again.seat(token) == key
+            assert again.look(key, with_rules=True) == server.look(key, with_rules=True)
+            assert again.look(key, show=["observation", "legal_texts"]) == server.look(
+                key, show=["observation", "legal_texts"]
+            )
+            if server.match(match).over:
+                assert again.record(key) == server.record(key)
+            await again.stop()
+            if server.match(match).over:
+                break
+            view = server.look(key)
+            number = view.number
+            bad = crashes % 3 == 2  # a refused answer is a message too
+            action = 99 if bad else server.match(match).episode.sample(key.seat, rng)
+            assert await server.move(key, Move(action=action, number=number))
+            assert not await server.move(key, Move(action=0, number=number)), "played twice"
+        assert crashes > 3
+        record = server.record(key)
+        assert record.agents[0] == "remote:ada"
+        assert tuple(replay(record).returns) == record.returns
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_a_disk_that_is_full_takes_no_move_and_keeps_it_for_later(tmp_path, monkeypatch):
+    async def run():
+        store = MatchStore(f"sqlite:///{tmp_path}/matches.db")
+        server = MatchServer(store)
+        await server.start()
+        match, _ = await server.create(Create("games/TicTacToe-v0", (OPEN, "first"), seed=1))
+        key = server.seat((await server.join(match, Join())).token)
+        write = store._write
+
+        def full(statement, rows=None):
+            raise StoreError("cannot write the database: disk full")
+
+        monkeypatch.setattr(store, "_write", full)
+        told = []
+        server.follow(key, lambda: told.append(1))
+        with pytest.raises(StoreError, match="disk full"):
+            await server.move(key, Move(action=8))
+        assert not told
+        monkeypatch.setattr(store, "_write", write)
+        assert await server.move(key, Move(action=7, number=1))
+        assert len(store.load(match).answers) == 4
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_a_flipped_byte_in_the_database_is_named(tmp_path):
+    file = tmp_path / "matches.db"
+    store = MatchStore(f"sqlite:///{file}")
+    store.close()
+    file.write_bytes(b"nonsense" * 1000)
+    with pytest.raises(StoreError, match=r"cannot open the database .*matches\.db"):
+        MatchStore(f"sqlite:///{file}")
+
+
+def start(folder, port):
+    """`palestra serve` as a process; returns it and its address once it listens."""
+    command = [sys.executable, "-m", "palestra", "serve", "--port", str(port), "--store", "m.db"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    assert line.startswith("serving http://127.0.0.1:"), line
+    return process, line.split()[1]
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path):
+    process, url = start(tmp_path, 0)
+    client = Server(url)
+    match = client.create("games/MatrixGame-v0", [OPEN, "first"], options={"rounds": 9}, seed=2)
+    seat = client.join(match, name="ada")
+    try:
+        for turn in range(9):
+            if turn in (1, 4, 8):
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                process.stdout.close()
+                process, again = start(tmp_path, url.rsplit(":", 1)[1])
+                assert again == url
+            view = seat.move(turn % 2)
+        assert view.status == "over"
+        record = client.record(seat.token)
+        assert [step["turns"][0]["action"] for step in record["steps"]] == [0, 1] * 4 + [0]
+        assert record["mistakes"] == [0, 0]
+    finally:
+        seat.close()
+        client.close()
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def test_answers_keep_what_they_took():
+    from msgspec import json
+    from palestra import Usage
+
+    answer = Answer(1, 3, text="Say(text='hi')", thought="hm", usage=Usage(tokens_in=7))
+    assert json.decode(json.encode(answer), type=Answer) == answer
