@@ -1,0 +1,107 @@
+"""Traces as tensors: what a gradient step reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from palestra import InvalidOption
+from palestra.records.trace import SeatTrace
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Padded streams, all of shape (streams, length) but the last two, of shape (streams,).
+
+    ids; attended (False for padding); sampled (True for tokens the policy drew); logprobs (of the
+    sampled ones when they were drawn); advantages (a token has its turn's); turn (of the stream,
+    -1 for padding); seat; version (of the policy, -1 where it is not a number).
+    """
+
+    ids: torch.Tensor
+    attended: torch.Tensor
+    sampled: torch.Tensor
+    logprobs: torch.Tensor
+    advantages: torch.Tensor
+    turn: torch.Tensor
+    seat: torch.Tensor
+    version: torch.Tensor
+
+    def __len__(self) -> int:
+        return int(self.ids.shape[0])
+
+    def to(self, device: torch.device) -> TokenBatch:
+        """The same on another device."""
+        return TokenBatch(*(getattr(self, part.name).to(device) for part in fields(self)))
+
+    def rows(self, chosen: torch.Tensor) -> TokenBatch:
+        """Some of the streams, cut to the longest of them."""
+        length = int(self.attended[chosen].sum(1).max())
+        cut = (self.ids, self.attended, self.sampled, self.logprobs, self.advantages, self.turn)
+        over_tokens = [part[chosen, :length] for part in cut]
+        return TokenBatch(*over_tokens, seat=self.seat[chosen], version=self.version[chosen])
+
+
+def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> TokenBatch:
+    """Pad traces into one batch; turns without an advantage raise `InvalidOption`.
+
+    longest: streams of more tokens are refused, by name, rather than cut.
+    """
+    if not traces:
+        raise InvalidOption("there are no traces; play with keep_tokens=true")
+    lengths = np.array([len(trace) for trace in traces])
+    if longest is not None and lengths.max() > longest:
+        trace = traces[int(lengths.argmax())]
+        raise InvalidOption(
+            f"seat {trace.seat} of episode {trace.number} has {len(trace)} tokens, more than "
+            f"{longest}; give the model a longer context or play shorter episodes"
+        )
+    shape = len(traces), int(lengths.max())
+    place = np.arange(shape[1])[None] < lengths[:, None]
+    values = np.concatenate([_advantages(trace) for trace in traces])
+    return TokenBatch(
+        ids=_padded([t.ids for t in traces], place, np.int64, 0),
+        attended=torch.from_numpy(place),
+        sampled=_padded([t.sampled for t in traces], place, np.bool_, False),
+        logprobs=_padded([t.logprobs for t in traces], place, np.float32, 0.0),
+        advantages=_spread(values, place, np.float32),
+        turn=_padded([t.turn for t in traces], place, np.int64, -1),
+        seat=torch.tensor([t.seat for t in traces]),
+        version=torch.tensor([_version(t) for t in traces]),
+    )
+
+
+def _padded(
+    parts: Sequence[Sequence[float]], place: np.ndarray, kind: type, empty: float
+) -> torch.Tensor:
+    filled: Any = np.full(place.shape, empty, kind)
+    filled[place] = np.concatenate([np.asarray(part, kind) for part in parts])
+    return torch.from_numpy(filled)
+
+
+def _spread(values: np.ndarray, place: np.ndarray, kind: type) -> torch.Tensor:
+    filled: Any = np.zeros(place.shape, kind)
+    filled[place] = values
+    return torch.from_numpy(filled)
+
+
+def _advantages(trace: SeatTrace) -> np.ndarray:
+    """One number a token: a sampled one has its turn's advantage, the others 0."""
+    spread = np.zeros(len(trace))
+    for turn in trace.turns:
+        if turn.advantage is None:
+            raise InvalidOption(
+                f"step {turn.step} of seat {trace.seat} of episode {trace.number} has no "
+                "advantage; give one to every turn"
+            )
+        spread[turn.start : turn.end] = turn.advantage
+    return spread
+
+
+def _version(trace: SeatTrace) -> int:
+    """The oldest policy that wrote in a trace."""
+    found = [int(turn.policy) for turn in trace.turns if turn.policy.isdigit()]
+    return min(found) if found else -1

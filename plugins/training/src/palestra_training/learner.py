@@ -1,0 +1,187 @@
+"""The model that learns: it answers many conversations at once, with exact tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+import transformers
+from palestra import ModelError
+from palestra.agents.budget import Usage
+from palestra.agents.models import Ability, Model, Reply, Request, Tokens
+from palestra.llm.tokens import read_prompt, token_ids
+
+Finish = tuple[list[int], list[float], str]
+
+
+class Learner(Model):
+    """A causal model of transformers whose weights change between calls.
+
+    Conversations of one call are read together, padded on the left. `version` is put on every
+    token; whoever changes the weights raises it. Log-probabilities are those of the distribution
+    that was drawn from: temperature and listed choices included.
+    """
+
+    abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "tokens", "raw"})
+
+    def __init__(self, folder: str | Path, *, name: str = "", batch: int = 256) -> None:
+        where = Path(folder).expanduser()
+        if not (where / "config.json").exists():
+            raise ModelError(f"{where} is not a model: there is no config.json in it")
+        self.name, self.batch = name or f"learner:{where.name}", batch
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(where)
+        self.net: Any = transformers.AutoModelForCausalLM.from_pretrained(where)
+        self.net = self.net.to(self.device).eval()
+        self.context = int(self.net.config.max_position_embeddings)
+        self.version = 0
+        end = self.net.generation_config.eos_token_id
+        self.end = frozenset(end if isinstance(end, list) else [end])
+        self._choices: dict[str, list[int]] = {}
+
+    def save(self, folder: str | Path) -> None:
+        """Write weights and tokenizer, in the format of transformers."""
+        self.net.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        prompts = [read_prompt(self.tokenizer, request, self.name) for request in requests]
+        replies: list[Reply | None] = [None] * len(requests)
+        open_ = []
+        for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
+            if len(ids) + request.max_tokens > self.context:
+                replies[place] = Reply("", overflow=True, model=self.name)
+            else:
+                open_.append(place)
+        open_.sort(key=lambda place: len(prompts[place]))  # like lengths together: less padding
+        for start in range(0, len(open_), self.batch):
+            places = open_[start : start + self.batch]
+            made = self._write([prompts[p] for p in places], [requests[p] for p in places])
+            for place, written in zip(places, made, strict=True):
+                replies[place] = self._reply(prompts[place], requests[place], *written)
+        return [reply for reply in replies if reply is not None]
+
+    def _reply(
+        self, ids: list[int], request: Request, said: list[int], logprobs: list[float], finish: str
+    ) -> Reply:
+        text = self.tokenizer.decode(said, skip_special_tokens=True)
+        for stop in request.stop:
+            text = text.split(stop, 1)[0]
+        tokens = Tokens(
+            tuple(ids), tuple(said), tuple(logprobs), "sampling", finish, str(self.version)
+        )
+        usage = Usage(tokens_in=len(ids), tokens_out=len(said), calls=1)
+        return Reply(text, usage, sum(logprobs), self.name, tokens=tokens)
+
+    @torch.inference_mode()
+    def _write(self, prompts: list[list[int]], requests: Sequence[Request]) -> list[Finish]:
+        """Sampled tokens, their log-probabilities and why each reply ended."""
+        rows, longest = len(prompts), max(map(len, prompts))
+        read = torch.zeros((rows, longest), dtype=torch.long)
+        mask = torch.zeros((rows, longest), dtype=torch.long)
+        for row, ids in enumerate(prompts):
+            read[row, longest - len(ids) :] = torch.tensor(ids)
+            mask[row, longest - len(ids) :] = 1
+        read, mask = read.to(self.device), mask.to(self.device)
+        listed = [self._listed(request) for request in requests]
+        heat = torch.tensor([request.temperature for request in requests], device=self.device)
+        made: list[Finish] = [([], [], "") for _ in range(rows)]
+        drawn = [_noise(request) for request in requests]
+        cache: Any = None
+        for step in range(max(request.max_tokens for request in requests)):
+            places = (mask.cumsum(-1) - 1).clamp(min=0)
+            output = self.net(
+                input_ids=read if cache is None else read[:, -1:],
+                attention_mask=mask,
+                position_ids=places if cache is None else places[:, -1:],
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+            cache = output.past_key_values
+            scores = output.logits[:, -1].float()
+            for row, choices in enumerate(listed):
+                if choices is not None and not made[row][2]:
+                    _hold(scores[row], choices, made[row][0], self.end)
+            scores = scores / torch.where(heat > 0, heat, torch.ones_like(heat))[:, None]
+            chances = torch.log_softmax(scores, dim=-1)
+            noise = torch.stack([_gumbel(source, scores.shape[1]) for source in drawn])
+            picked = torch.where(
+                (heat > 0)[:, None], chances + noise.to(self.device), chances
+            ).argmax(-1)
+            found = chances.gather(1, picked[:, None])[:, 0].tolist()
+            self._take(made, requests, listed, picked.tolist(), found, step)
+            if all(finish for _, _, finish in made):
+                break
+            read = torch.cat([read, picked[:, None]], 1)
+            mask = torch.cat([mask, torch.ones_like(picked)[:, None]], 1)
+        return made
+
+    def _take(
+        self,
+        made: list[Finish],
+        requests: Sequence[Request],
+        listed: Sequence[list[list[int]] | None],
+        picked: Sequence[int],
+        found: Sequence[float],
+        step: int,
+    ) -> None:
+        for row, (said, logprobs, finish) in enumerate(made):
+            if finish:
+                continue
+            said.append(picked[row])
+            logprobs.append(min(0.0, found[row]))
+            why, choices = "", listed[row]
+            if picked[row] in self.end:
+                why = "end"
+            elif choices is not None and not any(
+                len(c) > len(said) and c[: len(said)] == said for c in choices
+            ):
+                why = "complete"
+            elif requests[row].stop and self._stopped(said, requests[row].stop):
+                why = "stop"
+            elif step + 1 >= requests[row].max_tokens:
+                why = "length"
+            made[row] = said, logprobs, why
+
+    def _stopped(self, said: list[int], stops: Sequence[str]) -> bool:
+        text = self.tokenizer.decode(said, skip_special_tokens=True)
+        return any(stop in text for stop in stops)
+
+    def _listed(self, request: Request) -> list[list[int]] | None:
+        if request.choices is None:
+            return None
+        for choice in request.choices:
+            if choice not in self._choices:
+                self._choices[choice] = token_ids(self.tokenizer, choice)
+        return [self._choices[choice] for choice in request.choices]
+
+
+def _hold(scores: torch.Tensor, choices: list[list[int]], said: list[int], end: Any) -> None:
+    """Put all but the tokens that some choice goes on with at minus infinity."""
+    length = len(said)
+    allowed = [
+        choice[length] if len(choice) > length else min(end)
+        for choice in choices
+        if choice[:length] == said
+    ]
+    kept = scores[allowed].clone()
+    scores.fill_(-torch.inf)
+    scores[allowed] = kept
+
+
+def _noise(request: Request) -> Any:
+    """Random numbers of one request, whatever it is batched with; None where nothing is drawn."""
+    if request.temperature <= 0:
+        return None
+    return torch.Generator().manual_seed(request.seed or 0)
+
+
+def _gumbel(source: Any, words: int) -> torch.Tensor:
+    """Noise under which the largest sum is a draw from the distribution."""
+    if source is None:
+        return torch.zeros(words)
+    drawn = torch.rand(words, generator=source).clamp_(1e-20, 1 - 1e-7)
+    return -torch.log(-torch.log(drawn))

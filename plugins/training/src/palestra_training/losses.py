@@ -1,0 +1,70 @@
+"""Losses over tokens, and how they are averaged.
+
+The clipped surrogate is PPO's (Schulman et al. 2017) with an advantage for each token. Averages, by
+the names that trainers use: "grpo" (each stream's mean, then the mean of streams; Shao et al.
+2024), "bnpo" (over all sampled tokens of the batch; Xiao et al. 2025), "dr_grpo" (over streams
+times a fixed length; Liu et al. 2025), "dapo" (over the sampled tokens of the whole step, of which
+a batch may be a part; Yu et al. 2025). "reinforce" is the plain policy gradient, averaged as bnpo.
+"""
+
+from __future__ import annotations
+
+import torch
+from palestra import UnknownName
+
+AVERAGES = ("grpo", "bnpo", "dr_grpo", "dapo", "reinforce")
+
+
+def token_logprobs(
+    logits: torch.Tensor, ids: torch.Tensor, temperature: float = 1.0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probability of each token after the first, and the entropy where it was drawn.
+
+    logits: (streams, length, words); ids: (streams, length). Both results: (streams, length - 1).
+    """
+    scores = torch.log_softmax(logits[:, :-1].float() / temperature, dim=-1)
+    found = scores.gather(-1, ids[:, 1:, None])[..., 0]
+    return found, -(scores.exp() * scores).sum(-1)
+
+
+def policy_loss(
+    logprobs: torch.Tensor,
+    old: torch.Tensor,
+    advantages: torch.Tensor,
+    sampled: torch.Tensor,
+    *,
+    average: str = "dapo",
+    clip: float = 0.2,
+    clip_high: float | None = None,
+    reference: torch.Tensor | None = None,
+    beta: float = 0.0,
+    tokens_in_step: float | None = None,
+    most_tokens: int | None = None,
+) -> torch.Tensor:
+    """The loss to descend; all tensors are (streams, length), `sampled` marks what counts.
+
+    old: log-probabilities under the policy that drew. clip: by how far the ratio may leave 1 below,
+    and above unless `clip_high` is given. reference, beta: the penalty of k3 (Schulman 2020) for
+    leaving a reference policy. tokens_in_step: sampled tokens of the whole step ("dapo").
+    most_tokens: the fixed length ("dr_grpo").
+    """
+    if average not in AVERAGES:
+        raise UnknownName("average", average, AVERAGES)
+    marks = sampled.float()
+    if average == "reinforce":
+        each = -logprobs * advantages
+    else:
+        ratio = torch.exp(logprobs - old)
+        high = clip if clip_high is None else clip_high
+        clipped = ratio.clamp(1 - clip, 1 + high)
+        each = -torch.min(ratio * advantages, clipped * advantages)
+    if reference is not None and beta:
+        apart = reference - logprobs
+        each = each + beta * (torch.exp(apart) - apart - 1)
+    if average == "grpo":
+        return ((each * marks).sum(-1) / marks.sum(-1).clamp(min=1)).mean()
+    if average == "dr_grpo":
+        return (each * marks).sum() / (marks.shape[0] * (most_tokens or marks.shape[1]))
+    if average == "dapo" and tokens_in_step is not None:
+        return (each * marks).sum() / max(1.0, tokens_in_step)
+    return (each * marks).sum() / marks.sum().clamp(min=1)

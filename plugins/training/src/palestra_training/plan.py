@@ -1,0 +1,110 @@
+"""What a training run is: one typed file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from palestra import InvalidOption
+
+Positive = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Rate = Annotated[float, Meta(gt=0)]
+
+
+class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A model made for the run, with the words that play shows; see `tiny.make_tiny`."""
+
+    layers: Positive = 4
+    width: Positive = 128
+    heads: Positive = 4
+    context: Positive = 512
+
+
+class WarmUp(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Learning to write legal moves first, from an agent's play; 0 episodes for none."""
+
+    episodes: Annotated[int, Meta(ge=0)] = 0
+    agent: str = "random"
+    epochs: Positive = 1
+    learning_rate: Rate = 1e-3
+
+
+class Evaluation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What is played without learning, every so many rounds, from each seat in turn.
+
+    opponents: agents that take all other seats; each is played `episodes` times. split and options
+    name held-out settings; its seeds are never trained on.
+    """
+
+    every: Positive = 10
+    episodes: Positive = 100
+    opponents: tuple[str, ...] = ("random",)
+    split: str = ""
+    options: dict[str, Any] = {}
+    temperature: Annotated[float, Meta(ge=0)] = 0.0
+
+
+class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A run of `palestra train-llm`.
+
+    model: a folder in the format of transformers; empty for a tiny one. opponents: agents that take
+    the other seats; past: this learner as it was, from that many saved versions; self_play: the
+    share of groups in which the learner has all seats. groups, group_size: starts a round, and
+    rollouts of each. credit: estimators, as in `palestra credit --by`. average, clip, clip_high,
+    beta: see `losses.policy_loss`. refused: the advantage of an answer that was refused, where the
+    game went on.
+    """
+
+    env: str
+    model: str = ""
+    tiny: TinyModel = TinyModel()
+    options: dict[str, Any] = {}
+    split: str = ""
+    opponents: tuple[str, ...] = ()
+    past: Annotated[int, Meta(ge=0)] = 0
+    past_every: Positive = 20
+    self_play: Share = 1.0
+    rounds: Positive = 100
+    groups: Positive = 16
+    group_size: Positive = 8
+    seed: Annotated[int, Meta(ge=0)] = 0
+    credit: str = "grpo"
+    average: str = "dapo"
+    clip: Annotated[float, Meta(gt=0, lt=1)] = 0.2
+    clip_high: Rate | None = None
+    beta: Annotated[float, Meta(ge=0)] = 0.0
+    entropy: Annotated[float, Meta(ge=0)] = 0.0
+    learning_rate: Rate = 3e-4
+    epochs: Positive = 1
+    minibatch: Positive = 256
+    grad_norm: Rate = 1.0
+    refused: float = -1.0
+    prompt: str = "raw"
+    context: str = "bare"
+    max_tokens: Positive = 8
+    temperature: Rate = 1.0
+    invalid: str = "forfeit"
+    max_steps: Positive | None = None
+    warm_up: WarmUp = WarmUp()
+    evaluation: Evaluation = Evaluation()
+
+
+def read_plan(file: str | Path, **changes: Any) -> TrainPlan:
+    """A plan from a TOML or JSON file, with fields changed; `InvalidOption` names what is wrong."""
+    path = Path(file)
+    try:
+        content = path.read_bytes()
+        read = (
+            msgspec.json.decode(content)
+            if path.suffix == ".json"
+            else tomllib.loads(content.decode("utf-8"))
+        )
+        return msgspec.convert({**read, **changes}, TrainPlan)
+    except OSError as error:
+        raise InvalidOption(f"cannot read {path}: {error.strerror}") from error
+    except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
+        raise InvalidOption(f"{path}: {error}; docs/training-llm.md lists the fields") from error

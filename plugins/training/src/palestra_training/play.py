@@ -1,0 +1,101 @@
+"""Rollouts for a learner: groups of episodes from one start, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import palestra
+from palestra import EpisodeRecord, Game
+from palestra.agents.agent import Agent
+from palestra.agents.making import make_agent
+from palestra.runner.runner import Runner
+from palestra.runner.running import RunningEpisode
+from palestra.shaping import open_episode
+
+from palestra_training.learner import Learner
+from palestra_training.plan import TrainPlan
+
+LEARNER = "learner"
+
+
+def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: bool) -> Agent:
+    """The learner as an agent; keep: with the exact tokens of every decision."""
+    agent = make_agent(
+        "llm",
+        model=model,
+        prompt=plan.prompt,
+        context=plan.context,
+        max_tokens=plan.max_tokens,
+        temperature=temperature,
+        keep_tokens=keep,
+        seed=plan.seed,
+    )
+    agent.name = LEARNER
+    return agent
+
+
+def play_groups(
+    game: Game[Any, Any],
+    spec: Any,
+    plan: TrainPlan,
+    line_ups: Sequence[Sequence[Agent]],
+    seeds: Sequence[int],
+    size: int,
+) -> list[EpisodeRecord]:
+    """`size` rollouts from every seed, each seed with its own line-up; all are played at once."""
+    runners: dict[tuple[int, ...], Runner] = {}
+    running: list[tuple[Runner, RunningEpisode, str]] = []
+    invalid = "raise" if plan.invalid.startswith("retry") else plan.invalid
+    for line_up, seed in zip(line_ups, seeds, strict=True):
+        key = tuple(map(id, line_up))
+        if key not in runners:
+            runners[key] = Runner(
+                game,
+                line_up,
+                spec=spec,
+                seed=seed,
+                invalid=plan.invalid,
+                max_steps=plan.max_steps,
+            )
+        for sibling in range(size):
+            episode = open_episode(game, seed, spec=spec, invalid=invalid)
+            started = RunningEpisode(len(running), episode, [0] * len(line_up), sibling=sibling)
+            running.append((runners[key], started, f"{seed} {'+'.join(a.name for a in line_up)}"))
+    for runner in runners.values():
+        own = [started for owner, started, _ in running if owner is runner]
+        while own:
+            runner.step(own)
+            own = [started for started in own if started.episode.to_act]
+    records = []
+    for runner, started, group in running:
+        record = runner.finish(started)
+        record.group = group
+        if record.error:
+            raise RuntimeError(f"an episode failed while training:\n{record.error}")
+        records.append(record)
+    return records
+
+
+def open_env(plan: TrainPlan, split: str = "", **options: Any) -> tuple[Any, Game[Any, Any]]:
+    """The environment's spec and game under a plan's options."""
+    from palestra.kernel.registry import open_game
+
+    chosen = {**plan.options, **options}
+    if split or plan.split:
+        chosen["split"] = split or plan.split
+    return open_game(plan.env, chosen)
+
+
+def random_play(plan: TrainPlan, episodes: int, agent: str) -> list[EpisodeRecord]:
+    """Episodes of one agent in all seats."""
+    spec, game = open_env(plan)
+    return palestra.play(
+        game if spec is None else plan.env,
+        agents=[agent] * game.num_players,
+        episodes=episodes,
+        seed=1_000_000 + plan.seed,
+        max_steps=plan.max_steps,
+        **plan.options,
+        **({"split": plan.split} if plan.split else {}),
+    )

@@ -1,0 +1,82 @@
+"""A language model made from nothing: a vocabulary of an environment's own words, small weights.
+
+It has no chat template: ask it with prompt=raw. What it is for is learning on a laptop, where a
+real model would take days.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from palestra import EpisodeRecord, InvalidOption
+from tokenizers import Regex, Tokenizer
+from tokenizers.decoders import Fuse
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Split
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+PIECE = r"\n\n|\n| ?[A-Za-z_]+| ?[0-9]| ?[^A-Za-z0-9_\s]| "
+UNKNOWN, END = "<unk>", "<end>"
+
+
+def make_tiny(
+    folder: str | Path,
+    texts: Iterable[str],
+    *,
+    layers: int = 4,
+    width: int = 128,
+    heads: int = 4,
+    context: int = 512,
+    seed: int = 0,
+) -> Path:
+    """Write a model with random weights, and a tokenizer of the words of `texts`, into a folder.
+
+    texts: whatever the model is to read and write; words that are not in them become `<unk>`.
+    Returns the folder, which `local:FOLDER` and transformers open.
+    """
+    counted = Counter(piece for text in texts for piece in re.findall(PIECE, text))
+    if not counted:
+        raise InvalidOption("a vocabulary needs texts; play some episodes and pass their prompts")
+    words = [UNKNOWN, END, *sorted(counted)]
+    tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = Split(Regex(PIECE), "isolated")
+    tokenizer.decoder = Fuse()
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token=UNKNOWN,
+        eos_token=END,
+        pad_token=END,
+        clean_up_tokenization_spaces=False,
+    )
+    config = LlamaConfig(
+        vocab_size=len(words),
+        hidden_size=width,
+        intermediate_size=4 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        max_position_embeddings=context,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=1,
+        pad_token_id=1,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        net = LlamaForCausalLM(config)
+    target = Path(folder)
+    net.save_pretrained(target)
+    wrapped.save_pretrained(target)
+    return target
+
+
+def words_of(records: Iterable[EpisodeRecord]) -> Iterable[str]:
+    """All that seats read and wrote in records that were played with `keep_prompts`."""
+    for record in records:
+        for turn in record.turns:
+            yield turn.text
+            yield from (str(event.text) for event in record.events)

@@ -1,0 +1,177 @@
+"""Rounds of play and learning with a small real model."""
+
+import signal
+import subprocess
+import sys
+
+import palestra
+import pytest
+import torch
+from palestra import InvalidOption
+from palestra_training.learner import Learner
+from palestra_training.plan import Evaluation, TinyModel, TrainPlan, WarmUp, read_plan
+from palestra_training.trainer import Trainer, read_curve, wilson
+
+SMALL = TrainPlan(
+    env="games/KuhnPoker-v0",
+    rounds=3,
+    groups=4,
+    group_size=3,
+    self_play=0.5,
+    opponents=("random",),
+    past=1,
+    past_every=1,
+    tiny=TinyModel(layers=1, width=32, heads=2, context=128),
+    warm_up=WarmUp(episodes=30, epochs=1),
+    evaluation=Evaluation(every=2, episodes=6),
+    max_tokens=4,
+)
+
+
+def weights(trainer):
+    return {name: value.clone() for name, value in trainer.model.net.state_dict().items()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nothing interrupted."""
+    trainer = Trainer(SMALL, tmp_path_factory.mktemp("whole") / "run")
+    trainer.run()
+    return trainer
+
+
+def test_a_run_that_is_resumed_is_the_run_that_never_stopped(whole, tmp_path):
+    from msgspec.structs import replace
+
+    first = Trainer(replace(SMALL, rounds=2), tmp_path / "run")
+    first.run()
+    again = Trainer(SMALL, tmp_path / "run", resume=True)
+    assert again.round == 2
+    again.run()
+    assert again.curve[-1].loss == whole.curve[-1].loss
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(again)[name]), name
+
+
+def test_a_folder_keeps_its_run(whole):
+    from msgspec.structs import replace
+
+    with pytest.raises(InvalidOption, match="holds a run already; continue it with --resume"):
+        Trainer(SMALL, whole.out)
+    with pytest.raises(InvalidOption, match="was started with credit = 'grpo', not 'rloo'"):
+        Trainer(replace(SMALL, credit="rloo"), whole.out, resume=True)
+
+
+def test_the_curve_and_the_model_are_there(whole):
+    lines = read_curve(whole.out / "curve.csv")
+    assert [line["round"] for line in lines] == ["1", "2", "3"]
+    assert lines[1]["opponent"] == "random"
+    assert 0 <= float(lines[1]["low"]) <= float(lines[1]["unlost"]) <= float(lines[1]["high"])
+    agent = f"llm:local:{whole.out / 'model'},prompt=raw,context=bare,max_tokens=4"
+    records = palestra.play(SMALL.env, agents=[agent, "random"], episodes=2, invalid="random")
+    assert records[0].turns
+
+
+def test_every_turn_of_the_learner_has_its_credit(whole):
+    records = whole.rollouts()
+    assert len(records) == SMALL.groups * SMALL.group_size
+    assert len({record.group for record in records}) == SMALL.groups
+    traces = whole.credited(records)
+    own = sum(agent == "learner" for record in records for agent in record.agents)
+    assert {(trace.number, trace.seat) for trace in traces} <= {
+        (record.number, seat)
+        for record in records
+        for seat, agent in enumerate(record.agents)
+        if agent == "learner"
+    }
+    assert 0 < len({(trace.number, trace.seat) for trace in traces}) <= own
+    assert all(turn.advantage is not None for trace in traces for turn in trace.turns)
+
+
+def test_log_probabilities_of_a_rollout_equal_a_fresh_forward_pass(whole):
+    for trace in whole.credited(whole.rollouts())[:6]:
+        with torch.inference_mode():
+            logits = whole.model.net(torch.tensor([trace.ids])).logits[0].float()
+        fresh = torch.log_softmax(logits / SMALL.temperature, -1)
+        for place, sampled in enumerate(trace.sampled):
+            if sampled:
+                found = float(fresh[place - 1, trace.ids[place]])
+                assert found == pytest.approx(trace.logprobs[place], abs=1e-3)
+
+
+def test_a_reply_does_not_depend_on_what_it_is_batched_with(whole):
+    from palestra.agents.models import Message, Request
+
+    model = whole.model
+    requests = [
+        Request((Message("user", text),), raw=True, max_tokens=4, temperature=1.0, seed=seed)
+        for text, seed in [("You hold", 1), ("You hold J\nMove:", 2), ("Move:", 3)]
+    ]
+    together = [reply.text for reply in model.chat(requests)]
+    assert together == [model.chat([request])[0].text for request in requests]
+
+
+def test_listed_choices_hold_a_reply(whole):
+    from palestra.agents.models import Message, Request
+
+    choices = (" bet", " pass", " bet pass")
+    for seed in range(12):
+        request = Request(
+            (Message("user", "Move:"),),
+            raw=True,
+            choices=choices,
+            temperature=2.0,
+            seed=seed,
+            max_tokens=6,
+        )
+        assert whole.model.chat([request])[0].text in choices
+
+
+def test_plans_are_read_strictly(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('env = "games/KuhnPoker-v0"\ngroups = 0\n')
+    with pytest.raises(InvalidOption, match=r"run\.toml: .*>= 1.* at `\$\.groups`"):
+        read_plan(file)
+    file.write_text('env = "games/KuhnPoker-v0"\nlerning_rate = 1\n')
+    with pytest.raises(InvalidOption, match="lerning_rate"):
+        read_plan(file)
+    with pytest.raises(InvalidOption, match="cannot read"):
+        read_plan(tmp_path / "none.toml")
+
+
+def test_wilson_is_the_published_interval():
+    low, high = wilson(8, 10)
+    assert low == pytest.approx(0.4901625)
+    assert high == pytest.approx(0.9433178)
+
+
+def test_no_model_folder_is_said_plainly(tmp_path):
+    from palestra import ModelError
+
+    with pytest.raises(ModelError, match=r"is not a model: there is no config\.json"):
+        Learner(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    """kill -9 in the middle of a run loses at most the rounds since the last checkpoint."""
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'env = "games/KuhnPoker-v0"\nrounds = 200\ngroups = 2\ngroup_size = 2\nmax_tokens = 4\n'
+        "[tiny]\nlayers = 1\nwidth = 32\nheads = 2\ncontext = 128\n"
+        "[evaluation]\nevery = 1\nepisodes = 2\n"
+    )
+    command = [sys.executable, "-m", "palestra", "train-llm", str(file), "--out", "run"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if line.startswith("round 3"):
+            process.send_signal(signal.SIGKILL)
+            break
+    process.wait()
+    process.stdout.close()
+    trainer = Trainer(read_plan(file, rounds=5), tmp_path / "run", resume=True)
+    assert trainer.round >= 2
+    trainer.run()
+    assert trainer.round == 5
+    rounds = [int(line["round"]) for line in read_curve(tmp_path / "run" / "curve.csv")]
+    assert rounds == [1, 2, 3, 4, 5]
