@@ -1,0 +1,18 @@
+"""The same game in other words: `disguise=` and `wording=`, options of any game besides its own.
+
+Both change what a seat reads and writes, and nothing else: states, legal sets, rewards and
+observations are those of the plain game.
+"""
+
+from palestra.phrasing.vocabulary import Vocabulary
+
+__all__ = ["Vocabulary"]
+
+
+def register() -> None:
+    """Let every game be made with these options."""
+    from palestra.kernel.registry import more_options
+    from palestra.phrasing.disguise import disguised
+    from palestra.phrasing.wording import reworded
+
+    more_options.update(disguise=disguised, wording=reworded)

@@ -1,0 +1,291 @@
+"""`wording=headings`: the same game asked for in other words, for one seat or for all.
+
+`headings@0` words only seat 0's questions otherwise, so that its opponents read what they always
+read. Rules and position stay word for word; what the framework says around them is reworded. A
+game may offer wordings of its own, `wordings = {"short": {"rules": …, "question": …}}`, and a
+caller may give one as such a mapping.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from palestra.kernel.actions import Grammar, OneOf, Option
+from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName
+from palestra.kernel.game import Game
+from palestra.kernel.rng import Rng
+from palestra.phrasing.extended import Kind, extended
+
+HIDDEN = "not listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a question is made of: news since the last turn, the position, and the legal moves.
+
+    `legal` is None where the seat is not to act, and empty where moves are not to be shown.
+    """
+
+    player: str
+    news: Sequence[str]
+    position: str
+    legal: str | None
+
+    @property
+    def blocks(self) -> list[str]:
+        return [text for text in ("\n".join(self.news), self.position) if text]
+
+
+def _same(rules: str) -> str:
+    return rules
+
+
+def _plain(parts: Parts) -> str:
+    lines = parts.blocks
+    if parts.legal is not None:
+        lines.append(f"{parts.player}, you may play: {parts.legal}")
+    return "\n".join(lines)
+
+
+def _hidden(parts: Parts) -> str:
+    lines = parts.blocks
+    return "\n".join(
+        lines if parts.legal is None else [*lines, f"{parts.player}, it is your turn."]
+    )
+
+
+def _headed(title: str, text: str) -> str:
+    return f"## {title}\n{text}"
+
+
+def _headings(parts: Parts) -> str:
+    news = [_headed("What happened", "\n".join(parts.news))] if parts.news else []
+    asked = [] if parts.legal is None else [_headed(f"Legal moves of {parts.player}", parts.legal)]
+    return "\n\n".join([*news, _headed("Position", parts.position), *asked])
+
+
+def _tags(parts: Parts) -> str:
+    news = ["<events>", *parts.news, "</events>"] if parts.news else []
+    lines = [*news, "<position>", parts.position, "</position>"]
+    if parts.legal is not None:
+        lines += [f'<legal-moves player="{parts.player}">', parts.legal, "</legal-moves>"]
+    return "\n".join(lines)
+
+
+def _question_first(parts: Parts) -> str:
+    if parts.legal is None:
+        return _plain(parts)
+    ask = f"{parts.player}, choose from: {parts.legal}"
+    return "\n".join([ask, "The choice is made in this situation:", *parts.blocks])
+
+
+def _imperative(parts: Parts) -> str:
+    lines = parts.blocks
+    if parts.legal is not None:
+        lines.append(f"Act for {parts.player} now. Choose exactly one of these: {parts.legal}")
+    return "\n".join(lines)
+
+
+def _third_person(parts: Parts) -> str:
+    lines = ["The record of the game so far, and its position:", *parts.blocks]
+    if parts.legal is not None:
+        lines.append(f"{parts.player} is the player to move. Open to {parts.player}: {parts.legal}")
+    return "\n".join(lines)
+
+
+def _interrogative(parts: Parts) -> str:
+    lines = parts.blocks
+    if parts.legal is not None:
+        lines.append(f"What does {parts.player} play here? Possible answers are: {parts.legal}")
+    return "\n".join(lines)
+
+
+def _listed(rules: str) -> str:
+    """Rules with every sentence as an item of a list."""
+    sentences = [s for line in rules.split("\n") for s in re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)]
+    return "\n".join(f"* {sentence.removeprefix('- ')}" for sentence in sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A way to say rules and questions; `changes` says what, in a few words."""
+
+    changes: str
+    rules: Callable[[str], str] = _same
+    question: Callable[[Parts], str] = _plain
+    shuffled: bool = False
+    hidden: bool = False
+
+
+PARAPHRASES = {
+    "headings": Wording(
+        "Markdown headings over rules, events, position and moves",
+        lambda rules: _headed("Rules", rules),
+        _headings,
+    ),
+    "tags": Wording(
+        "XML tags around rules, events, position and moves",
+        lambda rules: f"<rules>\n{rules}\n</rules>",
+        _tags,
+    ),
+    "question-first": Wording(
+        "the question stands before the position, an introduction before the rules",
+        lambda rules: f"You will be asked for moves in a game. This is how it goes.\n{rules}",
+        _question_first,
+    ),
+    "imperative": Wording(
+        "commands in place of “you may play”; every sentence of the rules an item of a list",
+        lambda rules: f"Read these rules and follow them:\n{_listed(rules)}",
+        _imperative,
+    ),
+    "third-person": Wording(
+        "the frame speaks of the player in the third person",
+        lambda rules: f"The players of this game go by these rules:\n{rules}",
+        _third_person,
+    ),
+    "interrogative": Wording(
+        "a question with its possible answers; rules between lines",
+        lambda rules: f"What are the rules?\n---\n{rules}\n---",
+        _interrogative,
+    ),
+}
+WORDINGS = {
+    "plain": Wording("nothing: the words of every run"),
+    "null": Wording("nothing: a copy of plain, whose effect is noise"),
+    **PARAPHRASES,
+    "legal-hidden": Wording("legal moves are not shown", question=_hidden, hidden=True),
+    "legal-shuffled": Wording("legal moves are shown in a random order", shuffled=True),
+}
+KEYS = ("name", "rules", "question")
+HINT = Annotated[
+    str | Mapping[str, str],
+    Meta(description="how rules and questions are put, as in headings, or headings@0 for one seat"),
+]
+
+
+def reworded(kind: Kind) -> Kind:
+    """The class of a game with the option `wording`."""
+    return extended(kind, Worded)
+
+
+def wordings_of(game: Game[Any, Any]) -> Mapping[str, Mapping[str, str]]:
+    """The wordings that a game offers of its own, by name."""
+    found: Mapping[str, Mapping[str, str]] = getattr(type(game), "wordings", {})
+    return found
+
+
+def custom(texts: Mapping[str, str]) -> Wording:
+    """A wording from texts: `rules` and `question`, in which {rules}, {player} and {legal} stand.
+
+    Raises `InvalidOption` for other keys, and for a question that does not say {legal}.
+    """
+    unknown = set(texts) - set(KEYS)
+    if unknown or not {"rules", "question"} & set(texts):
+        raise InvalidOption(
+            f"a wording has 'rules', 'question' or both, and may have a 'name'; not {dict(texts)!r}"
+        )
+    rules, question = texts.get("rules", "{rules}"), texts.get("question", "")
+    if question and "{legal}" not in question:
+        raise InvalidOption(f"the question of a wording must say {{legal}}: {question!r}")
+
+    def ask(parts: Parts) -> str:
+        if not question or parts.legal is None:
+            return _plain(parts)
+        asked = question.replace("{player}", parts.player).replace("{legal}", parts.legal)
+        return "\n".join([*parts.blocks, asked])
+
+    return Wording(texts.get("name", "custom"), lambda told: rules.replace("{rules}", told), ask)
+
+
+class Worded(Game[Any, Any]):
+    """A game whose rules and questions are put in other words, for some seats or for all."""
+
+    wording: str | Mapping[str, str]
+    option: ClassVar[str] = "wording"
+    hint: ClassVar[Any] = HINT
+
+    def validate(self) -> None:
+        super().validate()
+        _ = self._chosen
+
+    @cached_property
+    def _chosen(self) -> tuple[Wording, frozenset[int]]:
+        """The wording, and the seats it is for."""
+        if not isinstance(self.wording, str):
+            named, at, seat = self.wording.get("name", "").partition("@")
+            return custom(self.wording), self._seats(seat if at else "")
+        name, _, seat = self.wording.partition("@")
+        own = wordings_of(self)
+        if name not in WORDINGS and name not in own:
+            raise UnknownName("wording", name, [*WORDINGS, *own])
+        chosen = WORDINGS[name] if name in WORDINGS else custom(own[name])
+        return chosen, self._seats(seat)
+
+    def _seats(self, seat: str) -> frozenset[int]:
+        if not seat:
+            return frozenset(range(self.num_players))
+        if not seat.isdigit() or int(seat) >= self.num_players:
+            raise InvalidOption(
+                f"wording {self.wording!r}: there is no seat {seat!r}; seats are 0 to "
+                f"{self.num_players - 1}"
+            )
+        return frozenset({int(seat)})
+
+    def _for(self, seat: int) -> Wording:
+        chosen, seats = self._chosen
+        return chosen if seat in seats else WORDINGS["plain"]
+
+    def rules_for(self, seat: int) -> str:
+        return self._for(seat).rules(super().rules_for(seat))
+
+    def prompt(self, state: Any, seat: int, news: Sequence[str], legal: str | None) -> str:
+        chosen = self._for(seat)
+        if legal is not None and chosen.shuffled:
+            legal = self._shuffled(state, seat, legal)
+        return chosen.question(Parts(self.players[seat], news, self.describe(state, seat), legal))
+
+    def _shuffled(self, state: Any, seat: int, legal: str) -> str:
+        """The legal moves of a typed game in another order; listed moves come in theirs."""
+        grammar = self.legal(state, seat)
+        if not isinstance(grammar, Grammar):
+            return legal
+        rng = self._order(state, seat)
+        options = [
+            Option(o.action, {name: _mixed(domain, rng) for name, domain in o.fields.items()})
+            for o in _permuted(rng, list(grammar))
+        ]
+        return str(type(grammar)(tuple(options)))
+
+    def _order(self, state: Any, seat: int) -> Rng:
+        """A generator that depends on what the seat faces, and on nothing else."""
+        return Rng.seeded(int.from_bytes(self.state_key(state, seat)[:7], "little"), stream=12)
+
+    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+        """Of an array game: `moves` in another order, where that is the wording."""
+        if self._for(seat).shuffled:
+            rng = self._order(state, seat)
+            moves = dict(_permuted(rng, list(moves.items())))
+        text: str = super().legal_text(state, seat, moves)  # type: ignore[misc]
+        return text
+
+    def parse(self, state: Any, seat: int, text: str) -> Any:
+        try:
+            return super().parse(state, seat, text)  # type: ignore[safe-super]
+        except InvalidAction as error:
+            if not self._for(seat).hidden:
+                raise
+            raise InvalidAction(text, HIDDEN, why=error.why) from None
+
+
+def _mixed(domain: Any, rng: Rng) -> Any:
+    return OneOf(tuple(_permuted(rng, list(domain.values)))) if type(domain) is OneOf else domain
+
+
+def _permuted(rng: Rng, items: list[Any]) -> list[Any]:
+    return [items.pop(rng.below(len(items))) for _ in range(len(items))]

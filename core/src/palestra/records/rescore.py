@@ -1,0 +1,228 @@
+"""Old records under today's readers, rules and metrics: what changed, and why.
+
+Every answer that was kept is read again in the position it was given in. Where it is read
+otherwise now, what would have followed is not known, and the new record ends there. What rules
+and metrics make of the moves is computed afresh. The old records are never changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidAction, PalestraError, cause, shown
+from palestra.kernel.registry import load_game, registry
+from palestra.records.metrics import measure
+from palestra.records.record import (
+    EpisodeRecord,
+    StepRecord,
+    TurnRecord,
+    as_json,
+    notes_of,
+    read_action,
+    record_episode,
+)
+from palestra.shaping import open_episode
+
+What = Literal["answer", "rules", "outcome", "returns", "mistakes", "error"]
+OWN = ("group", "parent", "branched_at")  # what only whoever recorded it can know
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One thing that is otherwise now; `turn` counts steps from 0, and is -1 for all of them."""
+
+    episode: int
+    turn: int
+    seat: int
+    what: What
+    old: str
+    new: str
+    why: str
+
+    def __str__(self) -> str:
+        where = f"episode {self.episode}"
+        where += f", turn {self.turn}, seat {self.seat}" if self.turn >= 0 else ""
+        return f"{where}: {self.what} {self.old} -> {self.new} ({self.why})"
+
+
+@dataclass(slots=True)
+class Rescored:
+    """One record as it is now, and what is otherwise in it."""
+
+    record: EpisodeRecord
+    changes: list[Change]
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts over rescored records: changes by kind, episodes cut, metrics then and now."""
+
+    episodes: int = 0
+    cut: int = 0
+    changes: Counter[str] = field(default_factory=Counter)
+    old: Counter[str] = field(default_factory=Counter)
+    new: Counter[str] = field(default_factory=Counter)
+
+    def add(self, old: EpisodeRecord, found: Rescored) -> None:
+        self.episodes += 1
+        self.cut += any(change.what in ("answer", "rules") for change in found.changes)
+        self.changes.update(change.what for change in found.changes)
+        self.old.update(measure(old))
+        self.new.update(measure(found.record))
+
+    def metrics(self) -> Iterator[tuple[str, float, float]]:
+        """Every metric with its mean then and now."""
+        for name in sorted({**self.old, **self.new}):
+            yield name, self.old[name] / self.episodes, self.new[name] / self.episodes
+
+
+def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> Rescored:
+    """A record under today's readers and rules.
+
+    forfeit: an answer that is refused now loses the episode for its seat; by default the episode
+    is truncated there, as the run's policy might have asked again. An environment that is not
+    installed, or no longer takes the record's options, is a change of kind "error", and the
+    record stays as it was.
+    """
+    try:
+        spec = registry().environment(record.env)
+        episode = open_episode(
+            load_game(spec, record.options),
+            record.seed,
+            rewards=record.rewards_from,
+            gamma=record.gamma,
+            invalid=record.invalid,
+            spec=spec,
+        )
+    except PalestraError as error:
+        change = Change(record.number, -1, -1, "error", "a record", "none", cause(error))
+        return Rescored(record, [change])
+    changes: list[Change] = []
+    for number, step in enumerate(record.steps):
+        if episode.over:
+            changes.append(_over(record, number, episode))
+            break
+        changes += _play(record, number, step, episode, forfeit=forfeit)
+        if changes:
+            break
+    made = _made(record, episode)
+    if not changes:
+        changes = _differences(record, made)
+    made.tags = {**record.tags, "rescored": [str(change) for change in changes]}
+    return Rescored(made, changes)
+
+
+def _over(record: EpisodeRecord, number: int, episode: Episode) -> Change:
+    seat = record.steps[number].turns[0].seat if record.steps[number].turns else -1
+    reason = episode.outcome.reason if episode.outcome else ""
+    why = f"today's rules end the episode before this step {reason}".strip()
+    return Change(record.number, number, seat, "rules", "played", "over", why)
+
+
+def _play(
+    record: EpisodeRecord, number: int, step: StepRecord, episode: Episode, *, forfeit: bool
+) -> list[Change]:
+    """Play one recorded step, or end the episode where it is read or allowed otherwise."""
+    if not step.turns:
+        episode.truncate(step.events[0].text.rstrip(".") if step.events else "stopped")
+        return []
+    changes = [c for turn in step.turns for c in _reread(record.number, number, turn, episode)]
+    lost = [turn for turn in step.turns if turn.status == "forfeit"]
+    notes = notes_of(step)
+    if changes:
+        refused = [change for change in changes if change.new == "refused"]
+        if forfeit and refused:
+            why = f"rescored: {refused[0].why}"
+            episode.forfeit(refused[0].seat, why, {refused[0].seat: notes[refused[0].seat]})
+        else:
+            episode.truncate(f"rescored: {changes[0].why}")
+    elif lost:
+        episode.forfeit(lost[0].seat, lost[0].text, notes)
+    else:
+        try:
+            episode.act({turn.seat: read_action(episode, turn) for turn in step.turns}, notes)
+        except Exception as error:  # whatever today's rules make of an old move
+            turn = step.turns[0]
+            why = f"today's rules do not allow it: {cause(error)}"
+            changes = [
+                Change(record.number, number, turn.seat, "rules", shown(turn.text), "illegal", why)
+            ]
+            episode.truncate(f"rescored: {why}")
+    return changes
+
+
+def _reread(episode_number: int, number: int, turn: TurnRecord, episode: Episode) -> list[Change]:
+    """What of a turn's answers is read otherwise now, up to the first that would be played."""
+    for attempt in turn.refused:
+        if attempt.raw is None:
+            continue
+        read, _ = _read(episode, turn.seat, attempt.raw)
+        if read is not None:
+            why = f"{shown(attempt.raw)} is read now"
+            new = shown(episode.action_text(turn.seat, read))
+            return [Change(episode_number, number, turn.seat, "answer", "refused", new, why)]
+    if turn.raw is None or turn.status not in ("ok", "retried"):
+        return []
+    read, why = _read(episode, turn.seat, turn.raw)
+    old = shown(turn.text)
+    if read is None:
+        return [Change(episode_number, number, turn.seat, "answer", old, "refused", why)]
+    if as_json(read) == turn.action:
+        return []
+    why = f"{shown(turn.raw)} is read otherwise now"
+    new = shown(episode.action_text(turn.seat, read))
+    return [Change(episode_number, number, turn.seat, "answer", old, new, why)]
+
+
+def _read(episode: Episode, seat: int, raw: str) -> tuple[Any, str]:
+    """The action that today's reader finds in an answer; None, and why, if it refuses it."""
+    try:
+        action = episode.parse(seat, raw)
+        episode.check(seat, action)
+    except InvalidAction as error:
+        return None, f"{shown(raw)} is refused now: {error.why or error}"
+    return action, ""
+
+
+def _made(record: EpisodeRecord, episode: Episode) -> EpisodeRecord:
+    """The new record, with what only the old one can know."""
+    for seat, count in enumerate(record.mistakes):
+        refused = sum(len(t.errors) for s in record.steps for t in s.turns if t.seat == seat)
+        played = sum(
+            len(t.errors) for s in record.steps[: episode.turn] for t in s.turns if t.seat == seat
+        )
+        for _ in range(played if refused == count else count):
+            episode.count_mistake(seat)
+    made = record_episode(episode, record.agents, number=record.number, error=record.error)
+    for name in OWN:
+        setattr(made, name, getattr(record, name))
+    return made
+
+
+def _differences(old: EpisodeRecord, new: EpisodeRecord) -> list[Change]:
+    """How the end of an episode whose answers are read as before is otherwise now."""
+    found = []
+    for name, was, now in (
+        ("outcome", old.outcome and old.outcome.results, new.outcome and new.outcome.results),
+        ("returns", old.returns, new.returns),
+        ("mistakes", old.mistakes, new.mistakes),
+    ):
+        if as_json(was) != as_json(now):
+            why = "computed from the moves by today's rules"
+            found.append(Change(old.number, -1, -1, name, shown(was), shown(now), why))  # type: ignore[arg-type]
+    return found
+
+
+def rescore_all(
+    records: Iterable[EpisodeRecord], totals: Totals, *, forfeit: bool = False
+) -> Iterator[Rescored]:
+    """Rescore records one by one, adding them up in `totals`."""
+    for record in records:
+        found = rescore(record, forfeit=forfeit)
+        totals.add(record, found)
+        yield found

@@ -1,0 +1,145 @@
+"""Every installed environment reads the answer that was stated, or refuses: a corpus over all ids.
+
+Each line below is what a language model may write around a legal move `{m}`, with another legal
+move `{o}` and another player `{p}` in it. What is played must be `{m}` where the line states it,
+and nothing at all where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from palestra import Episode, InvalidAction, Rng, specs
+from palestra.kernel.actions import Grammar
+from palestra.kernel.registry import load_game
+
+STATED = (
+    "{m}",
+    "  {m}  \n\n",
+    "{m}.",
+    "**{m}**",
+    "`{m}`",
+    "```\n{m}\n```",
+    "```text\n{m}\n```",
+    "Move: {m}",
+    "**Action:** {m}",
+    "My answer: {m}.",
+    "I looked at {o} and rejected it.\nMove: {m}",
+    "{o}\nNo, that loses.\n{m}",
+    "<think>{o} or {m}?</think>{m}",
+    "I would play {o}\n</think>\n\nMove: {m}",
+    "<thinking>\n{o}\n</thinking>\n{m}",
+    "> {o}\nThat was theirs. Mine:\n{m}",
+)
+STATED_IN_LISTS = (  # only where moves are listed
+    "[{m}]",
+    '"{m}"',
+    "“{m}”",
+    "**[{m}].**",
+    "I looked at [{o}] and rejected it. My move: [{m}]",
+    "3 is tempting, and so is {o}; my answer is: {m}",
+)
+NOT_STATED = (
+    "",
+    "I refuse to move {m}",
+    "I will not play {m}",
+    "I cannot help with that.",
+    "[{m}] or [{o}]",
+    "{m} or {o}",
+    "{m}, {o}",
+    "Move: {m} or {o}",
+    "Either {o} or else {m}",
+    "{m} is a bad move",
+    "{m}?",
+    "({m})",
+    "not {m}",
+    "{m}...",
+    "{m}\nBut that loses.",
+    "- {m}",
+    "* {m}",
+    "* {o}\n* {m}",
+    "1. {o} 2. {m}",
+    "> {m}",
+    ">> {m}\n> {o}",
+    "{p} played {m}",
+    "{p}: {m}",
+    "{p}'s move: {m}",
+    "Their move: {m}",
+    "My last move: {m}",
+    "Last turn I played {m}",
+    "If {p} plays {o}, I play {m}",
+    "I looked at {m} and rejected it. My move: [nothing]",
+    "They said “{m}” to me",
+    "Ich spiele {m}",
+    "Je refuse de jouer {m}",
+    "我选择 {m}",
+    "Ход: {m}",
+    "Мой ответ {m}",
+    "Move：{m}",
+    "<think>{m}</think>",
+    "<think>\n{m}",
+    "<think>\n{m}\n</think>\n",
+    "{m}\n<think>or rather",
+    "<thinking>\n{m}\n</thinking>",
+    "<b>{m}</b>",
+    "\\boxed{{{m}}}",
+    "```\n{m}\n```\nor not",
+    "There are 3 ways, 4 of them {m}",
+    "{m} {m}",
+)
+AFTER = (0, 1, 4)  # steps played before the questions
+
+
+def positions(name: str) -> Iterator[Episode]:
+    """An environment at its start and after some random steps."""
+    spec = specs_by_id()[name]
+    episode = Episode(load_game(spec, {}), 1, compiled=spec.array_game and False, spec=spec)
+    rng = Rng.seeded(2)
+    for step in range(max(AFTER) + 1):
+        if episode.over:
+            return
+        if step in AFTER:
+            yield episode
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+
+
+def specs_by_id() -> dict[str, object]:
+    return {spec.id: spec for spec in specs()}
+
+
+def misread(episode: Episode, rng: Rng) -> list[str]:
+    """What was not read as it was stated, and what was read though nothing was."""
+    seat = episode.to_act[0]
+    listed = not isinstance(episode.legal(seat), Grammar)
+    move, other = (episode.sample(seat, rng) for _ in range(2))
+    other = next((a for a in episode.legal_actions(seat) if a != move), other)
+    words = {
+        "m": episode.action_text(seat, move),
+        "o": episode.action_text(seat, other),
+        "p": f"player_{seat + 1}",
+    }
+    found = []
+    for line in STATED + STATED_IN_LISTS * listed:
+        said = line.format(**words)
+        try:
+            read = episode.parse(seat, said)
+        except InvalidAction as error:
+            found.append(f"{said!r} was refused: {error.why}")
+        else:
+            found += [f"{said!r} was read as {read!r}"] * (read != move)
+    for line in NOT_STATED:
+        said = line.format(**words)
+        try:
+            found.append(f"{said!r} was read as {episode.parse(seat, said)!r}")
+        except InvalidAction:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(specs_by_id()))
+def test_no_move_is_played_that_was_not_the_stated_answer(name: str) -> None:
+    rng = Rng.seeded(3)
+    asked = [misread(episode, rng) for episode in positions(name)]
+    assert asked
+    assert [said for found in asked for said in found] == []

@@ -1,0 +1,6 @@
+"""How much of a score is the words it was asked for in: paired games over wordings."""
+
+from palestra_arena.ablation.effects import Ablation, Effect, ablation_of
+from palestra_arena.ablation.run import AblationPlan, run_ablation
+
+__all__ = ["Ablation", "AblationPlan", "Effect", "ablation_of", "run_ablation"]
