@@ -12,6 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from palestra import InvalidAction, InvalidOption, Turn, UnknownName
+from palestra.views.vector import VectorView
 
 with warnings.catch_warnings():  # importing its tests warns of its own old registry
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -180,3 +181,75 @@ def test_a_games_own_limit_is_not_the_views() -> None:
         cut.random_actions()
         cut.step()
     assert cut.truncations.all()
+
+
+@pytest.mark.parametrize("action", [-1, 7, np.int64(7), np.nan, 2**70])
+@pytest.mark.parametrize("view", ["gym", "aec", "parallel"])
+def test_what_is_out_of_range_is_refused_before_anything_moves(view: str, action: Any) -> None:
+    env = palestra.make(C4, view=view)
+    env.reset(seed=0)
+    before = env.unwrapped.episode.state_key()
+    given = dict.fromkeys(env.agents, action) if view == "parallel" else action
+    with pytest.raises(InvalidAction, match="an integer from 0 to 6"):
+        env.step(given)
+    assert env.unwrapped.episode.state_key() == before
+    assert not any(env.unwrapped.episode.mistakes)
+
+
+@pytest.mark.parametrize("env", SPOKEN)
+def test_games_that_are_only_spoken_keep_the_parallel_contract(env: str) -> None:
+    parallel_api_test(palestra.make(env, view="parallel"), num_cycles=10)
+
+
+def test_masks_are_by_default_where_clients_of_a_view_look() -> None:
+    aec, parallel = (palestra.make(C4, view=view) for view in ("aec", "parallel"))
+    assert (aec.masks, parallel.masks) == ("obs", "info")
+
+
+def test_infos_of_the_pettingzoo_views_hold_no_words() -> None:
+    for view in ("aec", "parallel"):
+        env = palestra.make(C4, view=view)
+        env.reset(seed=0)
+        infos = env.infos if view == "aec" else env.reset(seed=0)[1]
+        keys = [set(info) for info in infos.values()]
+        for column in (0, 1, 0, 1, 0, 1, 0):
+            if view == "aec":
+                env.step(column)
+                infos = env.infos
+            else:
+                *_, infos = env.step(dict.fromkeys(env.agents, column))
+                assert [set(info) for info in infos.values()] == keys
+            assert not any(isinstance(v, str) for info in infos.values() for v in info.values())
+        assert env.episode.outcome.results == ("win", "loss")
+
+
+def test_steps_after_the_end_of_a_parallel_episode() -> None:
+    env = palestra.make(C4, view="parallel", max_cycles=1)
+    env.reset(seed=0)
+    env.step(dict.fromkeys(env.agents, 0))
+    assert env.step({}) == ({}, {}, {}, {}, {})
+    with pytest.raises(palestra.OutOfTurn, match="reset"):
+        env.step({"player_0": 0})
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_vector_environment_tells_every_end_whoever_moves_first(
+    seat: int, autoreset: str
+) -> None:
+    env = VectorView(
+        "games/TicTacToe-v0",
+        3,
+        seat=seat,
+        opponents=lambda seen, masks: masks.argmax(1),
+        autoreset=autoreset,
+        compiled=False,
+    )
+    _, infos = env.reset(seed=0)
+    ended = 0
+    for _ in range(20):
+        _, rewards, terminated, _, infos = env.step(infos["action_mask"].argmax(1))
+        ended += int(terminated.sum())
+        assert (rewards[terminated] != 0).all()  # the first cells: the first player wins
+        assert not rewards[~terminated].any()
+    assert ended >= 12

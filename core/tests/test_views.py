@@ -69,7 +69,8 @@ def test_masks_are_in_every_view() -> None:
     observed, infos = parallel.reset(seed=0)
     assert infos["player_0"]["acting"]
     assert not infos["player_1"]["acting"]
-    assert observed["player_0"]["action_mask"].sum() == 9
+    assert observed["player_0"].shape == parallel.observation_space("player_0").shape
+    assert infos["player_0"]["action_mask"].sum() == 9
 
 
 @pytest.mark.parametrize("seat", [0, 1])

@@ -15,9 +15,14 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
     """Agents are `player_0`, `player_1`, …; simultaneous moves are collected sealed, seat by seat.
 
     obs="array" (the default where actions have numbers): observations are arrays, with the legal
-    actions where `masks` says, and actions are numbers. obs="text": both are strings. An illegal
-    move forfeits unless `invalid` says otherwise.
+    actions where `masks` says ("obs", as in PettingZoo's classic games), and actions are numbers.
+    obs="text": both are strings. An illegal move forfeits unless `invalid` says otherwise.
+    With `rewards`, `infos[agent]["reward_terms"]` are those of the last step by name, if it paid.
+    How an episode ended is in `env.unwrapped.episode.outcome`; infos hold no words, of which
+    Tianshou and TorchRL could make no arrays.
     """
+
+    default_masks = "obs"
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode; without a seed a fresh one is drawn."""
@@ -72,6 +77,9 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
         if self._paid:
             self.rewards = dict.fromkeys(self.agents, 0.0)
             self._paid = False
+            if self._shaped:
+                for info in self.infos.values():
+                    info.pop("reward_terms", None)
         if len(self._episode.to_act) == 1:
             self._play({seat: self._read(seat, action)})
             return
@@ -99,6 +107,10 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
             self._pay(paid)
         if not episode.to_act or len(episode.present) < len(self.agents):
             self._mark_dead()
+        if self._paid and self._shaped:
+            for seat, terms in episode.step.rewards.items():
+                if terms and (name := self.possible_agents[seat]) in self.rewards:
+                    self.infos[name]["reward_terms"] = dict(terms)
         self._select()
 
     def _pay(self, paid: Sequence[float]) -> None:
@@ -110,7 +122,7 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
 
     def _mark_dead(self) -> None:
         episode = self._episode
-        present, outcome = episode.present, episode.outcome
+        present = episode.present
         cut = episode.over and episode.truncated
         for agent in self.agents:
             seat = self._seat[agent]
@@ -118,8 +130,6 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
                 continue
             self._dying = True
             self.terminations[agent], self.truncations[agent] = not cut, cut
-            if outcome is not None:
-                self.infos[agent] = {"outcome": outcome.results[seat], "reason": outcome.reason}
 
     def _bury(self, agent: str, action: Any) -> None:
         if action is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from palestra.engine.batch import Batch
 from palestra.engine.cuda_batch import CudaBatch
+from palestra.engine.shaped_batch import open_batch
 from palestra.engine.text_batch import TextBatch
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption, UnknownName
@@ -29,6 +30,8 @@ def make(
     random_seats: Sequence[int] = (),
     scripted_seats: Sequence[int] = (),
     max_episode_steps: int | None = None,
+    rewards: Sequence[str] | None = None,
+    gamma: float = 1.0,
     **options: Any,
 ) -> Batch | CudaBatch | TextBatch:
     """Open the batch view; `options` go to the game.
@@ -36,17 +39,25 @@ def make(
     An ArrayGame runs in compiled loops over `threads` threads or, with device="cuda", one GPU
     thread a lane; any other game with an array view in a plain loop with the same interface.
     `random_seats` and `scripted_seats` of an ArrayGame play by themselves inside the loop.
+    `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
+    infos then hold `reward_terms`, what the step paid by name, each (N, P). A step with shapers
+    leaves the compiled loop, and takes a Python call a lane unless all of them are `Batched`.
     """
     if device not in DEVICES:
         raise UnknownName("device", device, DEVICES)
     _, game = open_game(env, options)
     alone: Any = {"random_seats": random_seats, "scripted_seats": scripted_seats}
     if device == "cuda":
+        if rewards is not None:
+            raise InvalidOption('step shapers are Python functions: with them, use device="cpu"')
+        alone["max_steps"] = max_episode_steps
         return _on_gpu(game, num_envs, seed, autoreset, threads, alone)
     if isinstance(game, ArrayGame):
-        return Batch(
+        return open_batch(
             game,
             num_envs,
+            rewards=rewards,
+            gamma=gamma,
             seed=seed,
             autoreset=autoreset,
             threads=threads,
@@ -54,11 +65,17 @@ def make(
             max_steps=max_episode_steps,
             **alone,
         )
-    if max_episode_steps is not None:
-        raise InvalidOption("max_episode_steps is for array games on the CPU")
     if threads != 1 or compiled or random_seats or scripted_seats:
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame: it runs in one plain loop")
-    return TextBatch(game, num_envs, seed=seed, autoreset=autoreset)
+    return TextBatch(
+        game,
+        num_envs,
+        seed=seed,
+        autoreset=autoreset,
+        max_steps=max_episode_steps,
+        rewards=rewards,
+        gamma=gamma,
+    )
 
 
 def _on_gpu(

@@ -19,7 +19,13 @@ from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.registry import open_game, renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
-from palestra.views.opening import RENDER_MODES, check_obs, check_render_mode, read_action
+from palestra.views.opening import (
+    RENDER_MODES,
+    check_obs,
+    check_render_mode,
+    count_choices,
+    read_action,
+)
 from palestra.views.spaces import AnyText
 
 
@@ -32,6 +38,7 @@ class GymView(gymnasium.Env[Any, Any]):
     `invalid` is the policy for illegal moves (see `Episode`); it ends the episode by default, as
     PettingZoo's classic games do. `info["invalid"]` counts the seat's illegal moves. `rewards`
     names step shapers to pay ("env": the game's own terms) under the learner's discount `gamma`.
+    `info["reward_terms"]` is the step's reward by name.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
@@ -59,6 +66,7 @@ class GymView(gymnasium.Env[Any, Any]):
         self.game, self.seat = game, seat
         self.render_mode = check_render_mode(render_mode)
         self.obs = check_obs(obs, game)
+        self._choices = count_choices(game, self.obs)[seat]
         self._episode = open_episode(
             game,
             0,
@@ -72,6 +80,10 @@ class GymView(gymnasium.Env[Any, Any]):
         self._fresh = False  # whether reset() has been called
         self._rivals = _rivals(game, spec, seat, opponents)
         self._since = [0] * game.num_players
+        # one term of the game's own needs no adding up, which would slow every step down
+        self._named: dict[str, float] | None = {}
+        if rewards is None and len(game.reward_terms) == 1:
+            self._named = None
         self._renderer: Any = None
         if self.obs == "array":
             self.observation_space = game.observation_space(seat)
@@ -94,6 +106,7 @@ class GymView(gymnasium.Env[Any, Any]):
         self._episode.reset(seed)
         self._fresh = True
         self._moved, self._paid = False, 0.0
+        self._named = None if self._named is None else {}
         self._since = [0] * self.game.num_players
         for agent in set(self._rivals.values()):
             agent.forget(id(self._episode))
@@ -136,11 +149,30 @@ class GymView(gymnasium.Env[Any, Any]):
         cut = done and episode.truncated
         reward = float(episode.returns[seat] - self._paid)
         self._paid = episode.returns[seat]
-        return self._observation(), reward, done and not cut, cut, self._info()
+        info = self._info(reward_terms=self._terms_of(reward))
+        return self._observation(), reward, done and not cut, cut, info
+
+    def _terms_of(self, reward: float) -> dict[str, float]:
+        """The reward of a step by name."""
+        episode = self._episode
+        if self._named is not None:
+            named, self._named = self._named, {}
+            return named
+        (term,) = self.game.reward_terms
+        if episode.to_act:
+            return {term: reward}
+        lost = episode.step.rewards.get(self.seat, {}).get("forfeit", 0.0)
+        return {term: reward - lost, "forfeit": lost} if lost else {term: reward}
+
+    def _add_terms(self) -> None:
+        """Keep what the last step of the episode paid the seat by name."""
+        if self._named is not None:
+            for name, value in self._episode.step.rewards.get(self.seat, {}).items():
+                self._named[name] = self._named.get(name, 0.0) + value
 
     def _read(self, action: Any) -> dict[int, Any]:
         """The learning seat's action as {seat: action}, legal or not."""
-        return {self.seat: read_action(self._episode, self.seat, action, self.obs)}
+        return {self.seat: read_action(self._episode, self.seat, action, self._choices)}
 
     def _play(self, own: dict[int, Any]) -> None:
         """Play the seat's action together with whoever moves at the same time, then the others."""
@@ -153,6 +185,7 @@ class GymView(gymnasium.Env[Any, Any]):
         if self.obs == "text":
             self._since[self.seat] = len(episode.transcript(self.seat))
         episode.act(own)
+        self._add_terms()
         self._let_others_play()
 
     def _let_others_play(self) -> None:
@@ -163,6 +196,7 @@ class GymView(gymnasium.Env[Any, Any]):
             actions = self._ask(episode.to_act)
             if actions is not None:
                 episode.act(actions)
+                self._add_terms()
 
     def _ask(self, seats: Sequence[int]) -> dict[int, Any] | None:
         """The opponents' actions; None where one of them has forfeited by its answer."""
@@ -197,6 +231,7 @@ class GymView(gymnasium.Env[Any, Any]):
             else:
                 return action
         episode.forfeit(seat, f"illegal move: {error}")
+        self._add_terms()
         return None
 
     def _observation(self) -> Any:
@@ -206,7 +241,7 @@ class GymView(gymnasium.Env[Any, Any]):
 
     def _info(self, **more: Any) -> dict[str, Any]:
         episode = self._episode
-        info: dict[str, Any] = {"turn": episode.turn, **more}
+        info: dict[str, Any] = {"turn": episode.turn, "outcome": "", "reason": "", **more}
         if self.obs == "array":
             info["action_mask"] = episode.action_mask(self.seat).copy()
         if episode._mistakes:

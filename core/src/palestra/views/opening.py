@@ -38,26 +38,39 @@ class Unreadable(str):
     """Text that named no legal move; never legal, so the invalid-move policy applies."""
 
 
-def read_action(episode: Episode, seat: int, action: Any, obs: str) -> Any:
-    """An outside action, a number or a text, as the game's own; legal or not.
-
-    Raises `InvalidAction` for what is of another type than the action space holds: that is a
-    mistake of the program, not a move of the player.
-    """
+def count_choices(game: Game[Any, Any], obs: str) -> tuple[int, ...]:
+    """How many numbered actions each seat has; 0 where a view takes texts."""
     if obs == "text":
+        return tuple(0 for _ in range(game.num_players))
+    seats: range = range(game.num_players)
+    return tuple(int(game.action_space(seat).n) for seat in seats)
+
+
+def _whole_number(value: Any) -> int:
+    """An integer from whatever numpy takes for one; -1 for anything else."""
+    try:
+        array = np.asarray(value)
+    except Exception:  # an object that numpy cannot look at
+        return -1
+    return int(array.item()) if array.size == 1 and array.dtype.kind in "iu" else -1
+
+
+def read_action(episode: Episode, seat: int, action: Any, choices: int) -> Any:
+    """An outside action as the game's own, legal or not: one of `choices` numbers, or 0: a text.
+
+    Raises `InvalidAction` for what the action space does not hold: that is a mistake of the
+    program, not a move of the player.
+    """
+    if not choices:
         if not isinstance(action, str):
             raise InvalidAction(action, "a string", why="this view was made with obs='text'")
         try:
             return episode.parse(seat, action)
         except InvalidAction:
             return Unreadable(action)
+    number, why = action, "it is out of range"
     if type(action) is not int:
-        value = np.asarray(action)
-        if value.size != 1 or value.dtype.kind not in "iu":
-            most = int(episode.game.action_space(seat).n) - 1
-            raise InvalidAction(action, f"an integer from 0 to {most}", why="it is no integer")
-        action = int(value.item())
-    try:
-        return episode.game.action_of(action)
-    except InvalidAction:
-        return action
+        number, why = _whole_number(action), "it is no integer"
+    if not 0 <= number < choices:
+        raise InvalidAction(action, f"an integer from 0 to {choices - 1}", why=why)
+    return episode.game.action_of(number)

@@ -14,8 +14,14 @@ from palestra.views.seats import SeatsView
 class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
     """Actions of agents who are not asked to move are ignored, and their masks are all ones.
 
-    `infos[agent]["acting"]` says who is asked. Otherwise as `AecView`.
+    `infos[agent]["acting"]` says who is asked. Masks are in `infos` by default, so that
+    observations are plain arrays, which is what trainers and wrappers of parallel environments
+    take. Infos have the same keys at every step and nothing but numbers in them (TorchRL makes
+    tensors of them): how an episode ended is in `env.unwrapped.episode.outcome`, and
+    `infos[agent]["reward_terms"]` are there where `rewards` names shapers. Otherwise as `AecView`.
     """
+
+    default_masks = "info"
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -35,9 +41,15 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Play the actions of those who are asked to move."""
+        """Play the actions of those who are asked to move.
+
+        After the end, no actions give nothing, as in PettingZoo's own environments: SuperSuit's
+        `black_death` takes this step.
+        """
         episode, agents, seat = self._episode, self.agents, self._seat
         if not agents:
+            if not actions:
+                return {}, {}, {}, {}, {}
             raise OutOfTurn("the episode is over; call reset()")
         error = self._play(actions)
         self._cut()
@@ -46,12 +58,17 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
         cut = episode.over and episode.truncated
         out = {agent: seat[agent] not in present for agent in agents}
         self.agents = [agent for agent in agents if not out[agent]]
+        infos = self._infos(agents, **({"error": error} if error else {}))
+        if self._shaped:
+            terms = {} if error else episode.step.rewards
+            for agent in agents:
+                infos[agent]["reward_terms"] = dict(terms.get(seat[agent], {}))
         return (
             {agent: self.observe(agent) for agent in agents},
             {agent: float(paid[seat[agent]]) for agent in agents},
             {agent: out[agent] and not cut for agent in agents},
             {agent: out[agent] and cut for agent in agents},
-            self._infos(agents, **({"error": error} if error else {})),
+            infos,
         )
 
     def _play(self, actions: Mapping[str, Any]) -> str:
@@ -70,9 +87,8 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
         return ""
 
     def _infos(self, agents: list[str], **more: Any) -> dict[str, dict[str, Any]]:
-        episode = self._episode
-        acting = episode.to_act
-        infos: dict[str, dict[str, Any]] = {
+        acting = self._episode.to_act
+        return {
             agent: {
                 "acting": self._seat[agent] in acting,
                 **self._mask_info(self._seat[agent]),
@@ -80,12 +96,6 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
             }
             for agent in agents
         }
-        outcome = episode.outcome if episode.over else None
-        if outcome is not None:
-            for agent in agents:
-                infos[agent]["outcome"] = outcome.results[self._seat[agent]]
-                infos[agent]["reason"] = outcome.reason
-        return infos
 
 
 make = ParallelView

@@ -85,11 +85,11 @@ class SB3VecEnv(VecEnv):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_], list[dict[str, Any]]]:
         batch = self.vector.batch
         if self._all:
-            batch.actions[:] = self._actions.reshape(batch.num_envs, -1)
-            batch.step()
-            rewards = self._flat(batch.rewards)
+            batch.step(self._actions.reshape(batch.num_envs, -1))
+            paid = batch.rewards
         else:
-            rewards = self.vector.step(self._actions)[1]
+            paid = self.vector.play(self._actions)
+        rewards = self._flat(paid)
         truncated = self._flat(batch.truncations)
         done = self._flat(batch.terminations) | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from palestra.kernel.episode import Episode
@@ -15,17 +16,26 @@ from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game, renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
-from palestra.views.opening import MASKS, RENDER_MODES, check_obs, check_render_mode, read_action
+from palestra.views.opening import (
+    MASKS,
+    RENDER_MODES,
+    check_obs,
+    check_render_mode,
+    count_choices,
+    read_action,
+)
 from palestra.views.spaces import AnyText, TextObservation, masked
 
 
 class SeatsView:
     """An episode seen by all its seats, under PettingZoo's names for them.
 
-    masks: where legal actions are given: "obs" (observations are {"observation", "action_mask"}, as
-    in PettingZoo's classic games), "info" (`infos[agent]["action_mask"]`) or "off".
+    masks: where legal actions are given: "obs" (observations are {"observation", "action_mask"}),
+    "info" (`infos[agent]["action_mask"]`) or "off". By default, `default_masks`.
     max_cycles: truncate the episode after so many steps.
     """
+
+    default_masks: ClassVar[str]
 
     metadata: dict[str, Any]
     agents: list[str]
@@ -36,7 +46,7 @@ class SeatsView:
         env: str | EnvSpec | Game[Any, Any],
         *,
         obs: str | None = None,
-        masks: str = "obs",
+        masks: str | None = None,
         max_cycles: int | None = None,
         invalid: str = "forfeit",
         compiled: bool | None = None,
@@ -48,12 +58,14 @@ class SeatsView:
         super().__init__()
         spec, game = open_game(env, options)
         self.game, self.obs = game, check_obs(obs, game)
+        self._choices = count_choices(game, self.obs)
         self.render_mode = check_render_mode(render_mode)
+        masks = self.default_masks if masks is None else masks
         if masks not in MASKS:
             raise UnknownName("place for masks", masks, MASKS)
         if max_cycles is not None and max_cycles < 1:
             raise InvalidOption(f"max_cycles must be at least 1, not {max_cycles}")
-        self.masks, self.max_cycles = masks, max_cycles
+        self.masks, self.max_cycles, self._shaped = masks, max_cycles, rewards is not None
         name = spec.id if spec else type(game).__name__
         self.metadata = {
             "name": name.replace("/", "_"),
@@ -75,6 +87,7 @@ class SeatsView:
         self._seat = {player: seat for seat, player in enumerate(game.players)}
         self._since = [0] * game.num_players
         self._renderer: Any = None
+        self._wrappers_rng: tuple[int, Any] | None = None
         self.observation_spaces: dict[str, Any] = {}
         self.action_spaces: dict[str, Any] = {}
         for player, seat in self._seat.items():
@@ -91,6 +104,14 @@ class SeatsView:
     def episode(self) -> Episode:
         """The episode behind this environment: state, forks, log, record."""
         return self._episode
+
+    @property
+    def np_random(self) -> Any:
+        """Numpy's generator for wrappers, anew for every episode; the game draws from its state."""
+        if self._wrappers_rng is None or self._wrappers_rng[0] != self._episode.seed:
+            seed = self._episode.seed
+            self._wrappers_rng = (seed, seeding.np_random(seed)[0])
+        return self._wrappers_rng[1]
 
     def observation_space(self, agent: str) -> Any:
         return self.observation_spaces[agent]
@@ -124,22 +145,26 @@ class SeatsView:
     @property
     def state_space(self) -> spaces.Box:
         """The space of `state()`; only with obs="array"."""
-        seen = self.game.observation_space(0)
-        if self.obs == "text" or not isinstance(seen, spaces.Box):
+        if self.obs == "text":
             raise InvalidOption("a state is an array: there is none with obs='text'")
-        seats = self.game.num_players
-        low, high = (np.repeat(edge[None], seats, axis=0) for edge in (seen.low, seen.high))
-        return spaces.Box(low, high, dtype=seen.dtype)
+        seen = [self.game.observation_space(seat) for seat in range(self.game.num_players)]
+        low, high = (_together([getattr(s, edge) for s in seen]) for edge in ("low", "high"))
+        return spaces.Box(low, high, dtype=low.dtype)
 
     def state(self) -> NDArray[Any]:
-        """What all seats see together, for critics that may know it: (seats, *observation)."""
-        space = self.state_space
-        return np.stack([self._episode.observation(s) for s in range(space.shape[0])])
+        """What all seats see together, for critics that may know it.
+
+        (seats, *observation), or one row where the seats' observations differ in shape.
+        """
+        if self.obs == "text":
+            raise InvalidOption("a state is an array: there is none with obs='text'")
+        seats = range(self.game.num_players)
+        return _together([self._episode.observation(seat) for seat in seats])
 
     def _read(self, seat: int, action: Any) -> Any:
         if self.obs == "text":
             self._since[seat] = len(self._episode.transcript(seat))
-        return read_action(self._episode, seat, action, self.obs)
+        return read_action(self._episode, seat, action, self._choices[seat])
 
     def render(self) -> Any:
         """A frame (rgb_array: HxWx3 uint8), a text picture (ansi), or None (human)."""
@@ -156,3 +181,10 @@ class SeatsView:
 
     def __str__(self) -> str:
         return str(self.metadata["name"])
+
+
+def _together(seen: list[NDArray[Any]]) -> NDArray[Any]:
+    """The arrays of all seats as one: stacked where they are alike, else one after the other."""
+    if all(one.shape == seen[0].shape for one in seen):
+        return np.stack(seen)
+    return np.concatenate([one.ravel() for one in seen])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from palestra.engine.batch import Batch
-from palestra.kernel.array_game import ArrayGame
+from palestra.engine.lanes import check_actions
+from palestra.engine.shaped_batch import ShapedBatch, open_batch
+from palestra.kernel.array_game import RESULTS, ArrayGame
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.kernel.errors import InvalidOption, UnknownName, shown
 from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game, renderer
 from palestra.kernel.specs import EnvSpec
@@ -28,16 +29,25 @@ MODES = {
 }
 
 
+class InvalidResetMask(InvalidOption, TypeError):
+    """A reset mask that is no array of one truth value an environment."""
+
+
 class VectorView(VectorEnv[Any, Any, Any]):
     """`seat` is played from outside; the others by `opponents`.
 
     `opponents` is "random" (played inside the compiled loop) or a function of observations
     (M, *shape) and masks (M, A) to M action numbers, called once for all lanes that wait for it.
-    Infos have `action_mask` (N, A), and where an episode ended (`_final_return`) its return and
-    length as `final_return` and `final_length`; in "same_step" mode also `final_obs`. `autoreset`
-    is "next_step", "same_step" or "disabled", or Gymnasium's own `AutoresetMode`.
-    `max_episode_steps` truncates longer episodes. render_mode="rgb_array" gives one frame an
-    environment.
+    `autoreset_mode` (or `autoreset`) is Gymnasium's `AutoresetMode` or its name, spelt either way.
+    `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
+    infos then hold `reward_terms`, what was paid by name. `max_episode_steps` truncates after so
+    many moves, those of other seats between two of the learner's included.
+    render_mode="rgb_array" gives one frame an environment.
+
+    Infos are Gymnasium's: an array of `num_envs` entries, and under the same name with `_` before
+    it, where there is one. `action_mask` (N, A) is always there; where an episode ended there are
+    its `outcome` (a word, as in the gym view), `final_return` and `final_length` (in moves of all
+    seats). In "same_step" mode there are also `final_obs` and, as `final_info`, the last mask.
     """
 
     def __init__(
@@ -53,6 +63,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         threads: int = 1,
         compiled: bool | None = None,
+        rewards: Sequence[str] | None = None,
+        gamma: float = 1.0,
         **options: Any,
     ) -> None:
         self._spec, game = open_game(env, options)
@@ -74,9 +86,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
         others = [s for s in range(game.num_players) if s != seat]
         self.game, self.seat, self.num_envs = game, seat, num_envs
         self._policy = None if isinstance(opponents, str) else opponents
-        self.batch = Batch(
+        self.batch = open_batch(
             game,
             num_envs,
+            rewards=rewards,
+            gamma=gamma,
             autoreset=mode,
             max_steps=max_episode_steps,
             random_seats=others if opponents == "random" else (),
@@ -84,6 +98,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
             threads=threads,
             compiled=compiled,
         )
+        if self._policy is not None:
+            self.seat_policy(self._policy)
         self.render_mode = render_mode
         self.autoreset_mode = MODES[mode]
         self.metadata = {
@@ -96,9 +112,20 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self.single_action_space = game.action_space(seat)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._everywhere = np.ones(num_envs, np.bool_)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of every lane, as it was last given; all others of a lane follow from it."""
+        return tuple(self.batch.seeds)
 
     def seat_policy(self, policy: Policy) -> None:
         """Let a function play the other seats from now on."""
+        if isinstance(self.batch, ShapedBatch):
+            others = [s for s in range(self.game.num_players) if s != self.seat]
+            self.batch.seat_policies(dict.fromkeys(others, policy))
+            self._policy = None  # the batch asks it, and shapes every step of it
+            return
         self._policy = policy
         self.batch.hand_over(range(self.game.num_players))
 
@@ -106,36 +133,52 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Deal every lane, or with options {"reset_mask": (N,) bool} only some."""
-        lanes = None if options is None else options.get("reset_mask")
-        if lanes is not None:
-            lanes = np.flatnonzero(lanes)
+        chosen = None if options is None else options.get("reset_mask")
+        lanes = None if chosen is None else self._chosen_lanes(chosen)
         self.batch.reset(seed, lanes)
         self._others_play(np.zeros((self.num_envs, self.game.num_players)))
-        return self._observations(), {"action_mask": self._masks()}
+        return self._observations(), self._mask_info()
+
+    def _chosen_lanes(self, chosen: Any) -> Array:
+        """The numbers of the lanes that a reset mask names."""
+        found = np.asarray(chosen)
+        if found.shape != (self.num_envs,) or found.dtype != np.bool_ or not found.any():
+            raise InvalidResetMask(
+                f"options['reset_mask'] must be of shape ({self.num_envs},) and type bool, and "
+                f"true somewhere; got {shown(chosen)}"
+            )
+        return np.flatnonzero(found)
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Play an action for the learning seat of every lane, then all others up to its next."""
+        """Play an action for the learning seat of every lane, then all others up to its next.
+
+        Raises `InvalidAction`, before anything moves, for what `action_space` does not hold.
+        """
+        paid = self.play(actions)[:, self.seat].copy()
+        ended = self.batch.terminations[:, self.seat].copy()
+        cut = self.batch.truncations[:, self.seat].copy()
+        return self._observations(), paid, ended, cut, self._infos()
+
+    def play(self, actions: Array) -> Array:
+        """`step` without its answer; returns what every seat was paid, (N, P)."""
         batch = self.batch
-        batch.actions[:, self.seat] = actions
+        asked = batch.acting[:, self.seat]
+        choices = self.game.num_actions
+        batch.actions[:, self.seat] = check_actions(actions, (self.num_envs,), choices, asked)
         if self._policy is None:
             batch.step()
-            paid = batch.rewards
-        else:
-            self._answer(np.arange(self.num_envs))
-            batch.step()
-            paid = batch.rewards.copy()
-            self._others_play(paid)
-        seat = self.seat
-        return (
-            self._observations(),
-            paid[:, seat].copy(),
-            batch.terminations[:, seat].copy(),
-            batch.truncations[:, seat].copy(),
-            self._infos(),
-        )
+            return batch.rewards
+        self._answer(np.arange(self.num_envs))
+        batch.step()
+        paid = batch.rewards.copy()
+        self._others_play(paid)
+        return paid
 
     def _others_play(self, paid: Array) -> None:
-        """Step the lanes in which only opponents are asked, until the learning seat is."""
+        """Step the lanes in which only opponents are asked, until the learning seat is.
+
+        Where an episode has ended in this step and the next is dealt already, that stays told.
+        """
         if self._policy is None:
             return
         batch = self.batch
@@ -144,9 +187,14 @@ class VectorView(VectorEnv[Any, Any, Any]):
             waiting = np.flatnonzero(~over & ~batch.acting[:, self.seat])
             if not len(waiting):
                 return
+            ended = batch.finished[waiting]
+            flags = (batch.terminations, batch.truncations, batch.finished)
+            told = [flag[waiting[ended]] for flag in flags]
             self._answer(waiting)
             batch.step(lanes=waiting)
-            paid[waiting] += batch.rewards[waiting]
+            paid[waiting[~ended]] += batch.rewards[waiting[~ended]]
+            for flag, values in zip(flags, told, strict=True):
+                flag[waiting[ended]] = values
 
     def _answer(self, lanes: Array) -> None:
         """Write the opponents' actions for these lanes."""
@@ -159,24 +207,43 @@ class VectorView(VectorEnv[Any, Any, Any]):
                 batch.actions[asked, seat] = self._policy(seen, masks)
 
     def _observations(self) -> Array:
-        return np.ascontiguousarray(self.batch.observations[:, self.seat])
+        return self.batch.observations[:, self.seat].copy()
 
     def _masks(self) -> Array:
-        return np.ascontiguousarray(self.batch.masks[:, self.seat])
+        return self.batch.masks[:, self.seat].copy()
+
+    def _mask_info(self) -> dict[str, Any]:
+        return {"action_mask": self._masks(), "_action_mask": self._everywhere.copy()}
 
     def _infos(self) -> dict[str, Any]:
-        batch = self.batch
-        infos: dict[str, Any] = {"action_mask": self._masks()}
-        done = batch.finished.copy()
+        infos = self._mask_info()
+        if isinstance(self.batch, ShapedBatch):
+            paid = {name: terms[:, self.seat].copy() for name, terms in self.batch.terms.items()}
+            infos["reward_terms"], infos["_reward_terms"] = paid, self._everywhere.copy()
+        done = self.batch.finished
         if done.any():
-            statistics = batch.statistics()
-            infos["final_return"] = statistics["returns"][:, self.seat].copy()
-            infos["final_length"] = statistics["length"].copy()
-            infos["_final_return"] = infos["_final_length"] = done
-            if batch.autoreset == "same_step":
-                infos["final_obs"] = batch.final_observations[:, self.seat].copy()
-                infos["_final_obs"] = done
+            found = self._endings(done)
+            for name, values in found.items():
+                infos[name], infos[f"_{name}"] = values, done.copy()
         return infos
+
+    def _endings(self, done: Array) -> dict[str, Any]:
+        """What infos hold besides where an episode ended."""
+        batch, seat = self.batch, self.seat
+        statistics = batch.statistics()
+        found: dict[str, Any] = {
+            "outcome": _words(statistics["results"][:, seat], batch.truncations[:, seat], done),
+            "final_return": np.where(done, statistics["returns"][:, seat], 0.0),
+            "final_length": np.where(done, statistics["length"], 0),
+        }
+        if batch.autoreset == "same_step":
+            found["final_obs"] = observations = np.full(self.num_envs, None, object)
+            lanes = done.nonzero()[0]
+            for lane, seen in zip(lanes, batch.final_observations[lanes, seat], strict=True):
+                observations[lane] = seen
+            masks = batch.final_masks[:, seat] * done[:, None].astype(np.int8)
+            found["final_info"] = {"action_mask": masks, "_action_mask": done.copy()}
+        return found
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(N, A) legal actions of the learning seat, sb3-contrib's convention."""
@@ -202,10 +269,18 @@ class VectorView(VectorEnv[Any, Any, Any]):
             self._painter.close()
 
 
+def _words(results: Array, truncated: Array, done: Array) -> Array:
+    """How the episodes that are done ended for a seat, as in `Outcome.results`."""
+    words = np.array(RESULTS, object)[results]
+    words[truncated] = "truncated"
+    words[~done] = None
+    return words
+
+
 def _mode(autoreset: str | AutoresetMode) -> str:
     """The name of an autoreset mode, given as ours or as Gymnasium's."""
     for name, mode in MODES.items():
-        if autoreset in (name, mode):
+        if autoreset in (name, mode, mode.value):
             return name
     raise UnknownName("auto-reset mode", str(autoreset), MODES)
 

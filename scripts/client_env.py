@@ -1,0 +1,83 @@
+"""Make the environment of one client in tests/clients, and print the path of its Python.
+
+    python scripts/client_env.py tianshou            (.venv-clients/tianshou)
+
+It holds the newest release that tests/clients/requirements/tianshou.txt admits, pytest, and the
+core, the reference environments and the games of this repository. It is made again where those
+requirements, a `pyproject.toml` or the interpreter have changed; --fresh makes it again in any
+case, with what has been released since. PyPI's builds of torch carry CUDA: where a folder named in
+PIP_FIND_LINKS or UV_FIND_LINKS holds one for the CPU, that is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+HOME = ROOT / ".venv-clients"
+REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
+PROJECTS = ("core[numba]", "envs", "plugins/games")
+
+
+def environment(client: str, *, fresh: bool = False) -> Path:
+    """The Python of a client's environment, which is made first where there is none."""
+    folder = HOME / client
+    made, wanted = folder / "made.txt", fingerprint(client)
+    HOME.mkdir(exist_ok=True)
+    with (HOME / f"{client}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test process may be making it
+        if fresh or not made.exists() or made.read_text("utf-8") != wanted:
+            make(client, folder)
+            made.write_text(wanted, "utf-8")
+    return folder / "bin" / "python"
+
+
+def fingerprint(client: str) -> str:
+    """What an environment was made from, as one hash."""
+    files = [requirements(client), REQUIREMENTS / "overrides.txt", Path(__file__)]
+    files += [ROOT / project.partition("[")[0] / "pyproject.toml" for project in PROJECTS]
+    digest = hashlib.sha256(sys.version.encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def requirements(client: str) -> Path:
+    file = REQUIREMENTS / f"{client}.txt"
+    if not file.exists():
+        known = sorted(path.stem for path in REQUIREMENTS.glob("*.txt") if path.stem != "overrides")
+        raise SystemExit(f"no client {client!r}; choose from: {', '.join(known)}")
+    return file
+
+
+def make(client: str, folder: Path) -> None:
+    uv("venv", "--clear", "--python", sys.executable, str(folder))
+    ours = [part for project in PROJECTS for part in ("--editable", str(ROOT / project))]
+    uv(
+        *("pip", "install", "--upgrade", "--python", str(folder / "bin" / "python")),
+        *("--override", str(REQUIREMENTS / "overrides.txt")),
+        *("--requirements", str(requirements(client)), "pytest", *ours),
+    )
+
+
+def uv(*arguments: str) -> None:
+    wheels = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS", "")
+    subprocess.run(
+        [sys.executable, "-m", "uv", *arguments, "--quiet"],
+        check=True,
+        env={**os.environ, "UV_FIND_LINKS": wheels},
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("client")
+    parser.add_argument("--fresh", action="store_true", help="make it again in any case")
+    chosen = parser.parse_args()
+    print(environment(chosen.client, fresh=chosen.fresh))

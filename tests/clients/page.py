@@ -1,0 +1,61 @@
+"""Running what docs/clients.md shows, and our own record of what was played meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from palestra.kernel.episode import Episode
+
+PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
+
+
+@dataclass
+class Ledger:
+    """What all episodes of this process were asked to play and paid."""
+
+    moves: int = 0
+    illegal_turns: list[int] = field(default_factory=list)  # when an illegal move was asked for
+    paid: float = 0.0  # to all seats together
+    games: set[str] = field(default_factory=set)
+
+    @property
+    def illegal(self) -> int:
+        return len(self.illegal_turns)
+
+
+def run(client: str) -> tuple[dict[str, Any], Ledger]:
+    """Run the Python under a heading of the page as one program; its names, and what was played."""
+    section = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    (text,) = [part for part in section if part.startswith(f"{client}\n")]
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with keep_ledger() as ledger:
+        exec(compile(code, f"{PAGE.name} ({client})", "exec"), names)
+    return names, ledger
+
+
+@contextmanager
+def keep_ledger() -> Iterator[Ledger]:
+    """Watch every episode that is played one by one (a batch keeps its own record)."""
+    ledger = Ledger()
+    act = Episode.act
+
+    def watched(episode: Episode, actions: Mapping[int, Any], notes: Any = None) -> None:
+        game = episode.game
+        for seat, action in actions.items():
+            ledger.moves += 1
+            index = game.index_of(action)
+            if index is None or not game.action_mask(episode.state, seat)[index]:
+                ledger.illegal_turns.append(episode.turn)
+        act(episode, actions, notes)
+        ledger.paid += sum(episode.rewards)
+        ledger.games.add(type(game).__name__)
+
+    with mock.patch.object(Episode, "act", watched):
+        yield ledger

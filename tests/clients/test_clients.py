@@ -1,0 +1,52 @@
+"""What docs/clients.md shows, run with the real clients.
+
+Every `with_….py` beside this file is a test of one client. It runs in a process and, but for the
+clients that the development environment holds, in an environment of its own, which
+scripts/client_env.py makes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+OWN_ENVIRONMENT = ("supersuit", "tianshou", "torchrl", "rllib", "agilerl")
+DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", [*OWN_ENVIRONMENT, *DEVELOPMENT])
+def test_client(client: str) -> None:
+    python = sys.executable
+    if client in OWN_ENVIRONMENT:
+        python = run(sys.executable, "scripts/client_env.py", client).splitlines()[-1]
+    # -W default: what a client warns of is its own affair
+    options = ("-q", "-p", "no:cacheprovider", "-W", "default", "--tb=short", "--show-capture=no")
+    done = run(python, "-m", "pytest", *options, str(HERE / f"with_{client}.py"))
+    assert " passed" in done
+    assert " skipped" not in done
+
+
+def test_every_client_has_its_test_and_its_requirements() -> None:
+    assert {path.stem.removeprefix("with_") for path in HERE.glob("with_*.py")} == {
+        *OWN_ENVIRONMENT,
+        *DEVELOPMENT,
+    }
+    kept = {path.stem for path in (HERE / "requirements").glob("*.txt")}
+    assert kept == {*OWN_ENVIRONMENT, "overrides"}
+
+
+def run(*command: str) -> str:
+    quiet = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE)}
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **quiet}, check=False
+    )
+    output = done.stdout[-6000:] + done.stderr[-3000:]
+    assert done.returncode == 0, f"{' '.join(command)}\n{output}"
+    return done.stdout
