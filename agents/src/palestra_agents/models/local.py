@@ -11,14 +11,15 @@ import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
+from palestra.llm.tokens import read_prompt, token_ids
 
-from palestra_agents.models.template import read_prompt, token_ids
 from palestra_agents.models.weights import NAME, embedded_model
 
 # threads that wait without spinning: twelve times quicker when another process is busy
@@ -73,7 +74,6 @@ class LocalModel(Model):
         trained = int(self._net.config.max_position_embeddings)
         self._context = min(context or trained, trained)
         self._vocabulary = int(self._net.config.vocab_size)
-        self._guide = llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
         self._end = _end_tokens(self._net, self._tokenizer)
         self._kept: list[Kept] = []
 
@@ -91,17 +91,29 @@ class LocalModel(Model):
         if request.score:
             scores = tuple(self._weigh(state, ids, self._ids(text)) for text in request.score)
             return Reply("", usage, model=self.name, scores=scores)
-        reply, logprobs, text = self._write(state, ids, request)
+        reply, logprobs, text, finish = self._write(state, ids, request)
         return Reply(
             text,
             usage + Usage(tokens_out=len(reply)),
             logprob=sum(logprobs),
             model=self.name,
-            tokens=Tokens(tuple(ids), tuple(reply), tuple(logprobs)) if request.tokens else None,
+            tokens=Tokens(tuple(ids), tuple(reply), tuple(logprobs), finish=finish)
+            if request.tokens
+            else None,
         )
 
     def _ids(self, text: str) -> list[int]:
         return token_ids(self._tokenizer, text)
+
+    @cached_property
+    def _guide(self) -> Any:
+        """What holds replies to patterns; not every tokenizer can be held."""
+        try:
+            return llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
+        except ValueError as error:
+            raise InvalidOption(
+                f"{self.name} cannot be held to a pattern: {error}; say mode=free"
+            ) from error
 
     # Reading once: key-value caches
 
@@ -142,28 +154,33 @@ class LocalModel(Model):
 
     def _write(
         self, state: Kept, ids: list[int], request: Request
-    ) -> tuple[list[int], list[float], str]:
+    ) -> tuple[list[int], list[float], str, str]:
+        """The sampled tokens, an end token included, their log-probabilities, and the text."""
         guard = self._guard(request)
         generator = torch.Generator().manual_seed(request.seed or 0)
         coming = ids[len(state.ids) :]
         reply: list[int] = []
         logprobs: list[float] = []
-        text = ""
-        while len(reply) < request.max_tokens and not guard.done:
+        text, finish = "", "complete"
+        while not guard.done:
+            if len(reply) >= request.max_tokens:
+                finish = "length"
+                break
             scores = self._forward(state, coming)[-1].cpu()
             token = _pick(guard.allow(scores), request.temperature, generator)
-            if token in self._end:
-                break
-            guard.take(token)
             reply.append(token)
             logprobs.append(float(scores[token]))
+            if token in self._end:
+                finish = "end"
+                break
+            guard.take(token)
             text = self._tokenizer.decode(reply, skip_special_tokens=True)
             ended = [text.index(stop) for stop in request.stop if stop in text]
             if ended:
-                text = text[: min(ended)]
+                text, finish = text[: min(ended)], "stop"
                 break
             coming = [token]
-        return reply, logprobs, text
+        return reply, logprobs, text, finish
 
     def _guard(self, request: Request) -> _Listed | _Patterned | _Free:
         if request.choices is not None:

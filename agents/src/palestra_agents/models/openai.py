@@ -1,24 +1,27 @@
 """`openai:<model>@<base_url>`: any server that speaks OpenAI's chat completions.
 
-Requests go out in parallel. What may pass (a time-out, 429, 5xx, a lost connection) is tried again
-with growing pauses, as long as the server asks for where it says so. The key comes from
-OPENAI_API_KEY, the address, where none is given, from OPENAI_BASE_URL or the library's default.
+Requests go out in parallel, from one thread however many there are. What may pass (a time-out, 429,
+5xx, a lost connection) is tried again with growing pauses, as long as the server asks for where it
+says so. The key comes from OPENAI_API_KEY, the address, where none is given, from OPENAI_BASE_URL
+or the library's default.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from collections.abc import Coroutine, Sequence
+from typing import Annotated, Any, ClassVar, TypeVar
 
+import msgspec
 from palestra import InvalidOption, MissingExtra, ModelError, UnknownName
 from palestra.agents.budget import Usage
-from palestra.agents.models import Ability, Model, Reply, Request
+from palestra.agents.models import Ability, Model, Reply, Request, Unanswered
+from palestra.kernel.errors import shown
 
 try:
     import openai
@@ -28,15 +31,20 @@ except ImportError as error:
 LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 STRUCTURED = ("schema", "vllm", "none")
 MOVE = "move"
+MOST_BYTES = 32 * 2**20  # of one answer; what is longer is no completion
+LONGEST_PAUSE = 60.0  # seconds that a server may ask us to wait
+FIRST_PAUSE, GROWN_PAUSE = 0.5, 8.0  # where it does not say how long
+Result = TypeVar("Result")
 
 
 class OpenAIModel(Model):
     """`target` is `model@base_url` or only `model`.
 
     concurrency: requests in flight at once. per_minute: at most so many requests are started in a
-    minute. timeout: seconds an answer may take, retries: how often one is asked for again.
-    structured: how a reply is held to the legal moves. "schema" (a JSON schema, which most servers
-    know), "vllm" (vLLM's own fields, which also know patterns) or "none".
+    minute. timeout: seconds an answer may take from the first byte sent to the last one read.
+    retries: how often one is asked for again. structured: how a reply is held to the legal moves.
+    "schema" (a JSON schema, which most servers know), "vllm" (vLLM's own fields, which also know
+    patterns) or "none".
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices"})
@@ -58,51 +66,87 @@ class OpenAIModel(Model):
             raise UnknownName("value of structured", structured, STRUCTURED)
         if concurrency < 1:
             raise InvalidOption(f"concurrency is 1 or more, not {concurrency}")
+        if not 0 < timeout < float("inf"):
+            raise InvalidOption(f"timeout is a number of seconds above 0, not {timeout}")
         self.name, self._model, self._structured = f"openai:{target}", model, structured
-        if structured == "vllm":
-            self.abilities = self.abilities | {"pattern"}  # type: ignore[misc]
+        if structured != "schema":
+            able: tuple[Ability, ...] = ("choices", "pattern") if structured == "vllm" else ()
+            self.abilities = frozenset(able)  # type: ignore[misc]
         key = os.environ.get("OPENAI_API_KEY") or ("none" if url.startswith(LOOPBACK) else None)
         if key is None:
             raise ModelError(f"{self.name} needs a key; set OPENAI_API_KEY")
-        self._client = openai.OpenAI(
-            api_key=key, base_url=url or None, timeout=timeout, max_retries=retries
-        )
-        self._pace = _Pace(per_minute)
-        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="openai")
+        self._key, self._url, self._timeout, self._retries = key, url, timeout, retries
+        self._pace, self._concurrency = _Pace(per_minute), concurrency
+        self._loop: _Loop | None = None
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        return list(self._pool.map(self._ask, requests))
+        if self._loop is None:
+            self._loop = _Loop()
+            self._client = openai.AsyncOpenAI(
+                api_key=self._key,
+                base_url=self._url or None,
+                timeout=self._timeout,
+                max_retries=0,  # tried again here, under a limit of time for the whole answer
+                http_client=_Bounded(),
+            )
+            self._slots = asyncio.Semaphore(self._concurrency)
+        replies = self._loop.run(self._ask_all(requests))
+        failed = [reply for reply in replies if isinstance(reply, ModelError)]
+        if failed and len(replies) == 1:
+            raise failed[0]
+        if failed:
+            raise Unanswered(replies)
+        return [reply for reply in replies if isinstance(reply, Reply)]
 
-    def _ask(self, request: Request) -> Reply:
-        self._pace.wait()
+    async def _ask_all(self, requests: Sequence[Request]) -> list[Reply | ModelError]:
+        return await asyncio.gather(*map(self._ask, requests))
+
+    async def _ask(self, request: Request) -> Reply | ModelError:
+        """The reply to one request, or why there is none; other requests never hear of it."""
         try:
-            answer = self._client.chat.completions.create(**self._body(request))
-            return self._reply(request, answer)
-        except openai.AuthenticationError as error:
-            raise ModelError(f"{self.name} refused the key; check OPENAI_API_KEY") from error
-        except openai.RateLimitError as error:
-            raise ModelError(
-                f"{self.name} keeps answering 429, too many requests; give per_minute=… or a "
-                "smaller concurrency"
-            ) from error
-        except openai.APITimeoutError as error:
-            raise ModelError(
-                f"{self.name} did not answer within {self._client.timeout} s; give timeout=…"
-            ) from error
-        except openai.APIConnectionError as error:
-            raise ModelError(
-                f"{self.name} cannot be reached; is the server running at {self._client.base_url}?"
-            ) from error
+            async with self._slots:
+                await asyncio.sleep(self._pace.pause())
+                return self._reply(request, await self._answer(self._body(request)))
         except openai.BadRequestError as error:
             if _too_long(str(error)):
                 return Reply("", overflow=True, model=self.name)
-            raise ModelError(f"{self.name} refused the request: {error}") from error
-        except openai.OpenAIError as error:
-            raise ModelError(f"{self.name}: {error}") from error
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
-            raise ModelError(
-                f"{self.name} answered something that is not a chat completion: {error}"
-            ) from error
+            return ModelError(f"{self.name} refused the request: {shown(str(error), 500)}")
+        except (openai.OpenAIError, TimeoutError, _TooMuch) as error:
+            return ModelError(f"{self.name} {self._problem(error)}")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            said = f"answered something that is not a chat completion: {error}"
+            return ModelError(f"{self.name} {said}")
+
+    def _problem(self, error: Exception) -> str:
+        """What went wrong with a request, and what to do about it."""
+        if isinstance(error, openai.AuthenticationError):
+            return "refused the key; check OPENAI_API_KEY"
+        if isinstance(error, openai.RateLimitError):
+            return (
+                "keeps answering 429, too many requests; give per_minute=… or a smaller concurrency"
+            )
+        if isinstance(error, TimeoutError | openai.APITimeoutError):
+            return f"did not answer within {self._timeout} s; give timeout=…"
+        if isinstance(error, openai.APIConnectionError):
+            why = f" ({shown(str(error.__cause__))})" if error.__cause__ else ""
+            return f"cannot be reached; is the server running at {self._client.base_url}?{why}"
+        return f"failed: {shown(str(error), 500)}"
+
+    async def _answer(self, body: dict[str, Any]) -> bytes:
+        """What the server says to a request, asked again while that may help."""
+        attempt = 0
+        while True:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    ask = self._client.chat.completions.with_raw_response.create
+                    content: bytes = (await ask(**body)).content
+                    return content
+            except (TimeoutError, openai.APIConnectionError, openai.APIStatusError) as error:
+                if attempt == self._retries or not _may_pass(error):
+                    raise
+                pause = _pause(error, attempt)
+            attempt += 1
+            await asyncio.sleep(pause)
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -140,23 +184,87 @@ class OpenAIModel(Model):
             }
         return {}
 
-    def _reply(self, request: Request, answer: Any) -> Reply:
-        choice = answer.choices[0]
+    def _reply(self, request: Request, answer: bytes) -> Reply:
+        read = _completions.decode(answer)
+        choice = read.choices[0]
         text = choice.message.content or ""
         if self._structured == "schema" and request.choices:
             text = _move_in(text)
-        chances = choice.logprobs.content if choice.logprobs and choice.logprobs.content else None
+        chances = choice.logprobs.content if choice.logprobs else None
         return Reply(
             text,
-            _usage(answer.usage),
+            _usage(read.usage),
             logprob=sum(token.logprob for token in chances) if chances else None,
-            model=answer.model,
-            thought=getattr(choice.message, "reasoning_content", None) or "",
+            model=read.model or "",
+            thought=choice.message.reasoning_content or "",
         )
 
     def close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
-        self._client.close()
+        """Drop what is still asked for, and close all connections."""
+        if self._loop is not None:
+            self._loop.close(self._client.close())
+            self._loop = None
+
+
+class _Loop:
+    """One thread with an event loop, for coroutines of callers that may have a loop themselves."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="palestra-openai", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of `work`; it is cancelled where the caller is interrupted."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Cancel what runs, do `last` and end the thread."""
+        asyncio.run_coroutine_threadsafe(self._finish(last), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _finish(self, last: Coroutine[Any, Any, None]) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await last
+
+
+class _TooMuch(Exception):
+    """An answer longer than any completion."""
+
+
+class _Bounded(openai.DefaultAsyncHttpxClient):
+    """An HTTP client that reads an answer as it comes and gives up where it is too long."""
+
+    async def send(self, request: Any, *, stream: bool = False, **settings: Any) -> Any:
+        response = await super().send(request, stream=True, **settings)
+        body = bytearray()
+        try:
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > MOST_BYTES:
+                    raise _TooMuch(f"the answer is longer than {MOST_BYTES >> 20} MiB")
+        finally:
+            await response.aclose()
+        headers = {
+            name: value
+            for name, value in response.headers.items()
+            if name.lower() not in ("content-encoding", "transfer-encoding", "content-length")
+        }
+        return type(response)(
+            response.status_code, headers=headers, content=bytes(body), request=request
+        )
 
 
 class _Pace:
@@ -166,27 +274,87 @@ class _Pace:
         if per_minute is not None and per_minute <= 0:
             raise InvalidOption(f"per_minute is more than 0, not {per_minute}")
         self._gap = 60 / per_minute if per_minute else 0.0
-        self._next, self._lock = 0.0, threading.Lock()
+        self._next = 0.0
 
-    def wait(self) -> None:
+    def pause(self) -> float:
+        """Seconds until the next request may start."""
         if not self._gap:
-            return
-        with self._lock:
-            start = max(self._next, time.monotonic())
-            self._next = start + self._gap
-        time.sleep(max(0.0, start - time.monotonic()))
+            return 0.0
+        now = time.monotonic()
+        start = max(self._next, now)
+        self._next = start + self._gap
+        return start - now
 
 
-def _usage(usage: Any) -> Usage:
-    if usage is None:
+# What is read of an answer; other fields are let pass
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: Count | None = None
+
+
+class _Used(msgspec.Struct):
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Token(msgspec.Struct):
+    logprob: float
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    logprobs: _Logprobs | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
+    model: str | None = None
+    usage: _Used | None = None
+
+
+_completions = msgspec.json.Decoder(_Completion)
+
+
+def _usage(used: _Used | None) -> Usage:
+    if used is None:
         return Usage(calls=1)
-    details = usage.prompt_tokens_details
+    details = used.prompt_tokens_details
     return Usage(
-        tokens_in=usage.prompt_tokens,
-        tokens_out=usage.completion_tokens,
+        tokens_in=used.prompt_tokens or 0,
+        tokens_out=used.completion_tokens or 0,
         tokens_cached=(details.cached_tokens or 0) if details else 0,
         calls=1,
     )
+
+
+def _may_pass(error: Exception) -> bool:
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code in (408, 409, 429) or error.status_code >= 500
+    return True
+
+
+def _pause(error: Exception, attempt: int) -> float:
+    """Seconds to wait before asking again: as many as the server says, within reason."""
+    if isinstance(error, openai.APIStatusError):
+        for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            with contextlib.suppress(KeyError, ValueError):
+                asked = float(error.response.headers[header]) * unit
+                if asked >= 0:
+                    return min(asked, LONGEST_PAUSE)
+    return float(min(GROWN_PAUSE, FIRST_PAUSE * 2**attempt))
 
 
 def _move_in(text: str) -> str:

@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
-
-from palestra_agents.models.template import read_prompt, token_ids
+from palestra.llm.tokens import read_prompt, token_ids
 
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # the engine lives in this process

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import torch
-from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, game
+from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, agent, game
 from palestra.kernel.rng import check_seed
 
-from palestra_agents.ppo.network import PolicyValue
-from palestra_agents.ppo.trainer import read_checkpoint
+try:
+    import torch
+
+    from palestra_agents.ppo.network import PolicyValue
+    from palestra_agents.ppo.trainer import read_checkpoint
+except ModuleNotFoundError as error:
+    raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
 STREAM = 7  # of random numbers, apart from other agents of the same seed
 
@@ -20,7 +24,7 @@ STREAM = 7  # of random numbers, apart from other agents of the same seed
 @agent(
     "ppo",
     kind="learned",
-    needs=("array", "torch"),
+    needs=("array",),
     summary="A policy trained by palestra train: ppo:<folder>[,greedy=true].",
 )
 class PPOAgent(Agent):

@@ -7,7 +7,8 @@ row is a stream of its own: a decision is paid what comes in until the same seat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 from palestra import ArrayGame, InvalidOption, game, make
 from palestra.engine.batch import Batch
+from palestra.files import write_bytes
 from palestra.records.record import versions_for
 from torch import Tensor, nn
 
@@ -82,12 +84,15 @@ class Trainer:
         options: Mapping[str, Any],
         settings: Settings,
         tasks: TaskFilter | None = None,
+        rewards: Sequence[str] = (),
     ) -> None:
         rules = game(env, **options)
         if not isinstance(rules, ArrayGame):
             raise InvalidOption(f"{env} is not an array game; PPO trains on those")
         self.env, self.options, self.settings, self.tasks = env, dict(options), settings, tasks
+        self.rewards = tuple(rewards)  # step shapers to pay; the game's own terms where empty
         self.game, self.steps, self.updates = rules, 0, 0
+        self.curve: list[dict[str, float]] = []  # a row for every report so far
         self.returns: list[float] = []  # of seats, in the last update in which episodes ended
         torch.manual_seed(settings.seed)
         space: Any = rules.observation_space(0)
@@ -95,7 +100,13 @@ class Trainer:
         rate = settings.learning_rate
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate, eps=1e-5)
         self.batch: Batch = make(
-            env, view="batch", num_envs=settings.num_envs, autoreset="disabled", **options
+            env,
+            view="batch",
+            num_envs=settings.num_envs,
+            autoreset="disabled",
+            rewards=self.rewards or None,
+            gamma=settings.gamma if self.rewards else 1.0,
+            **options,
         )
         self.batch.reset(settings.seed)
         self.playing = self._playing_seats()
@@ -243,8 +254,7 @@ class Trainer:
 
     def save(self, folder: Path) -> Path:
         """Write everything needed to play and to go on; the old checkpoint stays until then."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path, part = folder / CHECKPOINT, folder / f".{CHECKPOINT}.part"
+        written = io.BytesIO()  # a full disk is no OSError to torch
         torch.save(
             {
                 "format": FORMAT,
@@ -252,34 +262,43 @@ class Trainer:
                 "options": self.options,
                 "settings": asdict(self.settings),
                 "tasks": asdict(self.tasks) if self.tasks else None,
+                "rewards": self.rewards,
                 "kept": self.kept,
                 "learning": self.learning,
                 "versions": versions_for(self.game),
                 "steps": self.steps,
                 "updates": self.updates,
+                "curve": self.curve,
                 "network": self.network.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
-                "rows": torch.from_numpy(self.batch.save().view(np.uint8).copy()),
+                "rows": torch.from_numpy(self.batch.lanes.copy().view(np.uint8)),
                 "torch_rng": torch.get_rng_state(),
             },
-            part,
+            written,
         )
-        part.replace(path)
-        return path
+        return write_bytes(folder / CHECKPOINT, written.getvalue())
 
     @classmethod
     def load(cls, folder: Path) -> Trainer:
-        """A run as it was saved, ready to go on; the same updates follow as without the break."""
+        """A run as it was saved, ready to go on; the same updates follow as without the break.
+
+        With step shapers, the episodes that were being played are dealt anew.
+        """
         kept = read_checkpoint(folder)
         tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
-        trainer = cls(kept["env"], kept["options"], Settings(**kept["settings"]), tasks)
+        settings, rewards = Settings(**kept["settings"]), kept.get("rewards", ())
+        trainer = cls(kept["env"], kept["options"], settings, tasks, rewards)
         rows = kept["rows"].numpy().view(trainer.batch.lanes.dtype)
         if len(rows) != trainer.batch.num_envs:
             raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
-        trainer.batch.load(rows.reshape(-1))
+        if rewards:  # what shapers remember of an episode is not kept: all are begun anew
+            trainer.batch.reset(settings.seed + kept["updates"])
+        else:
+            trainer.batch.load(rows.reshape(-1))
         trainer.network.load_state_dict(kept["network"])
         trainer.optimizer.load_state_dict(kept["optimizer"])
         trainer.steps, trainer.updates = kept["steps"], kept["updates"]
+        trainer.curve = kept.get("curve", [])
         trainer.kept = kept.get("kept")
         trainer.learning = kept.get("learning", trainer.learning)
         torch.set_rng_state(kept["torch_rng"])
@@ -290,7 +309,9 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
     """What `Trainer.save` wrote; `folder` may name the file itself."""
     path = folder / CHECKPOINT if folder.is_dir() else folder
     if not path.exists():
-        raise InvalidOption(f"there is no trained policy at {path}; palestra train makes one")
+        raise InvalidOption(
+            f"there is no trained policy at {path}; palestra train, without --resume, makes one"
+        )
     try:
         kept: dict[str, Any] = torch.load(path, weights_only=True)
     except Exception as error:

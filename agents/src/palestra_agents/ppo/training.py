@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,12 +18,15 @@ import numpy as np
 import torch
 from palestra import ArrayGame, InvalidOption, game
 from palestra.cli.arguments import read_options
+from palestra.files import remove_drafts, write_text
+from palestra.records.record import options_of
+from palestra.runner.run_folder import sole_writer
 from palestra.views.vector import VectorView
 from rich.console import Console
 from rich.progress import Progress
 
 from palestra_agents.ppo.network import PolicyValue
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.trainer import CHECKPOINT, Settings, Trainer
 from palestra_agents.task_filter import TaskFilter
 
 CURVE = "curve.csv"
@@ -50,31 +56,120 @@ def _read_fields(pairs: list[str], kind: type, complaint: str) -> dict[str, Any]
     return chosen
 
 
-def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Console) -> None:
-    """Train to `steps`; saved at every report and when interrupted."""
-    every = max(1, (steps - trainer.steps) // reports)
-    mark = trainer.steps + every
-    seconds, since = 0.0, perf_counter()  # evaluations are not counted
-    with Progress(console=console, transient=True) as bar, one_thread():
+def begin(
+    folder: Path,
+    env: str,
+    options: list[str],
+    settings: list[str],
+    tasks: list[str],
+    rewards: Sequence[str] = (),
+) -> Trainer:
+    """A new run, for a folder without a policy: one that was trained is never overwritten."""
+    if (folder / CHECKPOINT).exists():
+        raise InvalidOption(
+            f"{folder} holds a trained policy already; continue it with --resume, or choose "
+            "another --out"
+        )
+    return Trainer(env, read_options(options), read_settings(settings), read_tasks(tasks), rewards)
+
+
+def resume(
+    folder: Path,
+    env: str,
+    options: list[str],
+    settings: list[str],
+    tasks: list[str],
+    rewards: Sequence[str] = (),
+) -> Trainer:
+    """The run in a folder; what is typed again must be what it was begun with."""
+    trainer = Trainer.load(folder)
+    _same(folder, {"environment": trainer.env}, {"environment": env})
+    typed = trainer.options | read_options(options)
+    _same(folder, options_of(trainer.game), options_of(game(env, **typed)))
+    changed = _read_fields(settings, Settings, "ppo has no setting")
+    _same(folder, asdict(trainer.settings), asdict(replace(trainer.settings, **changed)))
+    chosen = _read_fields(tasks, TaskFilter, "--filter has no")
+    _same(folder, asdict(trainer.tasks) if trainer.tasks else {}, chosen)
+    if rewards:
+        _same(folder, {"rewards": trainer.rewards}, {"rewards": tuple(rewards)})
+    return trainer
+
+
+def _same(folder: Path, kept: dict[str, Any], typed: dict[str, Any]) -> None:
+    for name, value in typed.items():
+        if name not in kept or kept[name] != value:
+            was = f"{name}={kept[name]!r}" if name in kept else f"no {name}"
+            raise InvalidOption(
+                f"{folder} holds a run with {was}, not {value!r}; resume it with what it was begun "
+                "with, or train into another --out"
+            )
+
+
+def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Console) -> bool:
+    """Train to `steps`, saved at every report; False if Ctrl-C stopped it, after a last save.
+
+    The same policy follows however often the run was stopped, killed and resumed.
+    """
+    every = max(1, steps // reports)
+    seconds, since = trainer.curve[-1]["seconds"] if trainer.curve else 0.0, perf_counter()
+    with (
+        sole_writer(folder),
+        Progress(console=console, transient=True) as bar,
+        one_thread(),
+        interrupted() as stop,
+    ):
+        for name in (CHECKPOINT, CURVE):
+            remove_drafts(folder / name)
+        write_curve(trainer, folder)
         task = bar.add_task(f"training {trainer.env}", total=steps, completed=trainer.steps)
-        try:
-            while trainer.steps < steps:
+        while trainer.steps < steps:
+            before = trainer.steps
+            try:
                 losses = trainer.update(trainer.steps / steps)
-                bar.update(task, completed=trainer.steps)
-                if trainer.steps >= mark or trainer.steps >= steps:
-                    mark += every
-                    seconds += perf_counter() - since
+            except InvalidOption:  # no task is left to learn from
+                if trainer.updates:
                     trainer.save(folder)
-                    report(trainer, losses["entropy"], seconds, folder, console)
-                    since = perf_counter()
-        except KeyboardInterrupt:
-            trainer.save(folder)
-            console.print(f"Stopped and saved after {trainer.steps:,} of {steps:,} steps.")
-        except InvalidOption:  # no task is left to learn from
-            if trainer.updates:
+                    console.print(f"Saved after {trainer.steps:,} of {steps:,} steps.")
+                raise
+            bar.update(task, completed=trainer.steps)
+            if trainer.steps // every > before // every or trainer.steps >= steps:
+                seconds += perf_counter() - since  # evaluations are not counted
+                report(trainer, losses["entropy"], seconds, console)
                 trainer.save(folder)
-                console.print(f"Saved after {trainer.steps:,} of {steps:,} steps.")
-            raise
+                write_curve(trainer, folder)
+                since = perf_counter()
+            if stop.is_set() and trainer.steps < steps:
+                trainer.save(folder)
+                console.print(
+                    f"Stopped and saved after {trainer.steps:,} of {steps:,} steps. Train on with "
+                    f"--resume --out {folder}",
+                    soft_wrap=True,
+                )
+                return False
+    return True
+
+
+@contextmanager
+def interrupted() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, which otherwise does nothing: an update is finished before a run stops.
+
+    A second Ctrl-C interrupts at once. Outside the main thread Ctrl-C is left alone.
+    """
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def hear(number: int, frame: object) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -88,32 +183,37 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def report(
-    trainer: Trainer, entropy: float, seconds: float, folder: Path, console: Console
-) -> None:
-    """One line on the screen and one in the curve."""
+def report(trainer: Trainer, entropy: float, seconds: float, console: Console) -> None:
+    """One line on the screen and one row of the curve."""
     mean = float(np.mean(trainer.returns)) if trainer.returns else math.nan
     won = math.nan
     if trainer.game.payoffs == "zero-sum" and trainer.game.num_players == 2:
         won = wins_against_random(trainer.network, trainer.env, trainer.options)
     row = dict(zip(COLUMNS, (trainer.steps, seconds, mean, won, entropy), strict=True))
-    path = folder / CURVE
-    fresh = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)
+    trainer.curve.append(row)
     told = f"wins against random {won:.1%}" if not math.isnan(won) else f"mean return {mean:.3f}"
     rate = trainer.steps / max(seconds, 1e-9)
     console.print(f"{trainer.steps:>12,} steps  {rate:>9,.0f}/s  {told}  entropy {entropy:.2f}")
+
+
+def write_curve(trainer: Trainer, folder: Path) -> None:
+    """The rows of all reports so far, as a file of comma-separated values."""
+    written = io.StringIO(newline="")
+    writer = csv.DictWriter(written, COLUMNS)
+    writer.writeheader()
+    writer.writerows(trainer.curve)
+    write_text(folder / CURVE, written.getvalue())
 
 
 @torch.no_grad()
 def wins_against_random(
     network: PolicyValue, env: str, options: dict[str, Any], episodes: int = 512
 ) -> float:
-    """The share of episodes won against random play, half of them from either seat."""
+    """The share of episodes won against random play, half of them from either seat.
+
+    It draws from a generator of its own, and so changes nothing in a run that goes on.
+    """
+    own = torch.Generator().manual_seed(12_345)
     rules = game(env, **options)
     assert isinstance(rules, ArrayGame)
     won = played = 0
@@ -125,7 +225,7 @@ def wins_against_random(
         while not done.all():
             masks = torch.from_numpy(info["action_mask"])
             logprobs = network(torch.from_numpy(seen.astype(np.float32)), masks)[0]
-            action = torch.multinomial(logprobs.exp(), 1).squeeze(1).numpy()
+            action = torch.multinomial(logprobs.exp(), 1, generator=own).squeeze(1).numpy()
             seen, _, terminated, truncated, info = view.step(action)
             done |= terminated | truncated
         won += int((view.batch.returns[:, seat] > 0).sum())

@@ -14,13 +14,15 @@ from palestra.agents.making import AgentLike, make_agent
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
-from palestra.kernel.plugins import Listeners
 from palestra.kernel.registry import open_game
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import EpisodeRecord, options_of
+from palestra.runner.listeners import Listeners
 from palestra.runner.run_folder import RunFolder, RunPlan
 from palestra.runner.runner import MAX_LIVE, Runner
-from palestra.runner.running import RunningEpisode
+from palestra.shaping import open_episode
+
+RUNNER_SETTINGS = ("invalid", "budgets", "live", "max_steps", "move_seconds")
 
 
 def stream(
@@ -38,21 +40,17 @@ def stream(
     max_steps: int | None = None,
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
+    move_seconds: float | None = None,
     **options: Any,
 ) -> Iterator[EpisodeRecord]:
     """Play episodes and yield each record as soon as it is finished; none is kept here.
 
     The arguments are those of `play`, which returns the same records as a list.
     """
-    if isinstance(agents, str | Agent) or callable(agents):
-        spec, game = open_game(env, options)
-        agents = [agents] * game.num_players
-    else:
-        spec, game = open_game(env, options, len(agents))
-    check_agents(agents, game, spec)
+    spec, game, seated = _open(env, agents, seed, options)
     runner = Runner(
         game,
-        _seat(agents, seed),
+        seated,
         spec=spec,
         seed=seed,
         invalid=invalid,
@@ -62,6 +60,7 @@ def stream(
         max_steps=max_steps,
         rewards=rewards,
         gamma=gamma,
+        move_seconds=move_seconds,
     )
     if out is None:
         if resume:
@@ -77,6 +76,7 @@ def stream(
         rewards=tuple(rewards or ()),
         gamma=gamma,
         max_steps=max_steps,
+        move_seconds=move_seconds,
     )
     with RunFolder(out, plan, resume=resume) as folder:
         finished, begun = folder.read(runner.ledger)
@@ -108,13 +108,20 @@ def play(
     invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
     max_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the game's
-    own) under the discount gamma (1.0).
+    own) under the discount gamma (1.0). move_seconds: who takes longer for a move forfeits, or the
+    episode is truncated where it is not zero-sum (no limit; in the main thread only).
     Everything else goes to the game; num_players follows from `agents` if not given.
 
     What an agent, the game or a listener raises ends that episode only: its record has `error`,
     and a RuntimeWarning says how many there are. It is raised if no episode finishes.
     """
     records = sorted(stream(env, agents=agents, **settings), key=lambda record: record.number)
+    _warn_of_errors(records)
+    return records
+
+
+def _warn_of_errors(records: Sequence[EpisodeRecord]) -> None:
+    """Warn the caller's caller of episodes that ended in an error."""
     failed = [record for record in records if record.error]
     if failed:
         cause = failed[0].error.strip().splitlines()[-1]
@@ -122,9 +129,24 @@ def play(
             f"{len(failed)} of {len(records)} episodes ended in an error, the first with {cause}; "
             "see EpisodeRecord.error",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return records
+
+
+def _open(
+    env: str | EnvSpec | Game[Any, Any],
+    agents: AgentLike | Sequence[AgentLike],
+    seed: int,
+    options: dict[str, Any],
+) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
+    """The game with its options, and the agents at its seats."""
+    if isinstance(agents, str | Agent) or callable(agents):
+        spec, game = open_game(env, options)
+        agents = [agents] * game.num_players
+    else:
+        spec, game = open_game(env, options, len(agents))
+    check_agents(agents, game, spec)
+    return spec, game, _seat(agents, seed)
 
 
 def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
@@ -141,28 +163,54 @@ def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
 
 
 def rollouts(
-    game: Game[Any, Any] | str,
+    env: str | EnvSpec | Game[Any, Any],
     *,
-    agents: Sequence[AgentLike],
-    seed: int,
+    agents: AgentLike | Sequence[AgentLike],
     n: int,
+    seed: int = 0,
     start: Episode | None = None,
+    parent: str = "",
+    rewards: Sequence[str] | None = None,
+    gamma: float = 1.0,
+    hooks: Iterable[object] = (),
+    **settings: Any,
 ) -> list[EpisodeRecord]:
-    """Play one start n times: a group of siblings that share seed and position.
+    """Play one start n times, side by side, and return the records: a group of siblings.
 
-    `start` is an episode to branch from; by default the beginning from `seed`. Agents draw their
-    own random numbers, and so differ; chance inside the game is the same for all.
+    Chance inside the game is the same for all, and follows from `seed`; agents draw otherwise in
+    each, and the same in every call with this seed.
+    start: an episode to branch from, by default the beginning. What was played before it stands in
+    every record, up to `branched_at`; `EpisodeRecord.own_turns` leaves it out. It pays what it was
+    made with, so that `rewards` and `gamma` are for the beginning.
+    parent: the number, or the tag `id`, of the record that the start was taken from.
+    Everything else is as in `play`: invalid, budgets, hooks, live, max_steps, move_seconds, and the
+    game's options. Records of one call share `group`, which tells seed and position.
     """
-    spec, rules = open_game(game, {}, len(agents))
-    root = start or Episode(rules, seed, spec=spec)
-    seated = [make_agent(agent) for agent in agents]
-    runner = Runner(rules, seated, spec=spec, seed=seed)
-    records = []
-    for number in range(n):
-        running = RunningEpisode(number, root.fork(), [0] * rules.num_players, sibling=number)
-        while not running.episode.over:
-            runner.step([running])
-        record = runner.finish(running)
-        record.group, record.branched_at = f"{root.seed}@{root.turn}", root.turn
-        records.append(record)
+    if n < 1:
+        raise InvalidOption(f"n must be at least 1, not {n}")
+    if start is not None and (rewards is not None or gamma != 1.0):
+        raise InvalidOption(
+            "a start pays what it was made with; give rewards and gamma to the episode, as in "
+            "palestra.make(…, view='episode', rewards=…), and not to rollouts"
+        )
+    unknown = {"episodes", "out", "resume"} & set(settings)
+    if unknown:
+        raise InvalidOption(f"rollouts takes no {min(unknown)}: n records are returned")
+    own = {name: settings.pop(name) for name in RUNNER_SETTINGS if name in settings}
+    spec, game, seated = _open(env, agents, seed, settings)
+    if start is None:
+        start = open_episode(game, seed, rewards=rewards, gamma=gamma, spec=spec)
+    elif start.game != game:
+        raise InvalidOption(
+            f"the start is an episode of {start.game!r}, not of {game!r}; pass its game, or the "
+            "options it was made with"
+        )
+    listeners = Listeners(hooks)
+    runner = Runner(game, seated, spec=spec, seed=seed, listeners=listeners, root=start, **own)
+    position = f"-{start.state_key().hex()[:12]}" if start.turn else ""
+    records = sorted(runner.run(range(n)), key=lambda record: record.number)
+    for record in records:
+        record.group, record.parent = f"{start.seed}@{start.turn}{position}", parent
+        record.branched_at = start.turn
+    _warn_of_errors(records)
     return records

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from palestra.agents.budget import Ledger
+from palestra.files import remove_drafts, writable, write_bytes
 from palestra.kernel.errors import InvalidOption, RecordError
-from palestra.kernel.files import writable, write_bytes
 from palestra.records.record import EpisodeRecord, as_json, iter_records, write_records
 
 PLAN = "run.json"
@@ -29,6 +28,29 @@ UNFINISHED = "unfinished.jsonl"
 ERRORS = "errors.jsonl"
 LOCK = ".lock"
 SAVE_EVERY = 30.0  # seconds between two looks at what is unfinished
+
+
+@contextlib.contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder, made if it is not there, that one process at a time writes in.
+
+    Raises `InvalidOption` where another process holds it, `CannotWrite` where it is read-only.
+    """
+    from filelock import FileLock, Timeout  # late: it would take a tenth of importing palestra
+
+    lock = FileLock(folder / LOCK)
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:  # an OSError, but not about writing
+            raise InvalidOption(
+                f"another process is writing in {folder}; wait for it, or choose another folder"
+            ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -42,6 +64,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     rewards: tuple[str, ...] = ()
     gamma: float = 1.0
     max_steps: int | None = None
+    move_seconds: float | None = None
 
 
 NAMES = {"env": "environment", "rewards": "rewards", "invalid": "invalid-move policy"}
@@ -57,22 +80,13 @@ class RunFolder:
     def __init__(self, path: str | Path, plan: RunPlan, *, resume: bool) -> None:
         self.path, self.plan, self.resume = Path(path), plan, resume
         self._saved = time.monotonic()
-        with writable(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self.path / LOCK)
+        self._held = contextlib.ExitStack()
 
     def __enter__(self) -> RunFolder:
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:  # an OSError, but not about writing
-            raise InvalidOption(
-                f"another process is writing in {self.path}; wait for it, or choose another folder"
-            ) from None
-        try:
+        with contextlib.ExitStack() as held:
+            held.enter_context(sole_writer(self.path))
             self._admit_plan()
-        except BaseException:
-            self._lock.release()
-            raise
+            self._held = held.pop_all()
         return self
 
     def __exit__(
@@ -81,7 +95,7 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lock.release()
+        self._held.close()
 
     def _admit_plan(self) -> None:
         """Check that the folder is empty, or holds this run and is to be continued."""
@@ -92,6 +106,9 @@ class RunFolder:
                 "choose another folder"
             )
         file = self.path / PLAN
+        with writable(self.path):
+            for written in (file, self.path / UNFINISHED):
+                remove_drafts(written)
         if self.resume and file.exists():
             try:
                 kept = msgspec.json.decode(file.read_bytes(), type=RunPlan)
@@ -125,7 +142,8 @@ class RunFolder:
         if records:
             write_bytes(file, b"".join(msgspec.json.encode(r) + b"\n" for r in records))
         else:
-            file.unlink(missing_ok=True)
+            with writable(self.path):
+                file.unlink(missing_ok=True)
         self._saved = time.monotonic()
 
     def read(self, ledger: Ledger) -> tuple[set[int], dict[int, EpisodeRecord]]:
@@ -159,7 +177,7 @@ class RunFolder:
             content = file.read_bytes()
             end = content.rfind(b"\n") + 1
             if end < len(content):
-                with file.open("r+b") as opened:
+                with writable(file), file.open("r+b") as opened:
                     opened.truncate(end)
 
     def _admit(self, record: EpisodeRecord, ledger: Ledger) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from palestra.agents.agent import Agent, Decision, Turn, decision_problem
+from palestra.agents.agent import Agent, Decision, Turn, Undecided, decision_problem
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidAction, InvalidOption, cause
+from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause
 from palestra.kernel.game import Game
-from palestra.kernel.plugins import Listeners
 from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import (
@@ -24,9 +25,13 @@ from palestra.records.record import (
     TurnNote,
     failed_record,
     go_on,
+    options_of,
+    readable,
     record_episode,
 )
+from palestra.runner.listeners import Listeners
 from palestra.runner.running import PendingTurn, RunningEpisode
+from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 from palestra.shaping import open_episode
 
 MAX_LIVE = 256
@@ -37,7 +42,8 @@ class Runner:
     """Steps all live episodes of one game until `episodes` are done.
 
     Episode i starts from `seed + i`. `invalid` is the policy for moves that are illegal or cannot
-    be read: "retry:n" asks again with the error in `Turn.error`. An agent whose budget is spent
+    be read: "retry:n" asks again with the error in `Turn.error`. An agent whose budget is spent,
+    or that takes more than `move_seconds` for a move (put several at once, so much for each),
     forfeits, or the episode is truncated where it is not zero-sum.
 
     What an agent, the game or a listener raises ends that episode, with the traceback in
@@ -59,13 +65,18 @@ class Runner:
         max_steps: int | None = None,
         rewards: Sequence[str] | None = None,
         gamma: float = 1.0,
+        move_seconds: float | None = None,
+        root: Episode | None = None,
     ) -> None:
         if len(agents) != game.num_players:
             raise InvalidOption(
                 f"{type(game).__name__} has {game.num_players} seats; got {len(agents)} agents "
                 f"({', '.join(a.name for a in agents)})"
             )
+        if move_seconds is not None:
+            _check_limit(move_seconds)
         self.game, self.agents, self.spec = game, list(agents), spec
+        self._move_seconds, self._root = move_seconds, root
         self.seed, self.invalid = seed, invalid
         self._policy = InvalidMovePolicy.read(invalid)
         self.ledger = Ledger(budgets)
@@ -90,15 +101,22 @@ class Runner:
                     number = next(queue, None)
                     if number is None:
                         break
-                    self._running.append(self._start(number, begun.get(number)))
+                    try:
+                        self._running.append(self.start(number, begun.get(number)))
+                    except PalestraError:
+                        raise
+                    except Exception as error:
+                        yield self._not_started(number, error)
+                        if self._hopeless:
+                            break
                 if not self._running:
                     break
                 over = self.step(self._running)
                 if over:
-                    self._running = [r for r in self._running if r.episode.to_act]
+                    self._running = [r for r in self._running if not r.over]
                 for running in over:
                     yield self.finish(running)
-                if len(self.failures) >= MOST_FAILURES and not self._finished:
+                if self._hopeless:
                     break
             if self.failures and not self._finished:
                 raise self.failures[0]
@@ -106,24 +124,47 @@ class Runner:
             for agent in dict.fromkeys(self.agents):
                 agent.close()
 
+    @property
+    def _hopeless(self) -> bool:
+        return len(self.failures) >= MOST_FAILURES and not self._finished
+
+    def _not_started(self, number: int, error: Exception) -> EpisodeRecord:
+        """The record of an episode that the game could not even begin."""
+        self.failures.append(error)
+        return EpisodeRecord(
+            env=self.spec.id if self.spec else type(self.game).__name__,
+            seed=self.seed + number,
+            players=self.game.players,
+            agents=tuple(agent.name for agent in self.agents),
+            options=options_of(self.game),
+            number=number,
+            error="".join(traceback.format_exception(error)),
+        )
+
     def unfinished(self) -> list[EpisodeRecord]:
         """Records of the episodes that are still being played, as far as they have come."""
         return [self._record(r) for r in self._running if r.episode.turn and not r.error]
 
-    def _start(self, number: int, begun: EpisodeRecord | None = None) -> RunningEpisode:
+    def start(self, number: int, begun: EpisodeRecord | None = None) -> RunningEpisode:
+        """Open an episode, or one that goes on from where a record stops."""
         # the runner asks again by itself: it has the other seats' answers to keep
         invalid = "raise" if self._policy.kind == "retry" else self.invalid
-        episode = open_episode(
-            self.game,
-            self.seed + number,
-            rewards=self._rewards,
-            gamma=self._gamma,
-            spec=self.spec,
-            invalid=invalid,
+        episode = (
+            self._root.fork()
+            if self._root is not None
+            else open_episode(
+                self.game,
+                self.seed + number,
+                rewards=self._rewards,
+                gamma=self._gamma,
+                spec=self.spec,
+                invalid=invalid,
+            )
         )
         if begun is not None:
             go_on(episode, begun)
         running = RunningEpisode(number, episode, [0] * self.game.num_players)
+        running.sibling = 0 if self._root is None else number
         if self._hooks.episode_started:
             names = tuple(agent.name for agent in self.agents)
             self._notify(running, self._hooks.episode_started, episode=episode, agents=names)
@@ -136,83 +177,118 @@ class Runner:
         """
         by_agent: dict[Agent, list[PendingTurn]] = {}
         for running in episodes:
-            for pending in self._waiting(running):
+            for pending in self.waiting(running):
                 by_agent.setdefault(pending.agent, []).append(pending)
         for agent, waiting in by_agent.items():
             self._ask(agent, [p for p in waiting if not p.running.error])
         over = []
         for running in episodes:
             if running.actions and not running.error:
-                self._play(running)
-            if not running.episode.to_act:
+                self.play(running)
+            if running.over:
                 over.append(running)
         return over
 
-    def _waiting(self, running: RunningEpisode) -> list[PendingTurn]:
+    def waiting(self, running: RunningEpisode) -> list[PendingTurn]:
         """Turns of the seats whose answer is not there yet."""
         episode, waiting = running.episode, []
         for seat in episode.to_act:
             if seat in running.actions:
                 continue
-            agent = self.agents[seat]
-            account = self.ledger.account(agent.name)
+            account = self.ledger.account(self.agents[seat].name)
             spent = account.exhausted() if account.limited else None
             if spent:
-                self._stop(episode, seat, f"budget of {spent} is spent")
+                self._stop_for(running, seat, f"budget of {spent} is spent")
                 return []
-            refused = running.refused.get(seat)
-            turn = Turn(
-                episode,
-                seat,
-                since=running.since[seat],
-                account=account,
-                error=refused[-1].error if refused else "",
-                tries=len(refused) if refused else 0,
-                sibling=running.sibling,
-            )
+            pending = self.pending(running, seat)
             if self._hooks.turn_ready:
-                self._notify(running, self._hooks.turn_ready, turn=turn)
-            waiting.append(PendingTurn(running, turn, agent, account))
+                self._notify(running, self._hooks.turn_ready, turn=pending.turn)
+            waiting.append(pending)
         return waiting
 
-    def _stop(self, episode: Episode, seat: int, why: str) -> None:
-        if self.game.payoffs == "zero-sum":
-            episode.forfeit(seat, why)
-        else:
-            episode.truncate(f"{self.game.players[seat]}'s {why}")
+    def pending(self, running: RunningEpisode, seat: int) -> PendingTurn:
+        """The turn of one seat that is to act."""
+        agent, refused = self.agents[seat], running.refused.get(seat)
+        account = self.ledger.account(agent.name)
+        turn = Turn(
+            running.episode,
+            seat,
+            since=running.since[seat],
+            account=account,
+            error=refused[-1].error if refused else "",
+            tries=len(refused) if refused else 0,
+            sibling=running.sibling,
+        )
+        return PendingTurn(running, turn, agent, account)
+
+    def _stop_for(self, running: RunningEpisode, seat: int, why: str) -> None:
+        """End an episode because a seat has used up what it had."""
+        try:
+            if self.game.payoffs == "zero-sum":
+                running.episode.forfeit(seat, why)
+            else:
+                running.episode.truncate(f"{self.game.players[seat]}'s {why}")
+        except Exception as error:
+            self._fail(running, error)
 
     def _ask(self, agent: Agent, waiting: list[PendingTurn]) -> None:
         """Put an agent all the turns that wait for it, and sort its answers into the episodes."""
         if not waiting:
             return
         started = perf_counter()
-        decisions = self._decisions(agent, waiting)
-        share = Usage(seconds=(perf_counter() - started) / len(waiting))
+        decisions = self.decisions(agent, waiting)
+        seconds = (perf_counter() - started) / len(waiting)
         for pending, decision in zip(waiting, decisions, strict=True):
-            if decision is None:
-                continue
-            if not decision.usage.seconds:
-                decision.usage = decision.usage + share
-            pending.account.spend(decision.usage)
-            running = pending.running
-            if self._hooks.action_chosen:
-                turn = pending.turn
-                self._notify(running, self._hooks.action_chosen, turn=turn, decision=decision)
-            if not running.episode.over:
-                self._accept(running, pending.turn.seat, decision)
+            if decision is not None:
+                self.settle(pending, decision, seconds)
 
-    def _decisions(self, agent: Agent, waiting: list[PendingTurn]) -> Sequence[Decision | None]:
+    def settle(self, pending: PendingTurn, decision: Decision, seconds: float) -> None:
+        """Charge an answer, which took so many seconds, and keep it or have it refused."""
+        if not decision.usage.seconds:
+            decision.usage = decision.usage + Usage(seconds=seconds)
+        pending.account.spend(decision.usage)
+        running = pending.running
+        if self._hooks.action_chosen:
+            turn = pending.turn
+            self._notify(running, self._hooks.action_chosen, turn=turn, decision=decision)
+        if not running.episode.over:
+            try:
+                self._accept(running, pending.turn.seat, decision)
+            except Exception as error:
+                self._broke_off(running, error)
+
+    def decisions(self, agent: Agent, waiting: list[PendingTurn]) -> Sequence[Decision | None]:
         """An agent's answers; None where it failed, which ends only that turn's episode."""
         try:
-            return _answers(agent, [pending.turn for pending in waiting])
-        except InvalidAction:
-            raise
+            with time_limit(self._move_seconds and self._move_seconds * len(waiting)):
+                answers = _answers(agent, [pending.turn for pending in waiting])
+            return [self._checked(*pair) for pair in zip(waiting, answers, strict=True)]
+        except TimeUp:
+            if len(waiting) == 1:
+                self._time_out(waiting[0])
+                return [None]
         except Exception as error:
             if len(waiting) == 1:
                 self._fail(waiting[0].running, error)
                 return [None]
-        # one request may have spoilt the whole call: put the turns one by one
-        return [self._decisions(agent, [pending])[0] for pending in waiting]
+        # one turn may have spoilt the whole call: put them one by one
+        return [self.decisions(agent, [pending])[0] for pending in waiting]
+
+    def _checked(self, pending: PendingTurn, answer: Decision | Exception) -> Decision | None:
+        """An answer that can be recorded; anything else ends the turn's episode."""
+        if isinstance(answer, Decision):
+            problem = decision_problem(answer)
+            if not problem:
+                return answer
+            answer = InvalidOption(f"agent {pending.agent.name!r}: {problem}")
+        self._fail(pending.running, answer)
+        return None
+
+    def _time_out(self, pending: PendingTurn) -> None:
+        running, why = pending.running, f"time of {self._move_seconds:g} s for a move is over"
+        if not running.episode.over:
+            running.actions, running.notes = {}, {}
+            self._stop_for(running, pending.turn.seat, why)
 
     def _accept(self, running: RunningEpisode, seat: int, decision: Decision) -> None:
         """Keep an answer until all seats have answered; a refused one goes through the policy."""
@@ -227,12 +303,27 @@ class Runner:
                 action = decision.action
                 episode.check(seat, action)
         except InvalidAction as error:
-            episode.count_mistake(seat)
-            refused = note.refused = running.refused.setdefault(seat, [])
-            refused.append(Attempt.of(decision, str(error)))
-            self._repair(running, seat, note, error)
+            self.refuse(running, seat, decision, error)
         else:
             running.actions[seat], running.notes[seat] = action, note
+
+    def refuse(
+        self, running: RunningEpisode, seat: int, decision: Decision, error: InvalidAction
+    ) -> None:
+        """Count an answer that cannot be played as a mistake, and apply the invalid-move policy."""
+        running.episode.count_mistake(seat)
+        refused = running.refused.setdefault(seat, [])
+        refused.append(Attempt.of(decision, str(error)))
+        try:
+            self._repair(running, seat, TurnNote(decision, refused, "retried"), error)
+        except Exception as raised:
+            self._broke_off(running, raised)
+
+    def _broke_off(self, running: RunningEpisode, error: Exception) -> None:
+        """What is raised in an episode ends it; under the policy "raise", an illegal move a run."""
+        if self._policy.kind == "raise" and isinstance(error, InvalidAction):
+            raise error
+        self._fail(running, error)
 
     def _repair(
         self, running: RunningEpisode, seat: int, note: TurnNote, error: InvalidAction
@@ -253,21 +344,28 @@ class Runner:
         note.status = "replaced"
         running.actions[seat], running.notes[seat] = repair.action, note
 
-    def _play(self, running: RunningEpisode) -> None:
+    def play(self, running: RunningEpisode) -> None:
         """Play a step whose answers are all there."""
         episode = running.episode
         if len(running.actions) < len(episode.to_act):
             return
+        turn = episode.turn
         try:
             episode.act(running.actions, running.notes)
         except Exception as error:
-            self._not_played(running, error)
+            if episode.turn > turn:  # it was played: what failed pays for it
+                self._fail(running, error)
+            else:
+                self._not_played(running, error)
             return
         running.actions, running.notes = {}, {}
         if running.refused:
             running.refused = {}
         if self._max_steps and episode.turn >= self._max_steps:
-            episode.truncate(f"{self._max_steps} steps played")
+            try:
+                episode.truncate(f"{self._max_steps} steps played")
+            except Exception as error:
+                self._fail(running, error)
         if self._hooks.stepped:
             self._notify(running, self._hooks.stepped, episode=episode)
 
@@ -282,11 +380,8 @@ class Runner:
         seat, note = next(iter(running.notes.items()))
         why = f"the game cannot play it ({cause(raised)})"
         error = InvalidAction(running.actions[seat], running.episode.legal_text(seat), why=why)
-        running.episode.count_mistake(seat)
         running.actions, running.notes = {}, {}
-        refused = running.refused.setdefault(seat, [])
-        refused.append(Attempt.of(note.decision or Decision(), str(error)))
-        self._repair(running, seat, TurnNote(note.decision, refused), error)
+        self.refuse(running, seat, note.decision or Decision(), error)
 
     def _notify(self, running: RunningEpisode, hook: Any, **arguments: Any) -> None:
         try:
@@ -298,20 +393,21 @@ class Runner:
         """End an episode because something failed, and keep the traceback for its record."""
         if running.error:
             return
-        running.error = "".join(traceback.format_exception(error))
+        running.error = readable("".join(traceback.format_exception(error))) or ""
         self.failures.append(error)
         running.actions, running.notes = {}, {}
-        running.episode.truncate(f"error: {cause(error)}")
+        with suppress(Exception):  # what pays for the end may fail again
+            running.episode.truncate(f"error: {cause(error)}")
 
     def finish(self, running: RunningEpisode) -> EpisodeRecord:
         """The record of an episode that is over; its agents forget it."""
         record = self._record(running)
         for agent in dict.fromkeys(self.agents):
-            agent.forget(id(running.episode))
+            self._notify(running, partial(agent.forget, id(running.episode)))
         if self._hooks.episode_finished:
             hook = self._hooks.episode_finished
             self._notify(running, hook, episode=running.episode, record=record)
-            record.error = running.error
+        record.error = running.error
         self._finished += not record.error
         return record
 
@@ -326,15 +422,29 @@ class Runner:
             return failed_record(running.episode, names, number=running.number, error=running.error)
 
 
-def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision]:
-    """An agent's decisions, one a turn; raises `InvalidOption` for anything else."""
-    decisions = agent.act(turns)
-    if len(decisions) != len(turns):
+def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Exception]:
+    """What an agent answers, one answer a turn, or the exception in its place."""
+    answers: Sequence[Decision | Exception]
+    try:
+        answers = agent.act(turns)
+    except Undecided as some:
+        if list(map(id, some.turns)) != list(map(id, turns)):  # an agent within the agent failed
+            raise
+        answers = some.answers
+    if len(answers) != len(turns):
         raise InvalidOption(
-            f"agent {agent.name!r} gave {len(decisions)} decisions for {len(turns)} turns"
+            f"agent {agent.name!r} gave {len(answers)} decisions for {len(turns)} turns"
         )
-    for decision in decisions:
-        problem = decision_problem(decision)
-        if problem:
-            raise InvalidOption(f"agent {agent.name!r}: {problem}")
-    return decisions
+    return [
+        answer
+        if isinstance(answer, Decision | Exception)
+        else InvalidOption(f"agent {agent.name!r}: {decision_problem(answer)}")
+        for answer in answers
+    ]
+
+
+def _check_limit(seconds: float) -> None:
+    if not 0 < seconds < float("inf"):
+        raise InvalidOption(f"move_seconds is a number of seconds above 0, not {seconds!r}")
+    if not can_interrupt():
+        raise InvalidOption("move_seconds can only be kept in the main thread, and not on Windows")

@@ -32,6 +32,11 @@ class RunningEpisode:
     error: str = ""
     sibling: int = 0
 
+    @property
+    def over(self) -> bool:
+        """Whether the rules, the runner or an error have ended it."""
+        return not self.episode.to_act or bool(self.error)
+
 
 class PendingTurn(msgspec.Struct, eq=False, gc=False):
     """One turn put to an agent."""

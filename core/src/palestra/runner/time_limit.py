@@ -1,0 +1,40 @@
+"""A limit of wall time on what runs in this process, kept by a signal."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class TimeUp(BaseException):
+    """The time is over; not an `Exception`, so that no agent swallows it."""
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise `TimeUp` in the block after so many seconds; None or 0 is no limit.
+
+    Needs `can_interrupt()`. What runs outside Python and never returns is not interrupted.
+    """
+    if not seconds:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def can_interrupt() -> bool:
+    """Whether a limit can be kept here: in the main thread, and not on Windows."""
+    here = threading.current_thread() is threading.main_thread()
+    return here and hasattr(signal, "setitimer")
+
+
+def _ring(number: int, frame: object) -> None:
+    raise TimeUp
