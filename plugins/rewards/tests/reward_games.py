@@ -75,3 +75,13 @@ def marks(game: Any, state: Any, seat: int) -> float:
     """0.563 on the empty board of tic-tac-toe, and more for one's own marks than for theirs."""
     board = np.asarray(state.board)
     return 0.563 + 0.2 * float((board == seat + 1).sum()) - 0.1 * float((board > 0).sum())
+
+
+def letters(game: Any, state: Any, seat: int) -> float:
+    """How many letters were guessed in hangman, and one."""
+    return 1.0 + len(state.guessed)
+
+
+def left_to_fill(game: Any, state: Any, seat: int) -> Any:
+    """A potential that takes one state of tic-tac-toe, or an array of them."""
+    return (seat + 1) * (state["board"] == 0).sum(axis=-1) + state["turn"]

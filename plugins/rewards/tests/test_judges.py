@@ -83,7 +83,7 @@ def test_equal_questions_are_asked_once_and_counted(tmp_path: Path) -> None:
     assert again.ask([ask("a"), ask("b", max_tokens=9)]) == ["A", "B"]
     assert (again.asked, again.found, model.asked) == (1, 1, 3)
     cache.write_text("nonsense\n")
-    with pytest.raises(palestra.InvalidOption, match="no cache of judgements"):
+    with pytest.raises(palestra.InvalidOption, match="not a cache of judgements"):
         Judge(model, cache=cache)
     with pytest.raises(palestra.InvalidOption, match="leave out cache"):
         Judge(said, cache=cache)

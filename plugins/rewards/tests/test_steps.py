@@ -158,6 +158,59 @@ def test_potential_terms_sum_to_minus_the_potential_of_a_seats_first_turn(
     assert sums == pytest.approx({seat: -potential for seat, potential in first.items()})
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seats=st.integers(1, 5),
+    seed=st.integers(0, 2**32),
+    gamma=st.sampled_from([0.0, 0.5, 0.9, 1.0]),
+    end=st.sampled_from(["forfeit", "limit"]),
+    at=st.integers(0, 7),
+)
+def test_forfeits_and_limits_take_the_potential_back(
+    seats: int, seed: int, gamma: float, end: str, at: int
+) -> None:
+    """The discounted terms of a seat still add up to minus the potential of its first turn."""
+    game = Relay(num_players=seats)
+
+    def stumble(turn: Any) -> int:
+        erring = end == "forfeit" and int(turn.observation[0]) == at
+        return 99 if erring else int(turn.sample(turn.rng(seed, 0)))
+
+    (record,) = palestra.play(
+        game,
+        agents=[stumble] * seats,
+        seed=seed,
+        rewards=["potential:of=reward_games:height"],
+        gamma=gamma,
+        invalid="forfeit",
+        max_steps=at + 1 if end == "limit" else None,
+    )
+    assert record.outcome.results.count("forfeit") == (end == "forfeit")
+    first: dict[int, float] = {}
+    for episode in retrace(record, game):  # which compares the replay's returns to the bit
+        for seat in episode.to_act:
+            first.setdefault(seat, height(game, episode.state, seat))
+    sums = own_turn_sums(record, gamma)
+    forfeits = turn_terms(record, "forfeit")
+    assert set(sums) == {turn.seat for turn in record.turns}
+    for seat, total in sums.items():
+        own = forfeits.get(seat, [])
+        lost = sum(gamma**k * paid for k, paid in enumerate(own))
+        assert total - lost == pytest.approx(-first[seat])
+
+
+def turn_terms(record: Any, term: str) -> dict[int, list[float]]:
+    """What a term paid each seat, by its own turns."""
+    paid: dict[int, list[float]] = {}
+    for step in record.steps:
+        for turn in step.turns:
+            paid.setdefault(turn.seat, []).append(0.0)
+        for seat, terms in step.rewards.items():
+            if seat in paid:
+                paid[seat][-1] += terms.get(term, 0.0)
+    return paid
+
+
 def test_novelty_pays_the_inverse_root_of_visits() -> None:
     shaper = Novelty(weight=2.0).begin()
     assert [shaper.bonus("a") for _ in range(4)] == pytest.approx([2, 2 / 2**0.5, 2 / 3**0.5, 1])

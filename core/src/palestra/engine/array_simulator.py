@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from palestra.engine import driver
-from palestra.engine.compiled import driver_for, numba_installed
+from palestra.engine.compiled import debugging, driver_for, numba_installed
 from palestra.kernel.array_game import ArrayGame, action_number, plain_actions
 from palestra.kernel.events import Event
 from palestra.kernel.game import Mask, Step, allowed
@@ -180,6 +180,14 @@ class ArraySimulator(Simulator):
         seen = self._observations[seat].tobytes() + self.mask(seat).tobytes()
         return blake2b(bytes([seat % 256]) + seen, digest_size=16).digest()
 
+    def anchors(self, seats: Sequence[int]) -> list[bytes]:
+        """The same digests as the game's own, by the compiled rules."""
+        still: ArraySimulator = self
+        if self.game.counters:
+            still = self.copy()
+            still.load(self.game.without_counters(self.state))
+        return [still.state_key(seat) for seat in seats]
+
     def playout(self, rng: Rng, limit: int) -> int:
         steps = int(self._driver.playout(self._timesteps, rng.below(2**31), limit))
         self._set_to_act(self._driver.derive(self._timesteps))
@@ -238,8 +246,8 @@ def _read_only(view: Mask) -> Mask:
 
 def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:
     if compiled is None:
-        compiled = numba_installed()
-        if not compiled:
+        compiled = numba_installed() and not debugging()
+        if not compiled and not debugging():
             _warn_once()
     return ArraySimulator(game, compiled)
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.engine.compiled import batch_driver_for, numba_installed
-from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, lane_seeds, make_shared
+from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, make_shared, write_seeds
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
-from palestra.kernel.rng import MASK
 
 Array = NDArray[Any]
 
@@ -76,6 +75,7 @@ class Batch:
         self.actions: Array = timesteps["actions"]
         self.observations: Array = timesteps["observations"]
         self.final_observations: Array = self._finals["observations"]
+        self.final_masks: Array = self._finals["mask"]
         self.masks: Array = timesteps["mask"]
         self.masks.flags.writeable = False
         self.acting: Array = self.lanes["acting"].view(np.bool_)
@@ -87,9 +87,14 @@ class Batch:
         self.mistakes: Array = self.lanes["mistakes"]
 
     @property
+    def seeds(self) -> list[int]:
+        """The seed of every lane, which is that of the first episode after it was given."""
+        return _joined(self.lanes["seed"])
+
+    @property
     def episode_seeds(self) -> list[int]:
         """The seed of the episode every lane is playing."""
-        return [int(low) | (int(high) << 32) for low, high in self.lanes["key"].tolist()]
+        return _joined(self.lanes["key"])
 
     def statistics(self) -> dict[str, Array]:
         """Returns (N, P), length (N,) and result codes (N, P) of lanes finished in this step.
@@ -114,20 +119,17 @@ class Batch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
     ) -> Array:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane."""
-        if seed is not None or not self._dealt:
-            self._set_seeds(self._seed if seed is None else seed)
+        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane.
+
+        Lanes that are not named keep their seeds.
+        """
+        if not self._dealt:
+            write_seeds(self.lanes, self._seed)
+        if seed is not None:
+            write_seeds(self.lanes, seed, lanes)
         self._only(lanes, self._begin_range)
         self._dealt = True
         return self.observations
-
-    def _set_seeds(self, seed: int | Sequence[int] | None) -> None:
-        seeds = lane_seeds(seed, self.num_envs)
-        lanes = self.lanes
-        lanes["seed"][:, 0] = [s & MASK for s in seeds]
-        lanes["seed"][:, 1] = [s >> 32 for s in seeds]
-        lanes["random_bits"] = [(s * 2654435761 + 97) & 0x7FFFFFFF for s in seeds]
-        lanes["episodes"] = 0
 
     def _only(self, lanes: Array | Sequence[int] | None, work: Callable[[int, int], Any]) -> None:
         """Run a loop over some lanes, leaving the others alone."""
@@ -222,6 +224,11 @@ class Batch:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+
+
+def _joined(words: Array) -> list[int]:
+    """Seeds from their lower and upper 32 bits."""
+    return [int(low) | (int(high) << 32) for low, high in words.tolist()]
 
 
 def _slices(num_envs: int, threads: int) -> list[tuple[int, int]]:

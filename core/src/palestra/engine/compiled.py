@@ -18,10 +18,11 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-import platformdirs
 
 from palestra.engine import batch_driver, driver
+from palestra.engine.explaining import compile_error
 from palestra.engine.lanes import lane_dtype, shared_dtype
+from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import MissingExtra, PalestraError
 from palestra.kernel.rng import threefry
@@ -34,6 +35,15 @@ BATCH_DRIVER = Path(batch_driver.__file__)
 
 def numba_installed() -> bool:
     return importlib.util.find_spec("numba") is not None
+
+
+def debugging() -> bool:
+    """Whether PALESTRA_DEBUG is set: rules are then played with every array index checked.
+
+    Episodes run interpreted unless told otherwise, so that an error names its line; what is
+    compiled raises `IndexError` where it would read or write other memory.
+    """
+    return os.environ.get("PALESTRA_DEBUG", "") not in ("", "0")
 
 
 @dataclass(slots=True)
@@ -98,7 +108,7 @@ def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
     }
     driver = BatchDriver(**dict.fromkeys(BATCH_ENTRIES))  # type: ignore[arg-type]
     for entry, signature in signatures.items():
-        _compile_on_first_call(driver, entry, getattr(module, entry), signature)
+        _compile_on_first_call(game, driver, entry, getattr(module, entry), signature)
     return driver
 
 
@@ -116,7 +126,7 @@ def _compiled_driver(game: ArrayGame) -> Driver:
     for entry in ENTRIES:
         dispatcher = getattr(module, entry)
         extra = dispatcher.py_func.__code__.co_argcount - 1
-        _compile_on_first_call(driver, entry, dispatcher, (timesteps, *[int64] * extra))
+        _compile_on_first_call(game, driver, entry, dispatcher, (timesteps, *[int64] * extra))
     return driver
 
 
@@ -139,14 +149,17 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     digest = fingerprint(game)
     name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
     path = cache_folder() / f"{name}.py"
-    _write_once(path, template.read_text())
+    if not path.exists():  # other processes may write the same just now
+        write_text(path, template.read_text("utf-8"))
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
         functions |= lane_functions(game)
     small = _small(functions.values())
 
+    checks: dict[str, Any] = {"boundscheck": True} if debugging() else {}
+
     def compile_rule(function: FunctionType) -> Any:
-        return njit(forceinline=function.__code__ in small, **LINKED)(function)
+        return njit(forceinline=function.__code__ in small, **(LINKED | checks))(function)
 
     devices = device_functions(functions, compile_rule, f"_{name}")
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
@@ -155,7 +168,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     for helper, function in list(vars(module).items()):
         if isinstance(function, FunctionType) and function.__module__ == name:
             how: dict[str, Any] = {"cache": True, "nogil": True} if helper in entries else JOINT
-            setattr(module, helper, njit(**how)(function))
+            setattr(module, helper, njit(**(how | checks))(function))
     return module
 
 
@@ -211,7 +224,11 @@ def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
 
 
 def _compile_on_first_call(
-    driver: Driver | BatchDriver, entry: str, dispatcher: Any, signature: tuple[Any, ...]
+    game: ArrayGame,
+    driver: Driver | BatchDriver,
+    entry: str,
+    dispatcher: Any,
+    signature: tuple[Any, ...],
 ) -> None:
     """Put a stand-in into `driver` that compiles the entry when it is first needed.
 
@@ -222,13 +239,35 @@ def _compile_on_first_call(
     def compile_and_call(*arguments: Any) -> int:
         from palestra.engine.linked import place_environments
 
-        dispatcher.compile(signature)
+        try:
+            dispatcher.compile(signature)
+        except Exception as error:
+            rules = _reached(rule_functions(game).values())
+            whole = error if debugging() else None  # the compiler's own 200 lines
+            raise compile_error(error, type(game).__name__, rules) from whole
         place_environments(dispatcher, signature)
         point = dispatcher.overloads[signature].entry_point
+        if debugging():
+            point = _checked(point, type(game).__name__)
         setattr(driver, entry, point)
         return int(point(*arguments))
 
     setattr(driver, entry, compile_and_call)
+
+
+def _checked(point: Callable[..., int], name: str) -> Callable[..., int]:
+    """Machine code whose `IndexError` says what to do: it does not know its line."""
+
+    def call(*arguments: Any) -> int:
+        try:
+            return point(*arguments)
+        except IndexError as error:
+            raise IndexError(
+                f"a rule of {name} reads or writes outside an array; play it with compiled=False "
+                "to see the line"
+            ) from error
+
+    return call
 
 
 def device_functions(
@@ -283,8 +322,10 @@ def fingerprint(game: ArrayGame) -> str:
     parts = [path.read_text() for path in how]
     parts += [repr(game.config), repr(game.timestep_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
+    parts += [f"debugging={debugging()}"]
     seen = _reached(rule_functions(game).values())
-    parts += [_source(function) for function in seen]
+    # The cached code names the modules it came from: a copied game must not load another's.
+    parts += [f"{function.__module__} {_source(function)}" for function in seen]
     parts += sorted(constant for function in seen for constant in _constants(function))
     return blake2b("\0".join(sorted(parts)).encode(), digest_size=12).hexdigest()
 
@@ -315,6 +356,8 @@ def _version(distribution: str) -> str:
 
 def cache_folder() -> Path:
     """Where compiled games are kept: PALESTRA_CACHE, or the platform's cache folder."""
+    import platformdirs
+
     root = os.environ.get("PALESTRA_CACHE") or platformdirs.user_cache_dir("palestra", False)
     folder = Path(root) / "compiled"
     try:
@@ -325,12 +368,3 @@ def cache_folder() -> Path:
             "that can be written"
         ) from error
     return folder
-
-
-def _write_once(path: Path, text: str) -> None:
-    """Write atomically, and only if missing: other processes may be doing the same."""
-    if path.exists():
-        return
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(text)
-    temporary.replace(path)

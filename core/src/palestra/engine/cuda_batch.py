@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from palestra.engine import batch_driver, cuda_driver
 from palestra.engine.compiled import device_functions, fingerprint, lane_functions, load_template
-from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, lane_seeds, make_shared
+from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, make_shared, write_seeds
 from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import (
     InvalidAction,
@@ -25,7 +25,6 @@ from palestra.kernel.errors import (
     OutOfTurn,
     UnknownName,
 )
-from palestra.kernel.rng import MASK
 
 Array = NDArray[Any]
 THREADS = 128  # in a block
@@ -132,9 +131,12 @@ class CudaBatch:
         autoreset: str = "next_step",
         random_seats: Sequence[int] = (),
         scripted_seats: Sequence[int] = (),
+        max_steps: int | None = None,
     ) -> None:
         if num_envs < 1:
             raise InvalidOption(f"num_envs must be positive, not {num_envs}")
+        if max_steps is not None and max_steps < 1:
+            raise InvalidOption(f"max_steps must be at least 1, not {max_steps}")
         if autoreset not in AUTORESET:
             raise UnknownName("auto-reset mode", autoreset, AUTORESET)
         self._cuda = open_cuda()
@@ -147,7 +149,7 @@ class CudaBatch:
         host = np.zeros(num_envs, self.lane_dtype)
         host["active"] = 1
         self.lanes = send(host)
-        self._shared = send(make_shared(game, random_seats, scripted_seats))
+        self._shared = send(make_shared(game, random_seats, scripted_seats, max_steps))
         kept = num_envs if autoreset == "same_step" else 1
         self._finals = send(np.zeros(kept, game.timestep_dtype))
         self.observations = DeviceView(self, "timestep", "observations")
@@ -159,6 +161,19 @@ class CudaBatch:
         self.terminations = DeviceView(self, "terminated", flag=True)
         self.truncations = DeviceView(self, "truncated", flag=True)
         self.finished = DeviceView(self, "finished", flag=True)
+        self._final = {
+            "returns": DeviceView(self, "final_returns"),
+            "length": DeviceView(self, "final_length"),
+            "results": DeviceView(self, "final_results"),
+            "_finished": self.finished,
+        }
+
+    def statistics(self) -> dict[str, DeviceView]:
+        """Returns (N, P), length (N,) and result codes (N, P) of lanes finished in this step.
+
+        `_finished` says which lanes those are, as Gymnasium's vector infos do.
+        """
+        return self._final
 
     def _launch(self, name: str, *arguments: Any) -> None:
         getattr(self._kernels, name)[self._grid](self.lanes, *arguments)
@@ -168,20 +183,20 @@ class CudaBatch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Sequence[int] | Array | None = None
     ) -> Any:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane."""
+        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane.
+
+        Lanes that are not named keep their seeds.
+        """
         if seed is not None or not self._dealt:
-            self._set_seeds(self._seed if seed is None else seed)
+            host = self.lanes.copy_to_host()
+            if not self._dealt:
+                write_seeds(host, self._seed)
+            if seed is not None:
+                write_seeds(host, seed, lanes)
+            self.lanes.copy_to_device(host)
         self._only(lanes, "begin", self._shared)
         self._dealt = True
         return self.observations
-
-    def _set_seeds(self, seed: int | Sequence[int] | None) -> None:
-        host, seeds = self.lanes.copy_to_host(), lane_seeds(seed, self.num_envs)
-        host["seed"][:, 0] = [s & MASK for s in seeds]
-        host["seed"][:, 1] = [s >> 32 for s in seeds]
-        host["random_bits"] = [(s * 2654435761 + 97) & 0x7FFFFFFF for s in seeds]
-        host["episodes"] = 0
-        self.lanes.copy_to_device(host)
 
     def _only(self, lanes: Sequence[int] | Array | None, kernel: str, *arguments: Any) -> None:
         """Launch a kernel over some lanes, leaving the others alone."""
@@ -208,7 +223,7 @@ class CudaBatch:
         if actions is not None:
             self._launch("take_actions", self._on_device(actions))
         self._only(lanes, "step", self._finals, self._shared, self._mode)
-        infos = {"action_mask": self.masks, "acting": self.acting}
+        infos = {"action_mask": self.masks, "acting": self.acting, "episode": self.statistics()}
         return self.observations, self.rewards, self.terminations, self.truncations, infos
 
     def _on_device(self, actions: Any) -> Any:

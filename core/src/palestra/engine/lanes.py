@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.kernel.array_game import ArrayGame, record_dtype
-from palestra.kernel.errors import InvalidAction, InvalidOption
-from palestra.kernel.rng import SEED_LIMIT, check_seed
+from palestra.kernel.errors import InvalidAction, InvalidOption, cause
+from palestra.kernel.rng import MASK, SEED_LIMIT, check_seed, threefry
 
 AUTORESET = {"next_step": 0, "same_step": 1, "disabled": 2}
 Array = NDArray[Any]
 
 OUTSIDE, RANDOM, SCRIPTED = range(3)  # who plays a seat of a batch
+RESEED = 0x5EED  # as in `palestra.engine.batch_driver`
 
 
 def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
@@ -102,9 +103,33 @@ def lane_seeds(seed: int | Sequence[int] | None, num_envs: int) -> list[int]:
     return seeds
 
 
+def write_seeds(
+    lanes: Array, seed: int | Sequence[int] | None, chosen: Array | Sequence[int] | None = None
+) -> None:
+    """Give lanes (all, or those chosen) their seeds, as `lane_seeds` reads them."""
+    index: Any = slice(None) if chosen is None else np.asarray(chosen)
+    seeds = np.array(lane_seeds(seed, len(lanes)), np.uint64)[index]
+    lanes["seed"][index, 0] = seeds & np.uint64(MASK)
+    lanes["seed"][index, 1] = seeds >> np.uint64(32)
+    lanes["random_bits"][index] = [(int(s) * 2654435761 + 97) & 0x7FFFFFFF for s in seeds]
+    lanes["episodes"][index] = 0
+
+
+def episode_seed(seed: int, number: int) -> int:
+    """The seed of a lane's n-th episode: the first has the lane's, others derive from it."""
+    if number == 0:
+        return seed
+    low, high = threefry(seed & MASK, seed >> 32, number, RESEED)
+    return low | (high << 32)
+
+
 def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Array) -> Array:
     """An action array of the right shape, kind and range, or an error before anything moves."""
-    array = np.asarray(actions)
+    try:
+        array = np.asarray(actions)
+    except Exception as error:  # rows of unequal length, objects that numpy cannot look at
+        legal = f"integers of shape {shape}"
+        raise InvalidAction(actions, legal, why=f"it is no array ({cause(error)})") from error
     if array.shape != shape or array.dtype.kind not in "iu":
         raise InvalidAction(
             f"array of shape {array.shape} and type {array.dtype}",

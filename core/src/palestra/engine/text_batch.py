@@ -8,16 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.engine.lanes import AUTORESET, check_actions, lane_seeds
-from palestra.kernel.episode import Episode
+from palestra.engine.lanes import AUTORESET, check_actions, episode_seed, lane_seeds
+from palestra.kernel.array_game import RESULTS
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
 from palestra.kernel.game import Game
+from palestra.shaping import open_episode
 
 Array = NDArray[Any]
+Lanes = Array | Sequence[int] | slice
 
 
 class TextBatch:
-    """N episodes with an array view, one after the other; observe `palestra.engine.batch.Batch`."""
+    """N episodes with an array view, one after the other; see `palestra.engine.batch.Batch`.
+
+    Lanes are seeded, dealt again, saved and loaded as there, and what happens in one follows from
+    its seed alone.
+    """
 
     def __init__(
         self,
@@ -26,87 +32,151 @@ class TextBatch:
         *,
         seed: int | None = None,
         autoreset: str = "next_step",
+        max_steps: int | None = None,
+        rewards: Sequence[str] | None = None,
+        gamma: float = 1.0,
     ) -> None:
         if num_envs < 1:
             raise InvalidOption(f"num_envs must be positive, not {num_envs}")
+        if max_steps is not None and max_steps < 1:
+            raise InvalidOption(f"max_steps must be at least 1, not {max_steps}")
         if autoreset not in AUTORESET:
             raise UnknownName("auto-reset mode", autoreset, AUTORESET)
         self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
-        self.episodes = [Episode(game, 0, invalid="forfeit") for _ in range(num_envs)]
-        seats = game.num_players
-        space, n = game.observation_space(0), int(game.action_space(0).n)
-        assert space.shape is not None
-        self.observations = np.zeros((num_envs, seats, *space.shape), space.dtype)
-        self.final_observations = np.zeros_like(self.observations)
-        self.masks = np.ones((num_envs, seats, n), np.int8)
-        self.acting = np.zeros((num_envs, seats), np.bool_)
-        self.rewards = np.zeros((num_envs, seats))
-        self.terminations = np.zeros((num_envs, seats), np.bool_)
-        self.truncations = np.zeros((num_envs, seats), np.bool_)
-        self.finished = np.zeros(num_envs, np.bool_)
-        self.final_returns = np.zeros((num_envs, seats))
-        self.final_length = np.zeros(num_envs, np.int64)
-        self._seed = seed
-        self._seeds: list[int] = []
+        self.episodes = [
+            open_episode(game, 0, invalid="forfeit", rewards=rewards, gamma=gamma)
+            for _ in range(num_envs)
+        ]
+        self._limit = max_steps
+        self._seed, self._dealt = seed, False
+        self.seeds = [0] * num_envs
+        self._dealings = [0] * num_envs  # episodes of each lane since it was given its seed
 
-    def reset(self, seed: int | Sequence[int] | None = None) -> Array:
-        """Deal all lanes; `seed` is the first lane's, or one for every lane."""
-        if seed is not None or not self._seeds:
-            self._seeds = lane_seeds(self._seed if seed is None else seed, self.num_envs)
-        for lane in range(self.num_envs):
+        seats = range(game.num_players)
+        spaces = [(game.observation_space(seat), game.action_space(seat)) for seat in seats]
+        if any(pair != spaces[0] for pair in spaces):
+            raise InvalidOption(
+                f"the seats of {type(game).__name__} have different spaces, which share no array; "
+                "use the aec or the parallel view"
+            )
+        space, n = spaces[0][0], int(spaces[0][1].n)
+        assert space.shape is not None
+        rows = (num_envs, game.num_players)
+        self.actions = np.zeros(rows, np.int64)
+        self.observations = np.zeros((*rows, *space.shape), space.dtype)
+        self.final_observations = np.zeros_like(self.observations)
+        self.masks = np.ones((*rows, n), np.int8)
+        self.final_masks = np.ones_like(self.masks)
+        self.acting = np.zeros(rows, np.bool_)
+        self.rewards = np.zeros(rows)
+        self.returns = np.zeros(rows)
+        self.terminations = np.zeros(rows, np.bool_)
+        self.truncations = np.zeros(rows, np.bool_)
+        self.finished = np.zeros(num_envs, np.bool_)
+        self.mistakes = np.zeros(rows, np.int64)
+        self.final_returns = np.zeros(rows)
+        self.final_length = np.zeros(num_envs, np.int64)
+        self.final_results = np.zeros(rows, np.uint8)
+
+    @property
+    def episode_seeds(self) -> list[int]:
+        """The seed of the episode every lane is playing."""
+        return [episode.seed for episode in self.episodes]
+
+    def statistics(self) -> dict[str, Array]:
+        """Returns (N, P), length (N,) and result codes (N, P) of lanes finished in this step.
+
+        `_finished` says which lanes those are, as Gymnasium's vector infos do.
+        """
+        return {
+            "returns": self.final_returns,
+            "length": self.final_length,
+            "results": self.final_results,
+            "_finished": self.finished,
+        }
+
+    # Playing
+
+    def reset(
+        self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
+    ) -> Array:
+        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane."""
+        everywhere = range(self.num_envs)
+        if not self._dealt:
+            self._set_seeds(self._seed, everywhere)
+        chosen = everywhere if lanes is None else self._numbers(lanes)
+        if seed is not None:
+            self._set_seeds(seed, chosen)
+        for lane in chosen:
             self._deal(lane)
+            self.finished[lane] = False
+            self.rewards[lane] = 0.0
+        self._dealt = True
         return self.observations
 
+    def _set_seeds(self, seed: int | Sequence[int] | None, lanes: Sequence[int]) -> None:
+        seeds = lane_seeds(seed, self.num_envs)
+        for lane in lanes:
+            self.seeds[lane], self._dealings[lane] = seeds[lane], 0
+
+    def _numbers(self, lanes: Lanes) -> list[int]:
+        """The numbers of the lanes that an index names."""
+        numbers: list[int] = np.atleast_1d(np.arange(self.num_envs)[lanes]).tolist()
+        return numbers
+
     def _deal(self, lane: int) -> None:
-        episode = self.episodes[lane]
-        episode.reset(self._seeds[lane])
-        self._seeds[lane] = (self._seeds[lane] + self.num_envs) % 2**64
-        self.terminations[lane] = self.truncations[lane] = False
+        self.episodes[lane].reset(episode_seed(self.seeds[lane], self._dealings[lane]))
+        self._dealings[lane] += 1
+        self.mistakes[lane] = 0
         self._see(lane)
 
     def _see(self, lane: int) -> None:
+        """Bring a lane's rows in line with its episode."""
         episode = self.episodes[lane]
+        present = episode.present
+        cut = episode.over and episode.truncated
+        self.returns[lane] = episode.returns
+        self.mistakes[lane] = episode.mistakes
         for seat in range(self.game.num_players):
             self.observations[lane, seat] = episode.observation(seat)
             self.masks[lane, seat] = episode.action_mask(seat)
             self.acting[lane, seat] = seat in episode.to_act
+            gone = seat not in present
+            self.terminations[lane, seat] = gone and not cut
+            self.truncations[lane, seat] = gone and cut
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Observations, rewards, terminations, truncations and infos after a step of every lane."""
-        if not self._seeds:
+    def step(
+        self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
+    ) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Observations, rewards, terminations, truncations and infos after a step of every lane.
+
+        `actions` is (N, P) of integers; None plays what `self.actions` holds.
+        """
+        if not self._dealt:
             raise OutOfTurn("call reset() before step()")
-        shape = (self.num_envs, self.game.num_players)
-        numbers = check_actions(actions, shape, self.masks.shape[2], self.acting)
-        self.rewards[:] = 0.0
-        self.finished[:] = False
-        for lane in range(self.num_envs):
-            self._step(lane, numbers[lane])
-        statistics = {
-            "returns": self.final_returns,
-            "length": self.final_length,
-            "_finished": self.finished,
-        }
-        infos = {"action_mask": self.masks, "acting": self.acting, "episode": statistics}
+        given = self.actions if actions is None else actions
+        shape, choices = self.actions.shape, self.masks.shape[2]
+        self.actions[:] = check_actions(given, shape, choices, self.acting)
+        for lane in range(self.num_envs) if lanes is None else self._numbers(lanes):
+            self.rewards[lane] = 0.0
+            self.finished[lane] = False
+            self._step(lane)
+        infos = {"action_mask": self.masks, "acting": self.acting, "episode": self.statistics()}
         return self.observations, self.rewards, self.terminations, self.truncations, infos
 
-    def _step(self, lane: int, numbers: Array) -> None:
-        episode = self.episodes[lane]
+    def _step(self, lane: int) -> None:
+        episode, numbers = self.episodes[lane], self.actions[lane]
         if episode.over:
             if self.autoreset == "next_step":
                 self._deal(lane)
             return
-        game = self.game
-        episode.act({seat: game.action_of(int(numbers[seat])) for seat in episode.to_act})
+        action_of = self.game.action_of
+        episode.act({seat: action_of(int(numbers[seat])) for seat in episode.to_act})
+        if self._limit is not None and episode.turn >= self._limit:
+            episode.truncate(f"{self._limit} steps played")
         self.rewards[lane] = episode.rewards
-        present = episode.present
-        ended = not episode.to_act
-        cut = ended and episode.truncated
-        for seat in range(game.num_players):
-            gone = seat not in present
-            self.terminations[lane, seat] = gone and not cut
-            self.truncations[lane, seat] = gone and cut
         self._see(lane)
-        if ended:
+        if not episode.to_act:
             self._finish(lane)
 
     def _finish(self, lane: int) -> None:
@@ -114,19 +184,65 @@ class TextBatch:
         self.finished[lane] = True
         self.final_returns[lane] = episode.returns
         self.final_length[lane] = episode.turn
+        results = episode.outcome.results if episode.outcome else ()
+        self.final_results[lane] = 0
+        for seat, result in enumerate(results):
+            if result in RESULTS:
+                self.final_results[lane, seat] = RESULTS.index(result)
         if self.autoreset == "same_step":
             flags = self.terminations[lane].copy(), self.truncations[lane].copy()
             self.final_observations[lane] = self.observations[lane]
+            self.final_masks[lane] = self.masks[lane]
             self._deal(lane)
             self.terminations[lane], self.truncations[lane] = flags
 
     def random_actions(self) -> Array:
-        """A random legal action number for every acting seat, from each episode's own generator."""
-        actions = np.zeros(self.acting.shape, np.int64)
+        """Write a random legal action for every acting seat into `actions`, and return it.
+
+        They are drawn from each episode's own generator.
+        """
         for lane, seat in np.argwhere(self.acting).tolist():
             legal = self.masks[lane, seat].nonzero()[0]
-            actions[lane, seat] = legal[self.episodes[lane].repair_rng.below(len(legal))]
-        return actions
+            self.actions[lane, seat] = legal[self.episodes[lane].repair_rng.below(len(legal))]
+        return self.actions
+
+    # States as values
+
+    def save(self, lanes: Lanes = slice(None)) -> list[Any]:
+        """A copy of some lanes, for `load`; it pickles."""
+        return [
+            (
+                self.episodes[lane].snapshot(),
+                self.seeds[lane],
+                self._dealings[lane],
+                {name: rows[lane].copy() for name, rows in self._rows().items()},
+            )
+            for lane in self._numbers(lanes)
+        ]
+
+    def load(self, saved: Sequence[Any], lanes: Lanes = slice(None)) -> None:
+        """Put saved lanes into these lanes: as many as were saved, or one into all."""
+        chosen = self._numbers(lanes)
+        if len(saved) not in (1, len(chosen)):
+            raise InvalidOption(f"{len(saved)} lanes were saved; they do not fit {len(chosen)}")
+        for place, lane in enumerate(chosen):
+            snapshot, seed, dealings, rows = saved[place % len(saved)]
+            self.episodes[lane].restore(snapshot)
+            self.seeds[lane], self._dealings[lane] = seed, dealings
+            for name, kept in self._rows().items():
+                kept[lane] = rows[name]
+        self._dealt = True
+
+    def _rows(self) -> dict[str, Array]:
+        """Every array of this batch, each with a row a lane."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+
+    def torch(self) -> dict[str, Any]:
+        """The arrays as torch tensors that share their memory."""
+        import torch
+
+        names = ("observations", "masks", "acting", "rewards", "terminations", "truncations")
+        return {name: torch.from_numpy(getattr(self, name)) for name in names}
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -1,19 +1,7 @@
 """Which turn earned it: reward shapers and credit estimators, by name, over plain arrays."""
 
-from palestra_rewards.advantages import Advantages
-from palestra_rewards.chain import estimate, estimator, shape
-from palestra_rewards.entries import Entry, entries, entry
-from palestra_rewards.group import Group
-from palestra_rewards.needs import Lacking
+import lazy_loader
 
-__all__ = [
-    "Advantages",
-    "Entry",
-    "Group",
-    "Lacking",
-    "entries",
-    "entry",
-    "estimate",
-    "estimator",
-    "shape",
-]
+# The names are in __init__.pyi; each is imported when it is first used, so that loading the plugin
+# imports none of them.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

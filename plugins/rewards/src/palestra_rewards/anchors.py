@@ -19,13 +19,15 @@ def load_anchor(of: str | Anchor) -> Anchor:
 
 
 def anchor_keys(records: Sequence[EpisodeRecord], of: str | Anchor) -> list[object]:
-    """What `of(game, state, seat)` says of the state that each recorded turn faced.
+    """What `of(game, state, seat)` says of the state that each turn after the branch faced.
 
     Records are played again, so that their environments must be installed.
     """
     anchor = load_anchor(of)
     keys: list[object] = []
     for record in records:
-        for episode, step in zip(retrace(record), record.steps, strict=False):
+        for number, (episode, step) in enumerate(zip(retrace(record), record.steps, strict=False)):
+            if number < record.branched_at:
+                continue
             keys += [anchor(episode.game, episode.state, turn.seat) for turn in step.turns]
     return keys

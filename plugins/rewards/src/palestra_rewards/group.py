@@ -25,7 +25,7 @@ from palestra_rewards.columns import (
     places,
     whole_column,
 )
-from palestra_rewards.reading import read_columns
+from palestra_rewards.reading import check_one_task, read_columns
 
 COMPARISONS = ("seat", "agent", "role")
 
@@ -86,6 +86,7 @@ class Group:
         agents: Collection[str] | None = None,
         compare_by: Sequence[str] = ("seat", "agent"),
         anchor: str | Anchor | None = None,
+        one_task: bool = False,
     ) -> Group:
         """The columns of records; see `docs/rewards.md` for the tags it reads.
 
@@ -93,10 +94,13 @@ class Group:
         `Group.of(records, agents=["llm"])` to leave a learner's opponents out.
 
         `anchor` is a function of (game, state, seat), or names one as "module:function": states
-        are then equal where it returns equal, hashable values, in the place of the game's
-        `state_key`. Estimators that compare turns at equal states need one that leaves out
-        counters of steps wherever the game's key holds them; `repeats` says whether it does.
+        are then equal where it returns equal, hashable values, in the place of the game's own
+        anchor, which records hold (`Game.anchor`). `repeats` says how often states come up again.
+
+        `one_task` refuses records that are not all rollouts of one task.
         """
+        if one_task and records:
+            check_one_task(records)
         group = cls.from_arrays(**read_columns(records, anchor), compare_by=compare_by)
         return group.only(seats=seats, agents=agents)
 

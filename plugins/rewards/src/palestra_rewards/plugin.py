@@ -15,9 +15,18 @@ def palestra_rewards() -> list[RewardSpec]:
 
 
 @hookimpl
+def palestra_credit(names: str) -> Any:
+    from palestra_rewards.crediting import TurnCredit
+
+    return TurnCredit(names)
+
+
+@hookimpl
 def palestra_commands(app: Any) -> None:
     from palestra_rewards.command import rewards_command
     from palestra_rewards.credit import credit_command
+    from palestra_rewards.repeats import repeats_command
 
     app.command("credit")(credit_command)
+    app.command("repeats")(repeats_command)
     app.command("rewards")(rewards_command)

@@ -13,6 +13,8 @@ from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
+# Tags with an entry a turn; a list of any other length is a mistake
+OF_TURNS = ("values", "process", "ratio", "implicit", "full tokens", "confidence", "verdicts")
 RESERVED = ("roles", "success", "id", "parent", "anchor", "split")
 
 
@@ -21,37 +23,108 @@ def read_columns(
 ) -> dict[str, Any]:
     """The arguments of `Group.from_arrays` for records, turns in the order of `record.turns`.
 
-    Tags read: `roles` (one name a seat), `success` (one number, or one a seat), `id` and `parent`
-    (of nested episodes), `anchor` (a state's key for each turn, in the place of `state_key`). Any
-    other tag that all records have becomes a fact, and so do `env` and, for continuations,
-    `branched_at`.
+    Turns before `branched_at` are left out: siblings share them. Tags read: `roles` (one name a
+    seat), `success` (one number, or one a seat), `id` and `parent` (of nested episodes), `anchor`
+    (a key of the decision for each turn, in the place of the record's own). Any other tag that all
+    records have becomes a fact, and so do `env` and, for continuations, `branched_at`.
     """
     if not records:
         raise InvalidOption("a group needs at least one record")
-    turns = [turn for record in records for turn in record.turns]
+    for record in records:
+        check_record(record)
+    turns = [turn for record in records for turn in record.own_turns]
     if not turns:
         raise InvalidOption("these records hold no turns; nobody decided anything in them")
     return {
-        "episode": np.repeat(np.arange(len(records)), [len(record.turns) for record in records]),
+        "episode": np.repeat(np.arange(len(records)), [len(r.own_turns) for r in records]),
         "seat": [turn.seat for turn in turns],
         "turn": [
-            t for record in records for t, step in enumerate(record.steps) for _ in step.turns
+            t
+            for record in records
+            for t, step in enumerate(record.steps)
+            if t >= record.branched_at
+            for _ in step.turns
         ],
-        "rewards": np.concatenate([turn_rewards(record) for record in records]),
+        "rewards": np.concatenate([own(record, turn_rewards(record)) for record in records]),
         "returns": _by_line(records, lambda record, seat: record.returns[seat]),
         "task": [task_name(record) for record in records],
         "truncated": [_truncated(record) for record in records],
         "success": _success(records),
         "parent": _parents(records),
         "facts": _facts(records),
-        "role": [_role(record, turn.seat) for record in records for turn in record.turns],
-        "agent": [_agent(record, turn.seat) for record in records for turn in record.turns],
+        "role": [_role(record, turn.seat) for record in records for turn in record.own_turns],
+        "agent": [_agent(record, turn.seat) for record in records for turn in record.own_turns],
         "state": _states(records) if anchor is None else _anchored(records, anchor),
         "action": [msgspec.json.encode(turn.action) for turn in turns],
-        "mistakes": [count for record in records for count in refused_answers(record)],
+        "mistakes": [n for record in records for n in own(record, refused_answers(record))],
         "logprob": _complete([turn.logprob for turn in turns]),
         **_spending(records),
     }
+
+
+def check_record(record: EpisodeRecord) -> None:
+    """Raise `InvalidOption` for a record that was not played to its end."""
+    name = f"record {record.number} ({record.env}, seed {record.seed})"
+    if record.error:
+        cause = record.error.strip().splitlines()[-1]
+        raise InvalidOption(
+            f"{name} ended in an error, {cause}; leave such records out, as in "
+            "[r for r in records if not r.error]"
+        )
+    if record.outcome is None:
+        raise InvalidOption(
+            f"{name} stops after {len(record.steps)} steps, before its end; finish the run with "
+            "resume=True, or leave it out"
+        )
+    if len(record.returns) != len(record.players):
+        raise InvalidOption(
+            f"{name} has {len(record.returns)} returns for {len(record.players)} seats; a record "
+            "holds one a seat"
+        )
+
+
+def check_one_task(records: Sequence[EpisodeRecord]) -> None:
+    """Raise `InvalidOption` where records are not all rollouts of one task."""
+    first = records[0]
+    for place, record in enumerate(records):
+        for name in ("env", "seed", "options", "group"):
+            one, other = getattr(first, name), getattr(record, name)
+            if one != other:
+                raise InvalidOption(
+                    f"records 0 and {place} are not of one task: their {name} is {one!r} and "
+                    f"{other!r}; palestra.rollouts plays one task several times"
+                )
+        if first.tags.get("split") != record.tags.get("split"):
+            raise InvalidOption(f"records 0 and {place} are not of one task: their splits differ")
+
+
+def own(record: EpisodeRecord, of_turns: Any) -> Any:
+    """The entries of turns after the branch, from one a turn."""
+    return of_turns[len(record.turns) - len(record.own_turns) :]
+
+
+def _own_tag(record: EpisodeRecord, name: str) -> Any:
+    """A tag with an entry a turn, of the turns after the branch."""
+    values = record.tags[name]
+    if len(values) == len(record.turns):
+        return own(record, values)
+    if len(values) == len(record.own_turns):
+        return values
+    raise InvalidOption(
+        f"record {record.number}: the tag {name!r} has {len(values)} entries; the record has "
+        f"{len(record.turns)} turns, and each needs one"
+    )
+
+
+def _of_seat(record: EpisodeRecord, name: str, seat: int) -> Any:
+    """The entry of a seat in a tag with one a seat."""
+    values = record.tags[name]
+    if seat >= len(values):
+        raise InvalidOption(
+            f"record {record.number}: the tag {name!r} has {len(values)} entries; seat {seat} has "
+            f"none. There are {len(record.players)} seats, and each needs one"
+        )
+    return values[seat]
 
 
 def task_name(record: EpisodeRecord) -> str:
@@ -66,7 +139,7 @@ def task_name(record: EpisodeRecord) -> str:
 
 def _spending(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
     """What every turn took, refused answers included."""
-    turns = [turn for record in records for turn in record.turns]
+    turns = [turn for record in records for turn in record.own_turns]
     sampled = [turn.spent.tokens_out for turn in turns]
     answers = [turn.usage.tokens_out for turn in turns]
     return {
@@ -112,14 +185,14 @@ def turn_rewards(record: EpisodeRecord) -> Floats:
 
 def _costs(record: EpisodeRecord) -> Iterator[float]:
     """Money and the environment's own costs of each turn."""
-    for step in record.steps:
+    for step in record.steps[record.branched_at :]:
         for turn in step.turns:
             yield turn.spent.cost + sum(step.costs.get(turn.seat, {}).values())
 
 
 def _seats(record: EpisodeRecord) -> list[int]:
     """Seats that had a turn: those with a line."""
-    return sorted({turn.seat for turn in record.turns})
+    return sorted({turn.seat for turn in record.own_turns})
 
 
 def _by_line(records: Sequence[EpisodeRecord], value: Any) -> list[Any]:
@@ -138,15 +211,16 @@ def _success(records: Sequence[EpisodeRecord]) -> list[float] | None:
 def _succeeded(record: EpisodeRecord, seat: int) -> float | None:
     tag = record.tags.get("success")
     if tag is not None:
-        return float(tag[seat] if isinstance(tag, list | tuple) else tag)
+        return float(_of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag)
     if record.outcome is None:
         return 0.0
     return SUCCESS.get(record.outcome.results[seat])
 
 
 def _role(record: EpisodeRecord, seat: int) -> str:
-    roles = record.tags.get("roles")
-    return str(roles[seat]) if roles else record.players[seat]
+    if not record.tags.get("roles"):
+        return record.players[seat]
+    return str(_of_seat(record, "roles", seat))
 
 
 def _agent(record: EpisodeRecord, seat: int) -> str:
@@ -175,31 +249,33 @@ def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
         facts["branched_at"] = [record.branched_at for record in records]
     for name in sorted(names):
         values = [record.tags[name] for record in records]
-        lists = [
-            isinstance(v, list | tuple) and len(v) == len(r.turns)
-            for v, r in zip(values, records, strict=True)
+        lists = [isinstance(value, list | tuple) for value in values]
+        fit = [
+            is_list and len(value) in (len(record.turns), len(record.own_turns))
+            for is_list, value, record in zip(lists, values, records, strict=True)
         ]
-        facts[name] = [one for value in values for one in value] if all(lists) else values
+        if all(fit) or (name in OF_TURNS and all(lists)):
+            facts[name] = [one for record in records for one in _own_tag(record, name)]
+        else:
+            facts[name] = values
     return facts
 
 
 def _states(records: Sequence[EpisodeRecord]) -> list[str] | None:
-    """A key for the state of each turn: the tag `anchor`, else what the runner wrote."""
+    """A key for the decision at each turn: the tag `anchor`, else what the runner wrote."""
     keys: list[str] = []
     anchored = all("anchor" in record.tags for record in records)
     for record in records:
-        anchors = record.tags["anchor"] if anchored else [t.state_key for t in record.turns]
-        if len(anchors) != len(record.turns):
-            raise InvalidOption(
-                f"the tag 'anchor' has {len(anchors)} entries; the record has "
-                f"{len(record.turns)} turns"
-            )
-        keys += [k and f"{t.seat}:{k}" for k, t in zip(anchors, record.turns, strict=True)]
+        turns = record.own_turns
+        anchors = [t.anchor or t.state_key for t in turns]
+        if anchored:
+            anchors = _own_tag(record, "anchor")
+        keys += [k and f"{t.seat}:{k}" for k, t in zip(anchors, turns, strict=True)]
     return keys if all(keys) else None
 
 
 def _anchored(records: Sequence[EpisodeRecord], anchor: str | Anchor) -> list[object]:
-    seats = [turn.seat for record in records for turn in record.turns]
+    seats = [turn.seat for record in records for turn in record.own_turns]
     return list(zip(seats, anchor_keys(records, anchor), strict=True))
 
 

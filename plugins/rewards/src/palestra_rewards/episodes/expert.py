@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Annotated
 
-import numpy as np
 from palestra import EpisodeRecord, Meta, reward
+from rapidfuzz.distance import Levenshtein
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, fitting
@@ -67,16 +67,5 @@ def recourse(
     "Personalized Path Recourse" (2023).
     """
     texts = [turn.text for turn in record.turns]
-    distance = levenshtein(texts, list(expert))
-    alike = 1 - distance / max(len(texts), len(expert), 1)
+    alike = Levenshtein.normalized_similarity(texts, list(expert))
     return at_last(record, lambda seat: goal * record.returns[seat] + near * alike)
-
-
-def levenshtein(one: Sequence[str], other: Sequence[str]) -> int:
-    """Fewest insertions, deletions and replacements from one sequence to the other."""
-    row = np.arange(len(other) + 1)
-    for item in one:
-        changed = row[:-1] + np.array([item != wanted for wanted in other], dtype=np.int64)
-        step = np.concatenate(([row[0] + 1], np.minimum(row[1:] + 1, changed)))
-        row = np.minimum.accumulate(step - np.arange(step.size)) + np.arange(step.size)
-    return int(row[-1])

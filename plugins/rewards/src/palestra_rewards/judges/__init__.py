@@ -1,4 +1,4 @@
-"""Judgements by language models: of one text, of two, of a list of questions, by several judges."""
+"""Judgements by language models: grades, comparisons, checklists, and panels of judges."""
 
 from palestra_rewards.judges.panel import FORMS, RISKS, judge_by
 from palestra_rewards.judges.scale import Judgement, Scale

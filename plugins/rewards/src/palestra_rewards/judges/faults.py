@@ -1,4 +1,4 @@
-"""Play with faults put in on purpose: records whose steps have true labels for free."""
+"""Play with deliberate faults, which gives records whose steps have true labels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ DRAWS = 50  # of another decision, before the turn is left as it is
 
 
 class Faulty(Agent):
-    """Plays as `agent` does but for its own turns `at` (from 0), where it draws another decision.
+    """Plays as `agent` does, except in its own turns `at` (from 0), where it plays another action.
 
-    `made` are the turns at which there was another to draw.
+    `made` lists the turns in which there was another action to play.
     """
 
     def __init__(self, agent: str | Agent, *, at: Sequence[int], seed: int = 0) -> None:
@@ -61,7 +61,7 @@ class Faulty(Agent):
 def play_with_faults(
     env: str, agents: Sequence[str], *, at: Sequence[int], seat: int = 0, seed: int = 0
 ) -> EpisodeRecord:
-    """An episode in which a seat errs at its own turns `at`, and nobody else on purpose.
+    """Play an episode in which one seat errs deliberately in its own turns `at`.
 
     The tag "labels" has -1 for each fault that was made and 1 for every other turn: the truth that
     `step_figures` wants where each fault stands for itself; `inherited` passes it on to what builds

@@ -1,4 +1,4 @@
-"""AutoLibra: from free comments on episodes to named metrics, and what these metrics miss.
+"""AutoLibra: named metrics from free-form comments on episodes, and what the metrics miss.
 
 "AutoLibra: Agent Metric Induction from Open-Ended Feedback" (2025).
 """
@@ -32,7 +32,7 @@ class Aspect(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A behaviour with examples of it done well and badly; it is called by its first mention."""
+    """A behaviour with good and bad examples; its name is its first mention."""
 
     name: str
     good: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Metric(NamedTuple):
 
 
 def read_comments(judge: Judge, comments: Sequence[str]) -> list[Aspect]:
-    """The behaviours that a model finds in each comment; the comment's place is its episode."""
+    """The behaviours that a model finds in each comment; comment i is about episode i."""
     order = (
         "Comment on an agent: {}\nList the behaviours it praises or blames, one a line, each with "
         "+ (praise) or - (blame) before it."
@@ -58,7 +58,7 @@ def read_comments(judge: Judge, comments: Sequence[str]) -> list[Aspect]:
 
 
 def induce(aspects: Sequence[Aspect], count: int) -> list[Metric]:
-    """`count` metrics: clusters of behaviours by their words, by average linkage."""
+    """Cluster behaviours by their words into `count` metrics, with average linkage."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     if not 1 <= count <= len(aspects):
@@ -115,10 +115,10 @@ def _question(metric: Metric) -> str:
 def coverage_and_redundancy(
     aspects: Sequence[Aspect], metrics: Sequence[Metric], ratings: Floats
 ) -> tuple[float, float]:
-    """Share of aspects that a rating of their episode says too, and of ratings no aspect says.
+    """The share of aspects that some rating covers, and the share of ratings that match no aspect.
 
-    An aspect and a rating say the same where episode and sign are equal and the behaviour is like
-    an example of the metric.
+    An aspect and a rating match if episode and sign are equal and the behaviour resembles an
+    example of the metric.
     """
     if not aspects or not metrics:
         raise InvalidOption("coverage needs at least one aspect and one metric")
@@ -132,7 +132,7 @@ def coverage_and_redundancy(
 
 
 def _alike(aspects: Sequence[Aspect], metrics: Sequence[Metric]) -> np.ndarray:
-    """Which aspect is like an example of which metric, shape (aspects, metrics)."""
+    """Which aspects resemble an example of which metric, shape (aspects, metrics)."""
     examples = [(place, text) for place, m in enumerate(metrics) for text in m.examples]
     cosines = likeness([a.behaviour for a in aspects] + [text for _, text in examples])
     near = cosines[: len(aspects), len(aspects) :] >= ALIKE
@@ -143,7 +143,7 @@ def _alike(aspects: Sequence[Aspect], metrics: Sequence[Metric]) -> np.ndarray:
 def best_metrics(
     judge: Judge, aspects: Sequence[Aspect], records: Sequence[EpisodeRecord], *, most: int = 10
 ) -> list[Metric]:
-    """The set of metrics, of at most so many, with the greatest coverage less redundancy."""
+    """The set of at most `most` metrics with the greatest coverage minus redundancy."""
 
     def value(metrics: list[Metric]) -> float:
         coverage, redundancy = coverage_and_redundancy(

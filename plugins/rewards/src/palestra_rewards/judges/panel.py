@@ -1,4 +1,4 @@
-"""Several judgements of one text made into one: corrected, debated, voted.
+"""Several judgements of one text combined into one: by correction, debate or vote.
 
 The four pipelines of "DialogGuard: Multi-Agent Psychosocial Safety Evaluation of Sensitive LLM
 Responses" (2025); any scale, any model.
@@ -24,7 +24,7 @@ RISKS = {
 
 
 def corrected(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgement]:
-    """A judge gives a level and a reason; a corrector reads both and gives the level that counts.
+    """A judge gives a level and a reason; a corrector reads both and gives the final level.
 
     Agreement is 1 where the corrector kept the level, and 1/2 where it did not.
     """
@@ -72,7 +72,7 @@ def debate(
 def vote(
     judge: Judge, scale: Scale, texts: Sequence[str], *, votes: int = 5, temperature: float = 1.0
 ) -> list[Judgement]:
-    """The level most of `votes` samples give, the worse one of two that are level."""
+    """The most frequent level of `votes` samples; in a tie, the worse one."""
     if votes < 1:
         raise InvalidOption(f"votes must be at least 1, not {votes}")
     asked = [

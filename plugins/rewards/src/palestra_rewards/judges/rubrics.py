@@ -1,4 +1,4 @@
-"""ARCANE: a task's rubric, whose weights can be changed while it is in use.
+"""ARCANE: a rubric for a task, with weights that can be changed while it is in use.
 
 "ARCANE: A Multi-Agent Framework for Interpretable and Configurable Alignment".
 """
@@ -24,7 +24,7 @@ GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing a stakeholder cares for: checked by a program from 0 to 1, or else by a judge."""
+    """One thing a stakeholder cares about, marked from 0 to 1 by a program or by a judge."""
 
     name: str
     weight: float = 1.0
@@ -42,7 +42,7 @@ class Rubric:
         self.set_weights({one.name: one.weight for one in criteria})
 
     def set_weights(self, weights: Mapping[str, float]) -> None:
-        """Change weights by name; the next score is by the new ones and asks nothing again."""
+        """Change weights by name; later scores use them without new requests to the judge."""
         names = [one.name for one in self.criteria]
         for name, weight in weights.items():
             if name not in names:
@@ -66,7 +66,7 @@ class Rubric:
 
 
 def write_rubric(judge: Judge, task: str, wishes: str) -> Rubric:
-    """The rubric a model writes for a task after hearing what its stakeholder wishes."""
+    """The rubric that a model writes for a task and the wishes of its stakeholder."""
     order = (
         f"Task: {task}\nThe stakeholder says: {wishes}\nWrite the criteria to judge the work by, "
         "each one a yes-or-no question, one a line: weight from 0 to 1 | question"
@@ -84,7 +84,7 @@ def fit_weights(marks: Any, pairs: Any, *, price: float = 0.01) -> Floats:
     """Weights that best predict what a stakeholder preferred, by coordinate search from all equal.
 
     `marks` have shape (outputs, criteria), `pairs` are (better, worse) outputs. Maximises the share
-    of pairs that the weighted marks order rightly less `price` a criterion in use.
+    of pairs that the weighted marks order correctly, minus `price` for each criterion in use.
     """
     table, sides = floats(marks), np.asarray(pairs, dtype=np.int64)
     if table.ndim != 2 or sides.ndim != 2 or sides.shape[1] != 2:

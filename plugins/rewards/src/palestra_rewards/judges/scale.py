@@ -1,4 +1,4 @@
-"""What is asked of a judge: a question with levels, two texts, a list of questions."""
+"""Requests to a judge: a grade on a scale, a comparison of two texts, a checklist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palestra_rewards.judges.service import Judge, ask
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A question and its answers, from worst to best; these words are all that a judge says."""
+    """A question and its possible answers, from worst to best; a judge answers with one of them."""
 
     question: str
     levels: tuple[str, ...] = ("bad", "good")
@@ -39,7 +39,7 @@ class Scale:
 
 
 class Judgement(NamedTuple):
-    """A level, its score from 0 to 1, the share of judges who said so, and the reason if given."""
+    """A level, its score from 0 to 1, the share of judges that gave it, and the reason if given."""
 
     level: str
     score: float
@@ -48,7 +48,7 @@ class Judgement(NamedTuple):
 
 
 def grade(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgement]:
-    """One judgement a text, all asked at once."""
+    """One judgement per text, all requested in one batch."""
     levels = judge.ask([scale.request(text) for text in texts])
     return [Judgement(level, scale.score(level)) for level in levels]
 
@@ -56,9 +56,9 @@ def grade(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgement]:
 def prefer(
     judge: Judge, question: str, pairs: Sequence[tuple[str, str]], *, principles: bool = False
 ) -> list[float]:
-    """Chance that the first text of each pair is the better one: 1, 0, or 1/2 for "it depends".
+    """Whether the first text of each pair is better: 1, 0, or 1/2 if the verdict depends on order.
 
-    Each pair is put in both orders, and a judge who goes by the place rather than the text says
+    Each pair is shown in both orders, so that a judge that prefers a position gives
     1/2. With `principles` the judge first writes down what matters here, then decides by it, as
     WebArbiter's does.
     """

@@ -1,24 +1,25 @@
-"""Questions to one model: in batches, each asked once, and what they cost."""
+"""Requests to one model: batched, cached, and with their costs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from palestra import InvalidOption, open_model
+from palestra import InvalidOption, ModelError, open_model
 from palestra.agents.budget import Usage
-from palestra.agents.models import Ability, Message, Model, Reply, Request
+from palestra.agents.models import Ability, Message, Model, Reply, Request, Unanswered
+from palestra.files import writable
 
 Rule = Callable[[Request], str]
 
 
 class RuleModel(Model):
-    """A judge's stand-in that follows a rule: a function from a request to the text of a reply."""
+    """A model that follows a rule: a function from a request to the text of a reply."""
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices"})
 
@@ -35,8 +36,8 @@ class Judge:
 
     `model` is a URI of `palestra.open_model`, a `Model`, or a function from `Request` to text.
     Equal requests are asked once: within a call, between calls, and, with `cache` (a JSON-lines
-    file), between runs. `usage` is what was spent; `asked` and `found` count what went to the model
-    and what did not have to. `system` stands before every conversation.
+    file), between runs. `usage` is the total spent; `asked` counts requests to the model, `found`
+    those answered from the cache. `system` is the system message of every conversation.
     """
 
     def __init__(
@@ -54,20 +55,34 @@ class Judge:
     def ask(self, requests: Sequence[Request]) -> list[str]:
         """The replies' texts, in order.
 
-        A request with `choices` comes back as one of them. A model that cannot be held to choices
-        is asked in its own words and the last choice it names counts, or else the first choice.
+        The reply to a request with `choices` is one of them. A model without constrained decoding
+        replies freely; the last choice it names counts, or else the first choice.
         """
         keys = [self._key(request) for request in requests]
         fresh = {k: r for k, r in zip(keys, requests, strict=True) if k not in self._known}
         self.asked += len(fresh)
         self.found += len(requests) - len(fresh)
         if fresh:
-            self._remember(list(fresh), self.model.chat([self._put(r) for r in fresh.values()]))
+            self._put_to_model(fresh)
         texts = (self._known[key] for key in keys)
         return [_chosen(text, r.choices) for text, r in zip(texts, requests, strict=True)]
 
+    def _put_to_model(self, fresh: Mapping[str, Request]) -> None:
+        """Ask the model, and keep every answer that came, whatever became of the others."""
+        try:
+            replies = self.model.chat([self._put(request) for request in fresh.values()])
+        except Unanswered as some:
+            self._remember(list(fresh), some.replies)
+            raise
+        self._remember(list(fresh), replies)
+        if any(reply.overflow for reply in replies):
+            raise InvalidOption(
+                f"what {self.model.name} is to judge does not fit its context; show it fewer "
+                "turns (as_text(record, last=…)) or open it with a longer context"
+            )
+
     def _put(self, request: Request) -> Request:
-        """The request as this model can take it."""
+        """The request in the form that this model supports."""
         before = (Message("system", self.system),) if self.system else ()
         choices = request.choices if "choices" in self.model.abilities else None
         return msgspec.structs.replace(request, messages=before + request.messages, choices=choices)
@@ -75,20 +90,14 @@ class Judge:
     def _key(self, request: Request) -> str:
         return sha256(msgspec.json.encode([self.model.name, self.system, request])).hexdigest()
 
-    def _remember(self, keys: Sequence[str], replies: Sequence[Reply]) -> None:
-        """Keep what was answered and what it took, then say what was too long."""
-        fits = {k: r.text for k, r in zip(keys, replies, strict=True) if not r.overflow}
-        self.usage = sum((reply.usage for reply in replies), self.usage)
+    def _remember(self, keys: Sequence[str], replies: Sequence[Reply | ModelError]) -> None:
+        """Store the answers there are, and what they took."""
+        answered = {k: r for k, r in zip(keys, replies, strict=True) if isinstance(r, Reply)}
+        fits = {key: reply.text for key, reply in answered.items() if not reply.overflow}
+        self.usage = sum((reply.usage for reply in answered.values()), self.usage)
         self._known |= fits
         if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:
-                file.writelines(msgspec.json.encode(pair) + b"\n" for pair in fits.items())
-        if len(fits) < len(keys):
-            raise InvalidOption(
-                f"what {self.model.name} is to judge does not fit its context; show it fewer "
-                "turns (as_text(record, last=…)) or open it with a longer context"
-            )
+            _append(self._path, fits)
 
 
 @lru_cache(maxsize=2)
@@ -97,7 +106,7 @@ def _by_uri(uri: str) -> Judge:
 
 
 def opened(judge: Judge | str) -> Judge:
-    """A judge, or the judge of a model's URI; the same one for the same URI."""
+    """A judge, or the judge that uses the model of a URI; the same judge for the same URI."""
     return _by_uri(judge) if isinstance(judge, str) else judge
 
 
@@ -120,16 +129,32 @@ def ask(text: str, **settings: Any) -> Request:
 
 
 def _read(path: Path | None) -> dict[str, str]:
+    """The answers of a cache, but for a last line that a crash cut off."""
     if path is None or not path.exists():
         return {}
+    lines = path.read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n") and b'["'.startswith(lines[-1][:2]):
+        lines.pop()
     try:
-        return dict(msgspec.json.decode(line) for line in path.read_bytes().splitlines())
-    except (msgspec.DecodeError, ValueError, TypeError) as error:
-        raise InvalidOption(f"{path} is no cache of judgements; delete it: {error}") from error
+        return dict(msgspec.json.decode(line, type=tuple[str, str]) for line in lines)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidOption(f"{path} is not a cache of judgements; delete it: {error}") from error
+
+
+def _append(path: Path, answers: Mapping[str, str]) -> None:
+    """Add answers to a cache, in place of a last line that a crash cut off."""
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as file:
+            file.seek(max(0, file.tell() - 1))
+            if file.read(1) not in (b"", b"\n"):
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(b"".join(msgspec.json.encode(pair) + b"\n" for pair in answers.items()))
 
 
 def _chosen(text: str, choices: Sequence[str] | None) -> str:
-    """The choice that a reply names last, as a word of its own; the first where it names none."""
+    """The choice that a reply names last as a separate word; the first choice if it names none."""
     if choices is None or text in choices:
         return text
     last = {

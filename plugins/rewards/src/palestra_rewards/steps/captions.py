@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from palestra import InvalidOption, Meta, Transition, reward
+from palestra.files import write_text
 
 from palestra_rewards.judges.scale import Scale, grade
 from palestra_rewards.judges.service import Judge
@@ -82,10 +83,7 @@ def label_captions(
     fresh = sorted(set(captions) - set(known))
     found = grade(judge, Scale(f"Does this help to {task}?", ("no", "yes")), fresh)
     known |= {caption: one.score for caption, one in zip(fresh, found, strict=True)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(json.dumps(known, indent=1), "utf-8")
-    draft.replace(path)
+    write_text(path, json.dumps(known, indent=1))
     return known
 
 

@@ -23,9 +23,9 @@ from palestra_rewards.options import Weight
 class Novelty:
     """Pays for states seen less often in this play-through, over a lifetime, or both.
 
-    Pays `weight / sqrt(visits)` for the state a step leads to. States are counted by the key of
-    what their player sees, by what the function `of` returns of them, which can leave out counters
-    of steps, or by one of `buckets` hashes of either (Tang et al., 2017).
+    Pays `weight / sqrt(visits)` for the state a step leads to. States are counted by the
+    game's anchor for their seat, which holds no counters, by what the function `of` returns of
+    them, or by one of `buckets` hashes of either (Tang et al., 2017).
 
     Visits are those of this play-through ("episode"), of all since the shaper was made
     ("lifetime"), or the product of both bonuses. Episodic counts help where levels differ much,
@@ -70,7 +70,7 @@ class Novelty:
 
     def _key(self, step: Transition) -> bytes:
         if self._anchor is None:
-            return step.game.state_key(step.after, step.seat)
+            return step.game.anchor(step.after, step.seat)
         return repr(self._anchor(step.game, step.after, step.seat)).encode()
 
     def bonus(self, key: str) -> float:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
+import numpy as np
 from palestra import InvalidOption, Meta, Transition, reward
+from palestra.engine.shaped_batch import Transitions
 from palestra.kernel.specs import load_entry_point
+from palestra.shaping import potential_based
 
-Potential = Callable[[Any, Any, int], float]
+Potential = Callable[[Any, Any, int], Any]
 
 
 @reward(
@@ -22,6 +25,7 @@ Potential = Callable[[Any, Any, int], float]
     check="test_potential_shaping_leaves_the_optimal_policy_unchanged",
     cost="a step's own",
 )
+@potential_based
 class PotentialShaper:
     """Pays for rising potential, and leaves the best policy as it is.
 
@@ -31,7 +35,7 @@ class PotentialShaper:
     summed over an episode this is minus the potential of its first state, whatever was played, so
     that no policy gains on another (Ng, Harada and Russell, 1999). With `dynamic` the potential
     may change while it is learnt: a state counts with the value it had when it was entered, which
-    keeps the invariance (Devlin and Kudenko, 2012).
+    keeps the invariance (Devlin and Kudenko, 2012). A forfeit and a limit of steps are ends too.
     """
 
     def __init__(
@@ -44,15 +48,19 @@ class PotentialShaper:
         dynamic: Annotated[
             bool, Meta(description="whether the potential changes while it is learnt")
         ] = False,
+        vectorised: Annotated[
+            bool, Meta(description="whether `of` takes an array of states and gives one of numbers")
+        ] = False,
     ) -> None:
         self._potential: Potential = load_entry_point(of) if isinstance(of, str) else of
         if not callable(self._potential):
             raise InvalidOption(f"a potential is a function of (game, state, player), not {of!r}")
-        self._of, self._dynamic = of, dynamic
+        self._of, self._dynamic, self._vectorised = of, dynamic, vectorised
+        self.batched = vectorised and not dynamic
         self.entered: dict[int, float] = {}
 
     def begin(self) -> PotentialShaper:
-        return PotentialShaper(of=self._of, dynamic=self._dynamic)
+        return PotentialShaper(of=self._of, dynamic=self._dynamic, vectorised=self._vectorised)
 
     def copy(self) -> PotentialShaper:
         twin = self.begin()
@@ -66,3 +74,9 @@ class PotentialShaper:
         after = 0.0 if step.over else self._potential(step.game, step.after, step.seat)
         self.entered[step.seat] = after
         return {"potential": step.gamma * after - before}
+
+    def batch(self, steps: Transitions) -> dict[str, Any]:
+        """The same for many lanes; where `vectorised`, of a potential of arrays of states."""
+        before = self._potential(steps.game, steps.before, steps.seat)
+        after = self._potential(steps.game, steps.after, steps.seat)
+        return {"potential": np.where(steps.over, 0.0, steps.gamma * after) - before}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from palestra import Meta, Transition, reward
-from palestra.shaping import Remembering, Shaper, load_shaper
+from palestra.shaping import Remembering, Shaper, is_potential_based, load_shaper
 
 
 @reward(
@@ -55,6 +55,10 @@ class Schedule:
         twin.weight, twin.begun = self.weight, self.begun
         twin.inner = self.inner.copy() if isinstance(self.inner, Remembering) else self.inner
         return twin
+
+    @property
+    def potential_based(self) -> bool:
+        return is_potential_based(self.inner)
 
     def __call__(self, step: Transition) -> dict[str, float]:
         return {name: self.weight * value for name, value in self.inner(step).items()}

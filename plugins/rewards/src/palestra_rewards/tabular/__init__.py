@@ -1,7 +1,7 @@
-"""Rewards found on a small decision problem's table: designed, blended, or read off play.
+"""Rewards computed on tables of small decision problems: designed, blended or inferred.
 
-`Mdp.seen(records)` makes the table; what is found is paid by the step shaper of its name, from
-`mdp.table(values)` or a JSON file of it.
+`Mdp.seen(records)` estimates the table. The step shaper named for each method pays the rewards it
+found, given as `mdp.table(values)` or as a JSON file of that.
 """
 
 from palestra_rewards.tabular.advisors import advise

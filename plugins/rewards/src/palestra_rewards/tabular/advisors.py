@@ -1,4 +1,4 @@
-"""Multi-Advisor: every advisor values actions by its own reward, an aggregator adds them up."""
+"""Multi-Advisor: advisors value actions by rewards of their own; an aggregator sums the values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PLANNING = ("egocentric", "agnostic", "empathic")
 def advise(mdp: Mdp, parts: Any, *, planning: str = "empathic") -> Floats:
     """Action values of every advisor, of the shape of `parts`: (states, actions, advisors).
 
-    An advisor expects that what follows is its own best action ("egocentric"), any open action
-    alike ("agnostic"), or the best by the sum of all ("empathic"). Summed, the empathic ones are
-    the optimal values of the summed reward; the egocentric ones are never below it. Laroche et
-    al., "Multi-Advisor Reinforcement Learning" (2017).
+    An advisor assumes that later actions are its own best ("egocentric"), uniform over the open
+    ones ("agnostic"), or best by the sum of all advisors ("empathic"). The empathic values sum to
+    the optimal values of the summed reward; the egocentric values sum to at least as much. Laroche
+    et al., "Multi-Advisor Reinforcement Learning" (2017).
     """
     given = floats(parts)
     if planning not in PLANNING:

@@ -1,4 +1,4 @@
-"""Weights of auxiliary rewards that raise the true return of a learner."""
+"""Weights of auxiliary rewards that increase a learner's true return."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from palestra_rewards.tabular.mdp import Mdp
 def blend(
     mdp: Mdp, true: Any, parts: Any, *, temperature: float = 0.1, bound: float = 2.0
 ) -> Floats:
-    """Weights of `parts` under whose sum a learner gets the most of `true`.
+    """Find weights of `parts` under which a learner gets the greatest return of `true`.
 
     `true` has shape (states, actions), `parts` (states, actions, n); weights lie from -bound to
     bound and start with 1 for the first part, the environment's own reward, and 0 for the rest.
     The learner below is the soft-optimal policy of the weighted sum; the gradient above is its
     exact implicit derivative. Gupta et al., "Behavior Alignment via Reward Function Optimization"
-    (2023), with tables in the place of networks.
+    (2023), with tables instead of networks.
     """
     from scipy.optimize import minimize
 
@@ -66,7 +66,7 @@ def self_design(
     bound: float = 1.0,
     novelty: float = 0.0,
 ) -> Floats:
-    """Rewards an agent makes for itself: one learnt number a state, and a bonus for what is rare.
+    """Rewards that an agent designs for itself: a learned value per state and a novelty bonus.
 
     Added to `true`, shape (states, actions): the numbers are found as `blend` finds weights, the
     bonus is `novelty` over the root of visits (`mdp.counts`). "Reward Design for Reinforcement

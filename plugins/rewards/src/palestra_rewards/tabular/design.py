@@ -1,4 +1,4 @@
-"""Teacher-driven reward design: few rewards that tell the most and change nothing."""
+"""Teacher-driven reward design: few, informative rewards that keep the best policy."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ def design_rewards(
     horizons: Sequence[int] = (1, 4),
     learner: Floats | None = None,
 ) -> Floats:
-    """Rewards, zero in all states but `extra` and those that were paid, for the same best policy.
+    """Design rewards that are zero outside few states and keep the best policy optimal.
 
-    The teacher's policy is optimal for `rewards`, shape (states, actions), and stays so by the same
-    margin or more, with no reward larger than the largest. Among such rewards these tell the most:
-    they maximise the sum over states of the gap between the teacher's action and the next best
-    within each of `horizons` steps, capped at the largest reward. States are added greedily, one
-    linear program each. With the `learner`'s policy, states count by how often it visits them, so
-    that rewards adapt when designed anew. "Reward Design for Reinforcement Learning Agents" (2025):
-    ExpRD, and with a learner ExpAdaRD.
+    Rewards are zero except in `extra` states and in those that `rewards`, shape (states,
+    actions), already pays. The teacher's policy is optimal for `rewards` and stays optimal by at
+    least the same margin, with no reward above the largest. Of all such rewards, these are the
+    most informative: they maximise the sum over states of the gap between the teacher's action and
+    the next best within each of `horizons` steps, capped at the largest reward. States are added
+    greedily, one linear program each. With the `learner`'s policy, states count by how often it
+    visits them, so that rewards adapt when designed anew. "Reward Design for Reinforcement
+    Learning Agents" (2025): ExpRD, and with a learner ExpAdaRD.
     """
     paid = floats(rewards)
     if paid.shape != mdp.open.shape or paid.size > LARGEST:
@@ -50,7 +51,7 @@ def design_rewards(
 
 
 class _Program:
-    """The linear program over rewards R and capped gaps z, for given states that may be paid."""
+    """The linear program over rewards R and capped gaps z, for given states with rewards."""
 
     def __init__(
         self, mdp: Mdp, paid: Floats, horizons: Sequence[int], learner: Floats | None
@@ -78,7 +79,7 @@ class _Program:
         self.weight = np.tile(weight / weight.sum(), len(horizons))
 
     def solve(self, chosen: Sequence[int]) -> tuple[float, Floats]:
-        """How much the best rewards on those states tell, and these rewards."""
+        """The objective's value for the best rewards on those states, and these rewards."""
         from scipy.optimize import linprog
 
         (states, actions), rows = self.shape, len(self.others)

@@ -1,4 +1,4 @@
-"""Rewards and costs read off demonstrations."""
+"""Rewards and costs inferred from demonstrations."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def constraint_costs(
     temperature: float = 0.1,
     most: float = 10.0,
 ) -> Floats:
-    """Weights from 0 to `most` of features that an expert avoids beside earning `rewards`.
+    """Find weights, from 0 to `most`, of features that an expert avoids while it earns `rewards`.
 
     `features` have shape (states, actions, n), `expert` its discounted visits of (states, actions).
-    The weights solve the dual of maximal causal entropy: a soft-optimal agent that pays them meets
-    each feature as often as the expert, or less where the weight is 0; `features @ weights` is the
-    cost. "Maximum Causal Entropy Inverse Constrained Reinforcement Learning" (2023).
+    The weights solve the dual of maximal causal entropy: a soft-optimal agent that pays these
+    costs meets each feature as often as the expert, or less where the weight is 0;
+    `features @ weights` is the cost. "Maximum Causal Entropy Inverse Constrained Reinforcement
+    Learning" (2023).
     """
     from scipy.optimize import minimize
 

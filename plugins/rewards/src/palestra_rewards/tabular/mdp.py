@@ -1,4 +1,4 @@
-"""One seat's decision problem as a table, and the values of policies on it."""
+"""A Markov decision problem of one seat as tables, and the values of policies on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palestra_rewards.reading import turn_rewards
 
 @dataclass(frozen=True)
 class Mdp:
-    """States, actions, and the chances between them; other seats belong to the world.
+    """States, actions and transition probabilities; other seats are part of the environment.
 
     `moves` has shape (states, actions, states) and rows that sum to 1, or less where the episode
     may end. `start` are chances of first states. `open` says which actions a state has, by default
@@ -48,9 +48,9 @@ class Mdp:
 
     @classmethod
     def seen(cls, records: Sequence[EpisodeRecord], *, seat: int = 0, gamma: float = 0.95) -> Mdp:
-        """The table of what a seat met in records: chances are shares of what happened.
+        """Estimate the tables of a seat from records; probabilities are observed frequencies.
 
-        Actions never seen in a state are not open there.
+        Actions never seen in a state are not available there.
         """
         visits: list[tuple[str, str, str, float]] = []
         first: list[str] = []
@@ -103,7 +103,7 @@ class Mdp:
             chosen = np.where(better, worth.argmax(axis=1), chosen)
 
     def soft(self, rewards: Floats, temperature: float) -> tuple[Floats, Floats]:
-        """The policy of greatest return plus `temperature` times entropy, and its soft values."""
+        """The policy of greatest return plus `temperature` times entropy; and its soft values."""
         if temperature <= 0:
             raise InvalidOption(f"temperature must be above 0, not {temperature}")
         values = np.zeros(self.start.size)
@@ -154,10 +154,10 @@ def _counted(visits: list[tuple[str, str, str, float]], first: list[str], gamma:
 
 
 def epic_distance(one: Any, other: Any, gamma: float) -> float:
-    """How differently two rewards rank behaviour, from 0 (the same) to 1 (the opposite).
+    """The EPIC distance of two rewards, from 0 (equivalent) to 1 (opposite).
 
-    Rewards have shape (states, actions, next states). Each is brought to the form that potential
-    shaping cannot change, over evenly drawn states and actions; the distance is
+    Rewards have shape (states, actions, next states). Each is brought to a canonical form, which
+    potential shaping does not change, over uniform states and actions; the distance is
     `sqrt((1 - correlation) / 2)`. Gleave et al., "Quantifying Differences in Reward Functions"
     (2021), as StateFactory's rewards are tested.
     """

@@ -1,0 +1,355 @@
+"""A batch that pays what step shapers name, lane by lane or for all lanes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palestra.engine.batch import Batch
+from palestra.engine.lanes import check_actions, make_shared
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.errors import InvalidOption, OutOfTurn
+from palestra.shaping import (
+    OWN,
+    Remembering,
+    Shaper,
+    Transition,
+    check_gamma,
+    is_potential_based,
+    load_shaper,
+)
+
+Array = NDArray[Any]
+Policy = Callable[[Array, Array], Any]  # observations and masks of some lanes to their actions
+Terms = dict[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """One step of many lanes for one seat: the fields of `Transition` as arrays over lanes.
+
+    `before` and `after` are structured arrays of states, whose fields have a row a lane; `actions`
+    is (lanes, seats), of which those of seats that were not asked mean nothing.
+    """
+
+    game: ArrayGame
+    before: Array
+    actions: Array
+    after: Array
+    seat: int
+    over: NDArray[np.bool_]
+    gamma: NDArray[np.float64]
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A step shaper that pays all lanes in one call, where `batched` says that it can."""
+
+    batched: bool
+
+    def batch(self, steps: Transitions) -> Mapping[str, Array]: ...
+
+
+class ShapedBatch(Batch):
+    """A `Batch` whose rewards are those of step shapers, as `ShapedEpisode` pays them.
+
+    `terms` holds what the last step paid by name, each (N, P). Seats in `random_seats`,
+    `scripted_seats` and `policies` play by themselves, and every step of theirs is shaped too: what
+    is paid before a lane's first turn is told with it. A shaper that is `Batched` is called once
+    for all lanes; any other keeps an instance a lane, which share what outlives a play-through.
+    """
+
+    def __init__(
+        self,
+        game: ArrayGame,
+        num_envs: int,
+        *,
+        rewards: Sequence[str],
+        gamma: float = 1.0,
+        random_seats: Sequence[int] = (),
+        scripted_seats: Sequence[int] = (),
+        policies: Mapping[int, Policy] | None = None,
+        max_steps: int | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(game, num_envs, max_steps=max_steps, **settings)
+        make_shared(game, random_seats, scripted_seats)  # refuses seats that cannot play so
+        self._shared["limit"] = 0  # kept here: its end has to be shaped
+        self._limit = max_steps
+        self.rewards_from = (rewards,) if isinstance(rewards, str) else tuple(rewards)
+        self.gamma = check_gamma(gamma)
+        self._loaded = {name: load_shaper(name) for name in self.rewards_from if name != OWN}
+        self._of_lane: list[dict[str, Shaper]] = [{} for _ in range(num_envs)]
+        self._auto: dict[int, str | Policy] = {
+            **dict.fromkeys(random_seats, "random"),
+            **dict.fromkeys(scripted_seats, "scripted"),
+            **(policies or {}),
+        }
+        shape = num_envs, game.num_players
+        self.rewards, self.returns, self._final_returns = (np.zeros(shape) for _ in range(3))
+        self.terms: Terms = {}
+        self._later: Terms = {}  # paid in an episode whose first turn is still to come
+        self._fresh = np.zeros(num_envs, np.bool_)  # lanes dealt since the last step
+
+    def statistics(self) -> dict[str, Array]:
+        return {**super().statistics(), "returns": self._final_returns}
+
+    def hand_over(self, seats: Iterable[int]) -> None:
+        for seat in seats:
+            self._auto.pop(seat, None)
+
+    def seat_policies(self, policies: Mapping[int, Policy]) -> None:
+        """Let functions of observations and masks play these seats from now on."""
+        self._auto |= policies
+
+    def save(self, lanes: Any = slice(None)) -> Array:
+        raise InvalidOption("a shaped batch cannot be saved: its shapers remember play-throughs")
+
+    def load(self, saved: Any, lanes: Any = slice(None)) -> None:
+        raise InvalidOption("a shaped batch cannot be loaded: its shapers remember play-throughs")
+
+    # Playing
+
+    def reset(
+        self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
+    ) -> Array:
+        chosen = self._numbers(lanes)
+        super().reset(seed, lanes)
+        for terms in (self.terms, self._later):
+            for paid in terms.values():
+                paid[chosen] = 0.0
+        self._begin(chosen)
+        self._run_on(chosen)
+        return self.observations
+
+    def step(
+        self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
+    ) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        if not self._dealt:
+            raise OutOfTurn("call reset() before step()")
+        if actions is not None:
+            shape = self.actions.shape
+            self.actions[:] = check_actions(actions, shape, self.game.num_actions, self.acting)
+        chosen = self._numbers(lanes)
+        self._fresh[chosen] = False
+        dealing = self.lanes["over"][chosen] != 0  # their actions are ignored
+        for paid in self.terms.values():
+            paid[chosen] = 0.0
+        for name, paid in self._later.items():
+            going = chosen[~dealing]
+            self._kept(self.terms, name)[going] = paid[going]
+            paid[chosen] = 0.0
+        self._fill(chosen)
+        self._move(chosen)
+        self._run_on(chosen)
+        self.rewards[chosen] = sum((paid[chosen] for paid in self.terms.values()), 0.0)
+        infos = {"action_mask": self.masks, "acting": self.acting, "episode": self.statistics()}
+        infos["reward_terms"] = self.terms
+        return self.observations, self.rewards, self.terminations, self.truncations, infos
+
+    def _numbers(self, lanes: Array | Sequence[int] | None) -> Array:
+        everywhere = np.arange(self.num_envs)
+        return everywhere if lanes is None else everywhere[np.asarray(lanes)]
+
+    def _begin(self, lanes: Array) -> None:
+        """Start the shapers of lanes that were dealt."""
+        self.returns[lanes] = 0.0
+        self._fresh[lanes] = True
+        for lane in lanes.tolist():
+            self._of_lane[lane] = {
+                name: shaper.begin() if isinstance(shaper, Remembering) else shaper
+                for name, shaper in self._loaded.items()
+            }
+
+    def _run_on(self, chosen: Array) -> None:
+        """Let seats that play by themselves play until somebody else is to act."""
+        by_hand = np.array([seat not in self._auto for seat in range(self.game.num_players)])
+        while self._auto:
+            over = self.lanes["over"][chosen] != 0
+            waiting = chosen[~over & ~(self.acting[chosen] & by_hand).any(axis=1)]
+            if not waiting.size:
+                return
+            told = waiting[self._fresh[waiting] & self.finished[waiting]]
+            flags = (self.terminations, self.truncations, self.finished)
+            kept = [flag[told] for flag in flags]
+            self._fill(waiting)
+            self._move(waiting)
+            for flag, values in zip(flags, kept, strict=True):
+                flag[told] = values
+
+    def _fill(self, lanes: Array) -> None:
+        """Write the actions of the seats that play by themselves."""
+        if not self._auto:
+            return
+        given = self.actions[lanes].copy()
+        for lane in lanes.tolist():
+            self._driver.act_randomly(self.lanes, lane, lane + 1)
+        by_hand = [seat for seat in range(self.game.num_players) if seat not in self._auto]
+        self.actions[lanes[:, None], by_hand] = given[:, by_hand]
+        for seat, how in self._auto.items():
+            asked = lanes[self.acting[lanes, seat]]
+            if how == "scripted":
+                for lane in asked.tolist():
+                    move = self.game.scripted(self.lanes["timestep"]["state"][lane], seat)
+                    if 0 <= move < self.game.num_actions and self.masks[lane, seat, move]:
+                        self.actions[lane, seat] = move
+            elif callable(how) and asked.size:
+                seen, masks = self.observations[asked, seat], self.masks[asked, seat]
+                self.actions[asked, seat] = how(seen, masks)
+
+    def _move(self, lanes: Array) -> None:
+        """Play one step of some lanes and pay for it."""
+        over = self.lanes["over"][lanes] != 0
+        live = lanes[~over]
+        states = self.lanes["timestep"]["state"]
+        before, acting = states[live].copy(), self.acting[live].copy()
+        actions, mistakes = self.actions[live].copy(), self.mistakes[live].copy()
+        super().step(None, lanes)
+        if self.autoreset == "next_step":
+            self._begin(lanes[over])
+        after = self._ends(live)
+        wrong = self.mistakes[live] > mistakes
+        bad = wrong.any(axis=1)
+        played = {
+            "before": before[~bad],
+            "actions": actions[~bad],
+            "after": after["state"][~bad],
+        }
+        self._shape(live[~bad], acting[~bad], after["rewards"][~bad], **played)
+        for place in np.flatnonzero(bad).tolist():
+            seat = int(wrong[place].argmax())
+            asked = acting[place].copy()
+            asked[seat] = False
+            forfeits = self._shared["forfeits"][0, seat]
+            self._settle(live[place], before[place], asked, {"forfeit": forfeits})
+        cut = self._past_limit(live)
+        for place in np.flatnonzero(np.isin(live, cut)).tolist():
+            state = after["state"][place]
+            self._settle(live[place], state, state["acting"] != 0, {})
+        self._cut(cut)
+        self._finish(live)
+
+    def _ends(self, live: Array) -> Array:
+        """The timesteps that a step led to, before any lane was dealt again."""
+        after: Array = self.lanes["timestep"][live].copy()
+        if self.autoreset == "same_step":
+            ended = self.finished[live]
+            after[ended] = self._finals[live[ended]]
+        return after
+
+    def _finish(self, live: Array) -> None:
+        """Keep the returns of episodes that have ended, and start those dealt at once."""
+        ended = live[self.finished[live]]
+        self._final_returns[ended] = self.returns[ended]
+        if self.autoreset == "same_step":
+            self._begin(ended)
+
+    # Limits
+
+    def _past_limit(self, live: Array) -> Array:
+        if self._limit is None:
+            return live[:0]
+        going = ~self.finished[live] & (self.lanes["over"][live] == 0)
+        past: Array = live[going & (self.lanes["length"][live] >= self._limit)]
+        return past
+
+    def _cut(self, cut: Array) -> None:
+        """Truncate lanes from outside the rules, as the driver does at its own limit."""
+        if not cut.size:
+            return
+        lanes = self.lanes
+        state = lanes["timestep"]["state"]
+        state["truncated"][cut], state["over"][cut], state["acting"][cut] = 1, 1, 0
+        self._only(cut, lambda first, last: self._driver.observe(lanes, first, last))
+        lanes["final_length"][cut] = lanes["length"][cut]
+        lanes["final_results"][cut] = state["result"][cut]
+        if self.autoreset == "same_step":
+            self._finals[cut] = lanes["timestep"][cut]
+            flags = lanes["terminated"][cut], lanes["truncated"][cut]
+            self._only(cut, self._begin_range)
+            lanes["terminated"][cut], lanes["truncated"][cut] = flags
+        lanes["finished"][cut] = 1
+
+    # Paying
+
+    def _shape(
+        self, lanes: Array, acting: Array, own: Array, before: Array, actions: Array, after: Array
+    ) -> None:
+        """Pay for a step that was played in these lanes."""
+        over = after["over"] != 0
+        for seat in range(self.game.num_players):
+            counts = (after["acting"][:, seat] != 0) | over
+            gamma = np.where(counts, self.gamma, 1.0)
+            steps = Transitions(self.game, before, actions, after, seat, over, gamma)
+            terms: Terms = {}
+            for name in self.rewards_from:
+                if name == OWN:
+                    terms |= dict(zip(self.game.reward_terms, own[:, seat].T, strict=False))
+                    continue
+                shaper: Any = self._loaded[name]
+                if isinstance(shaper, Batched) and shaper.batched:
+                    terms |= shaper.batch(steps)
+                else:
+                    terms |= self._one_by_one(name, lanes, acting, steps)
+            for name, paid in terms.items():
+                self._pay(name, lanes, seat, np.asarray(paid, np.float64))
+
+    def _one_by_one(self, name: str, lanes: Array, acting: Array, steps: Transitions) -> Terms:
+        """A shaper's terms by lane, each from the lane's own instance."""
+        found: Terms = {}
+        for place, lane in enumerate(lanes.tolist()):
+            moves = steps.actions[place]
+            step = Transition(
+                self.game,
+                steps.before[place],
+                {seat: int(moves[seat]) for seat in np.flatnonzero(acting[place]).tolist()},
+                steps.after[place],
+                steps.seat,
+                bool(steps.over[place]),
+                float(steps.gamma[place]),
+            )
+            for term, paid in self._of_lane[lane][name](step).items():
+                found.setdefault(term, np.zeros(len(lanes)))[place] = paid
+        return found
+
+    def _settle(self, lane: int, state: Any, asked: Array, own: Mapping[str, Array]) -> None:
+        """Pay for an end from outside, as `ShapedEpisode` does."""
+        ending = [s for s in self._of_lane[lane].values() if is_potential_based(s)]
+        one = np.array([lane])
+        for seat in range(self.game.num_players):
+            weight = self.gamma if asked[seat] else 1.0
+            step = Transition(self.game, state, {}, state, seat, True, 1.0)
+            for name, paid in own.items():
+                self._pay(name, one, seat, paid[seat])
+            for shaper in ending:
+                for name, value in shaper(step).items():
+                    self._pay(name, one, seat, weight * value)
+
+    def _pay(self, name: str, lanes: Array, seat: int, paid: Any) -> None:
+        self.returns[lanes, seat] += paid
+        later = self._fresh[lanes]
+        for terms, which in ((self.terms, ~later), (self._later, later)):
+            if which.any():
+                kept = self._kept(terms, name)
+                kept[lanes[which], seat] += np.broadcast_to(paid, lanes.shape)[which]
+
+    def _kept(self, terms: Terms, name: str) -> Array:
+        return terms.setdefault(name, np.zeros(self.acting.shape))
+
+
+def open_batch(
+    game: ArrayGame,
+    num_envs: int,
+    *,
+    rewards: Sequence[str] | None = None,
+    gamma: float = 1.0,
+    **settings: Any,
+) -> Batch:
+    """A batch that pays what `rewards` names: by default the game's own terms, unnamed."""
+    if rewards is None:
+        return Batch(game, num_envs, **settings)
+    return ShapedBatch(game, num_envs, rewards=rewards, gamma=gamma, **settings)
