@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from distributions import CleanEnvironment, uv
+from distributions import ROOT, CleanEnvironment, uv
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +56,84 @@ def test_a_generated_plugin_installs_and_passes_its_tests(
     assert " passed" in done.stdout
 
 
+@pytest.fixture(scope="module")
+def official(
+    clean: CleanEnvironment, wheels: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The plugins that scaffolds are tested on, in a folder of their own."""
+    folder = tmp_path_factory.mktemp("official")
+    names = ("palestra_games", "palestra_web", "palestra_renderers")
+    found = [str(path) for name in names for path in wheels.glob(f"{name}-*.whl")]
+    assert len(found) == len(names)
+    clean.install(*found, target=folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "command", "says"),
+    [
+        ("agent", "atoll-careful", "play games/TicTacToe-v0 --agents atoll-careful", "result"),
+        (
+            "reward",
+            "atoll-mobility",
+            "play games/TicTacToe-v0 --rewards env,atoll-mobility",
+            "mean",
+        ),
+        ("renderer", "atoll-pages", "play games/TicTacToe-v0 --render atoll-pages", "step-0000.md"),
+        ("site", "atoll-sites", "play atoll/Lamps-v0", "result"),
+    ],
+)
+def test_every_kind_of_plugin_installs_works_and_passes_its_tests(
+    kind: str,
+    name: str,
+    command: str,
+    says: str,
+    clean: CleanEnvironment,
+    official: Path,
+    tmp_path: Path,
+) -> None:
+    clean.run("-m", "palestra", "new", kind, name, "--folder", str(tmp_path))
+    source, installed = tmp_path / f"palestra-{name}", tmp_path / "installed"
+    clean.install(str(source), target=installed)
+    both, run = (installed, official), tmp_path / "run"
+    listed = clean.run("-m", "palestra", "plugins", extra=both)
+    assert f"palestra-{name} 0.1.0" in listed
+    played = clean.run(
+        *("-m", "palestra", *command.split(), "--out", str(run), "--pause", "0", "--no-replays"),
+        extra=both,
+    )
+    assert says in played + " ".join(path.name for path in run.rglob("*"))
+    done = clean.attempt(
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "tests")),
+        extra=both,
+        cwd=source,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("plugin", "games-of-mine"),  # a namespace of palestra-games, which is not installed here
+        ("plugin", "envs"),
+        ("plugin", "play-things"),  # a command
+        ("agent", "mcts"),
+        ("agent", "random"),
+        ("reward", "env"),
+        ("renderer", "html"),
+        ("site", "web-shops"),
+    ],
+)
+def test_reserved_names_are_refused(
+    kind: str, name: str, clean: CleanEnvironment, tmp_path: Path
+) -> None:
+    done = clean.attempt("-m", "palestra", "new", kind, name, "--folder", str(tmp_path))
+    assert done.returncode == 2
+    assert "taken" in done.stderr or "of Palestra's own" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["Atoll", "atoll games", "../atoll", ""])
 def test_a_bad_plugin_name_writes_nothing(
     name: str, clean: CleanEnvironment, tmp_path: Path
@@ -67,7 +149,7 @@ def test_everything_installs_from_wheels_and_plays(
 ) -> None:
     everything = tmp_path / "all"
     clean.install(*map(str, sorted(wheels.glob("palestra_*.whl"))), target=everything)
-    clean.install("pygame", "pillow", target=everything)
+    clean.install("pygame", "pillow", "lazy-loader", target=everything)
     listed = clean.run("-m", "palestra", "list", extra=(everything,))
     assert "games/ConnectFour-v0" in listed
     out = tmp_path / "run"
@@ -83,3 +165,46 @@ def test_everything_installs_from_wheels_and_plays(
         "replay.html",
         "run.json",
     ]
+
+
+def install_lines() -> Iterator[str]:
+    """What stands behind every `pip install` of the READMEs and the documentation."""
+    pages = (*ROOT.glob("README.md"), *ROOT.glob("*/README.md"), *ROOT.glob("plugins/*/README.md"))
+    for page in (*pages, *ROOT.glob("docs/*.md")):
+        text = page.read_text("utf-8").replace("--no-deps\n", "--no-deps ")
+        for found in re.findall(r"pip install ([^`\n#]+)", text):
+            if "-r " not in found:  # the benchmarks' peers, which are built from source
+                yield found.rstrip(" .)")
+
+
+@pytest.mark.parametrize("line", sorted(set(install_lines())))
+def test_what_the_pages_say_to_install_comes_from_wheels_alone(
+    line: str, wheels: Path, tmp_path: Path
+) -> None:
+    uv("venv", "--python", sys.executable, str(tmp_path / "venv"))
+    uv(
+        *("pip", "install", "--dry-run", "--only-binary", ":all:", "--find-links", str(wheels)),
+        *("--python", str(tmp_path / "venv" / "bin" / "python"), *shlex.split(line)),
+    )
+
+
+def test_the_environments_need_neither_numba_nor_scipy(wheels: Path, tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    uv("venv", "--python", sys.executable, str(tmp_path / "venv"))
+    uv("pip", "install", "--find-links", str(wheels), "--python", str(python), "palestra-envs")
+    bare = CleanEnvironment(python, wheels, tmp_path)
+    heavy = ("numba", "llvmlite", "scipy", "torch", "networkx", "pandas", "PIL")
+    found = bare.run("-c", f"from importlib.util import find_spec; print(*map(find_spec, {heavy}))")
+    assert set(found.split()) == {"None"}
+    for env in ("grid/Foraging-v0", "text/Negotiation-v0"):
+        told = bare.run(
+            *("-m", "palestra", "play", env, "--agents", "random", "--no-replays"),
+            *("--out", str(tmp_path / env), "--pause", "0"),
+        )
+        assert ("about 40 times slower" in told) == env.startswith("grid/")
+    done = bare.attempt(
+        *("-m", "palestra", "play", "grid/Particles-v0", "--agents", "particle-pilot"),
+        *("--no-replays", "--pause", "0"),
+    )
+    assert done.returncode == 2
+    assert 'pip install "palestra-envs[scipy]"' in done.stderr

@@ -18,6 +18,10 @@ def main(arguments: list[str] | None = None) -> None:
     except PalestraError as error:
         console_error(str(error))
         sys.exit(2)
+    except OSError as error:  # a full disk, a folder in a file's place, a port in use
+        where = f"{error.filename}: " if error.filename else ""
+        console_error(f"{where}{error.strerror or error}")
+        sys.exit(2)
 
 
 def _add_commands(app: Any, plugins: Any) -> None:

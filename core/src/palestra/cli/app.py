@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from palestra.cli import cataloguing, checking, listing, making, pages, playing
+from palestra.cli import cataloguing, checking, fuzzing, listing, making, pages, playing, rescoring
+from palestra.kernel.text import printable
 from palestra.version import __version__
 
 app = typer.Typer(
@@ -18,7 +19,8 @@ app = typer.Typer(
 
 def console_error(message: str) -> None:
     """Print one sentence to stderr, unwrapped and unstyled by what is in it."""
-    Console(stderr=True, soft_wrap=True).print(f"palestra: {message}", style="red", markup=False)
+    said = printable(f"palestra: {message}")
+    Console(stderr=True, soft_wrap=True).print(said, style="red", markup=False)
 
 
 def _show_version(asked: bool) -> None:
@@ -43,8 +45,10 @@ app.command("pages")(pages.pages_command)
 app.command("plugins")(listing.list_plugins)
 app.command("play")(playing.play_command)
 app.command("replay")(playing.replay_command)
+app.command("rescore")(rescoring.rescore_command)
 app.command("catalogue")(cataloguing.catalogue_command)
 app.command("check")(checking.check_command)
+app.command("fuzz")(fuzzing.fuzz_command)
 app.add_typer(making.new, name="new", help="Start something of your own.")
 
 BUILT_IN = list(app.registered_commands), list(app.registered_groups)

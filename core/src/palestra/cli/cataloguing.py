@@ -9,7 +9,7 @@ import typer
 
 from palestra.catalogue.build import stale, write_catalogue
 from palestra.cli.pages import catalogue_page
-from palestra.kernel.files import write_text
+from palestra.files import write_text
 
 
 def catalogue_command(

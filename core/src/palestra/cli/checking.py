@@ -11,6 +11,7 @@ from rich.console import Console
 from palestra.cli.arguments import read_options
 from palestra.cli.listing import EnvId, table
 from palestra.kernel.registry import registry
+from palestra.kernel.text import printable
 
 COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
@@ -44,11 +45,11 @@ def check_command(
             rows.add_row(name, cell, f"{verdict.seconds:.2f}", _plain(verdict.detail))
     console.print(rows)
     if failed:
-        console.print(f"{spec.id}: {failed} checks failed", style="red")
+        console.print(f"{spec.id}: {failed} check{'s' if failed > 1 else ''} failed", style="red")
         raise typer.Exit(1)
     console.print(f"{spec.id} conforms", style="green")
 
 
 def _plain(text: str) -> str:
     """Text with rich's markup taken as text."""
-    return text.replace("[", r"\[")
+    return printable(text).replace("[", r"\[")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -14,9 +14,10 @@ from rich.progress import Progress, TextColumn
 from palestra.agents.agent import Decision, Turn
 from palestra.agents.budget import Usage
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import PalestraError
+from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.text import printable
+from palestra.records.answers import AnswerCounts, counts_of
 from palestra.records.metrics import measure, metrics_for
 from palestra.records.record import EpisodeRecord
 
@@ -50,19 +51,23 @@ class Watcher:
 
     def draw(self, episode: Episode) -> None:
         self._drawn = episode.turn
-        try:
-            self._artist.draw(episode, self._viewer)
-        except PalestraError:
-            raise
-        except Exception as error:
-            typer.echo(f"(not drawn: {type(error).__name__}: {error})", err=True)
+        self._try(self._artist.draw, episode, self._viewer)
         if self._pause and not episode.over:
             time.sleep(self._pause)
 
     def close(self) -> None:
         if hasattr(self._artist, "stay"):
-            self._artist.stay()
-        self._artist.close()
+            self._try(self._artist.stay)
+        self._try(self._artist.close)
+
+    def _try(self, do: Callable[..., object], *arguments: Any) -> None:
+        """Do it, or say why it was not done; what was expected to fail says so itself."""
+        try:
+            do(*arguments)
+        except PalestraError:
+            raise
+        except Exception as error:
+            typer.echo(printable(f"(not drawn: {cause(error)})"), err=True)
 
 
 class Meter:
@@ -115,7 +120,7 @@ class Tally:
         self.failed, self.cause = 0, ""
         self.first: EpisodeRecord | None = None
         self.returns = [0.0] * len(agents)
-        self.mistakes = [0] * len(agents)
+        self.answers = [AnswerCounts(episodes=0) for _ in agents]
         self.used = [Usage()] * len(agents)
         self.results: list[Counter[str]] = [Counter() for _ in agents]
         self._metrics: Counter[str] = Counter()
@@ -128,9 +133,9 @@ class Tally:
             return
         self.episodes += 1
         self.first = self.first or record
-        for seat, (paid, wrong) in enumerate(zip(record.returns, record.mistakes, strict=True)):
+        for seat, (paid, counts) in enumerate(zip(record.returns, counts_of(record), strict=True)):
             self.returns[seat] += paid
-            self.mistakes[seat] += wrong
+            self.answers[seat] += counts
             if record.outcome:
                 self.results[seat][record.outcome.results[seat]] += 1
         for turn in record.turns:

@@ -141,6 +141,7 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         ("any game's", ", ".join(sorted(a.name for a in agents if "*" in a.plays))),
         ("metrics", ", ".join(metric.name for metric in metrics_for(spec.id))),
         ("views", "gym, aec, parallel, batch, episode"),
+        ("also takes", "wording" if spec.array_game is False else "disguise, wording"),
     ]
     if "array" in spec.observations:
         facts.insert(6, ("observation", str(game.observation_space(0))))
@@ -172,7 +173,8 @@ def list_plugins() -> None:
     for name, plugin in sorted(plugins.items()):
         gives = [f"{len(items)} {hook[9:]}" for hook, items in plugin.gives.items()]
         gives += [hook[9:] for hook in plugin.hooks if hook not in plugin.gives]
-        rows.add_row(name.strip(), plugin.distribution, plugin.status, ", ".join(gives))
+        status = f"{plugin.status}, contested" if plugin.contested else plugin.status
+        rows.add_row(name.strip(), plugin.distribution, status, ", ".join(gives))
     console = Console()
     console.print(rows if plugins else "No plugins are loaded.")
     if not registry().environments:

@@ -14,11 +14,18 @@ from rich.progress import Progress
 from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
 from palestra.cli.listing import EnvId, table
-from palestra.kernel.errors import InvalidOption, PalestraError, RecordError
+from palestra.kernel.errors import (
+    InvalidOption,
+    MissingExtra,
+    PalestraError,
+    RecordError,
+    cause,
+)
 from palestra.kernel.game import Game
 from palestra.kernel.naming import parse_agent
 from palestra.kernel.registry import load_game, registry, renderer
 from palestra.kernel.specs import EnvSpec
+from palestra.kernel.text import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import verify
 from palestra.runner.play import stream
@@ -42,6 +49,9 @@ def play_command(
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
+    move_seconds: Annotated[
+        float | None, typer.Option(help="Who takes longer for a move forfeits.")
+    ] = None,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
     verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
@@ -58,15 +68,15 @@ def play_command(
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")
     hooks: list[Any] = [Narrator(console)] if verbose else []
     watchers = []
-    if mode != "none":
+    artist = None if mode == "none" else _artist(spec, mode, asked=bool(render))
+    if artist is not None:
         viewer = _viewer(game, people)
-        artist = _artist(spec, mode)
         if hasattr(artist, "folder"):
             artist.folder = folder / mode
         watchers.append(Watcher(artist, pause, viewer))
     hooks += watchers
     meter = Meter(console, spec.id, episodes, shown=episodes > 1 and not people)
-    tally = Tally(seated)
+    tally, stopped = Tally(seated), False
     with meter:
         try:
             for record in stream(
@@ -78,12 +88,17 @@ def play_command(
                 resume=resume,
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
+                move_seconds=move_seconds,
                 hooks=[meter, *hooks],
                 live=1 if hooks or people else 256,
                 **options,
             ):
                 tally.add(record)
+        except Exception as error:
+            if isinstance(error, PalestraError) or not tally.failed:
+                raise  # else it is the first failure of a run in which no episode finished
         except KeyboardInterrupt:
+            stopped = True
             console.print(
                 f"Stopped: {tally.episodes} of {episodes} episodes are finished. Play the rest "
                 f"with --resume --out {folder}",
@@ -93,8 +108,8 @@ def play_command(
     if tally.failed:
         console.print(
             f"{tally.failed} of {tally.failed + tally.episodes} episodes ended in an error, the "
-            f"first with {tally.cause}. They are in {folder / 'errors.jsonl'}; --resume --out "
-            f"{folder} plays them again",
+            f"first with {printable(tally.cause)}. They are in {folder / 'errors.jsonl'}; "
+            f"--resume --out {folder} plays them again",
             style="red",
             markup=False,
             soft_wrap=True,
@@ -104,6 +119,8 @@ def play_command(
         _written(console, folder, tally.first, replays)
     for watcher in watchers:
         watcher.close()
+    if stopped or tally.failed:
+        raise typer.Exit(130 if stopped else 1)
 
 
 def _people(agents: list[str]) -> list[int]:
@@ -130,18 +147,26 @@ def _fresh_folder(spec: EnvSpec) -> Path:
     return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def _artist(spec: EnvSpec, mode: str) -> Any:
-    made = renderer(spec, MODES.get(mode, mode))
+def _artist(spec: EnvSpec, mode: str, *, asked: bool = True) -> Any:
+    """What draws a mode; None where nobody asked for it and no renderer is installed."""
+    try:
+        made = renderer(spec, MODES.get(mode, mode))
+    except MissingExtra:
+        if asked:
+            raise
+        return None
     if not hasattr(made, "draw"):
         raise InvalidOption(f"--render {mode!r} is made of records: play, then palestra replay")
     return made()
 
 
 def _report(console: Console, tally: Tally) -> None:
-    """Results, mean returns and what the models took, by seat; then the environment's metrics."""
+    """Mean returns beside the shares of answers refused and episodes forfeited, results and what
+    the models took, by seat; then the metrics.
+    """
     tokens = any(used.tokens for used in tally.used)
     extra = ("tokens", "cost") if tokens else ()
-    rows = table("seat", "agent", "mean return", "results", "mistakes", *extra)
+    rows = table("seat", "agent", "mean return", "refused", "forfeits", "results", *extra)
     for seat, agent in enumerate(tally.agents):
         used = tally.used[seat]
         took = (f"{used.tokens:,}", f"{used.cost:.4g}") if tokens else ()
@@ -149,8 +174,9 @@ def _report(console: Console, tally: Tally) -> None:
             f"player_{seat}",
             agent,
             f"{tally.returns[seat] / tally.episodes:.3g}",
+            f"{tally.answers[seat].refused_share:.1%}",
+            f"{tally.answers[seat].forfeited_share:.1%}",
             ", ".join(f"{count} {name}" for name, count in tally.results[seat].most_common()),
-            str(tally.mistakes[seat]),
             *took,
         )
     console.print(rows)
@@ -167,8 +193,9 @@ def _written(console: Console, folder: Path, record: EpisodeRecord, replays: boo
     for kind in ("gif", "html"):
         try:
             path = export(kind, [record], folder / f"replay.{kind}")
-        except PalestraError as error:
-            console.print(f"(no {kind} replay: {error})", markup=False, soft_wrap=True)
+        except Exception as error:  # the episodes are played, whatever a renderer makes of one
+            said = str(error) if isinstance(error, PalestraError) else cause(error)
+            console.print(f"(no {kind} replay: {said})", markup=False, soft_wrap=True)
         else:
             console.print(f"replay  {path}", soft_wrap=True, highlight=False)
 
@@ -241,12 +268,12 @@ def _verify(records: list[EpisodeRecord]) -> None:
     """Check every record; exit with 1 where one does not replay as it was written."""
     broken = 0
     for number, record in enumerate(records):
-        named = f"episode {number}: {record.env}, {len(record.turns)} turns"
+        named = printable(f"episode {number}: {record.env}, {len(record.turns)} turns")
         try:
             trusted = verify(record)
         except PalestraError as error:
             broken += 1
-            typer.echo(f"{named}: {error}", err=True)
+            typer.echo(printable(f"{named}: {error}"), err=True)
         else:
             typer.echo(
                 f"{named}, replays exactly; taken on trust: {', '.join(trusted) or 'nothing'}"

@@ -4,9 +4,11 @@
     test_conformance = conformance("palestra_games")
 
 gives one pytest test for every environment of that module and every check below. The same checks
-run from the command line: `palestra check games/TicTacToe-v0`.
+run from the command line: `palestra check games/TicTacToe-v0`. Agents, step shapers and renderers
+have a kit of their own: `agent_conformance`, `reward_conformance`, `renderer_conformance`.
 """
 
+from palestra.testing.givers import agent_conformance, renderer_conformance, reward_conformance
 from palestra.testing.golden import play_through
 from palestra.testing.kit import CHECKS, Verdict, check, conformance, run_check
 from palestra.testing.subject import Failed, Skipped, Subject
@@ -17,8 +19,11 @@ __all__ = [
     "Skipped",
     "Subject",
     "Verdict",
+    "agent_conformance",
     "check",
     "conformance",
     "play_through",
+    "renderer_conformance",
+    "reward_conformance",
     "run_check",
 ]

@@ -39,8 +39,8 @@ def options_are_described(subject: Subject) -> None:
     bare = [o.name for o in described(type(subject.game)) if not o.description]
     if bare:
         warnings.warn(
-            f"{subject.spec.id}: no description of {', '.join(bare)}; write "
-            f"{bare[0]}: Annotated[int, Meta(ge=1, description='what it means')]",
+            f"{subject.spec.id}: options without a description: {', '.join(bare)}; add one, as in "
+            f"{bare[0]}: Annotated[…, Meta(…, description='what it means')]",
             stacklevel=2,
         )
 

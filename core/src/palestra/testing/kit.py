@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
-from palestra.kernel.errors import PluginError, UnknownName
+from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec
 from palestra.testing import (
     endurance,
     facts,
+    faults,
     golden,
     moves,
     pictures,
@@ -24,7 +24,8 @@ from palestra.testing import (
     standards,
     states,
 )
-from palestra.testing.subject import Skipped, Subject
+from palestra.testing.givers import specs_given
+from palestra.testing.subject import Failed, Skipped, Subject
 
 Check = Callable[[Subject], None]
 
@@ -48,6 +49,7 @@ CHECKS: dict[str, Check] = {
         states.pickles,
         states.seeds_decide,
         states.compiled_equals_interpreted,
+        states.anchors_name_decisions,
         moves.masks_agree,
         moves.nonsense_is_refused,
         moves.illegal_moves_never_pay,
@@ -56,6 +58,7 @@ CHECKS: dict[str, Check] = {
         privacy.secrets_stay_hidden,
         privacy.transcripts_keep_secrets,
         privacy.private_events_stay_private,
+        privacy.pictures_keep_secrets,
         privacy.sealed_moves_stay_sealed,
         speech.speech_stays_quoted,
         endurance.resets_leave_nothing,
@@ -77,7 +80,10 @@ class Verdict:
 
 
 def run_check(subject: Subject, name: str) -> Verdict:
-    """Run one check by name."""
+    """Run one check by name.
+
+    What an earlier check of the same subject has reported already is told by that check's name.
+    """
     if name not in CHECKS:
         raise UnknownName("check", name, CHECKS)
     started = perf_counter()
@@ -88,8 +94,33 @@ def run_check(subject: Subject, name: str) -> Verdict:
     except Skipped as reason:
         status, detail = "skipped", str(reason)
     except Exception as error:
-        status, detail = "failed", f"{type(error).__name__}: {error}"
+        status, detail = "failed", _detail(subject, name, error)
     return Verdict(subject.spec.id, name, status, detail, perf_counter() - started)
+
+
+def _detail(subject: Subject, name: str, error: Exception) -> str:
+    """Why a check failed, or which check has said so already."""
+    cause, detail = faults.explain(error, subject)
+    if isinstance(error, Failed) and name != "seeds_decide":
+        undecided = _undecided(subject)
+        if undecided:
+            return f"the same cause as in seeds_decide: {undecided}"
+    first = subject.causes.setdefault(cause, name)
+    return detail if first == name else f"the same cause as in {first}: {cause}"
+
+
+def _undecided(subject: Subject) -> str:
+    """Why a game is not decided by its seed, which fails many checks; empty if it is."""
+    known = "seeds_decide"
+    if known not in subject.__dict__:
+        try:
+            states.seeds_decide(subject)
+            subject.__dict__[known] = ""
+        except Failed as error:
+            subject.__dict__[known] = error.cause or str(error)
+        except Exception:  # which seeds_decide itself will report
+            subject.__dict__[known] = ""
+    return str(subject.__dict__[known])
 
 
 def check(
@@ -103,20 +134,6 @@ def check(
     spec = env if isinstance(env, EnvSpec) else registry().environment(env)
     subject = Subject(spec, dict(options), golden_folder)
     return [run_check(subject, name) for name in (tuple(only) or CHECKS)]
-
-
-def specs_of(module: str) -> list[EnvSpec]:
-    """The environments a plugin module declares; `palestra_games` finds `palestra_games.plugin`."""
-    for name in (f"{module}.plugin", module):
-        try:
-            plugin = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            continue
-        if hasattr(plugin, "palestra_environments"):
-            return list(plugin.palestra_environments())
-    raise PluginError(f"neither {module!r} nor {module}.plugin has a palestra_environments hook")
 
 
 def conformance(
@@ -133,7 +150,7 @@ def conformance(
     import pytest
 
     folder = golden_folder or Path(sys._getframe(1).f_globals["__file__"]).parent / "golden"
-    specs = {spec.id: spec for spec in specs_of(module)}
+    specs = {spec.id: spec for spec in specs_given(module, "palestra_environments")}
     subjects = {name: Subject(spec, golden=folder) for name, spec in specs.items()}
     for name, options in (variants or {}).items():
         named = ",".join(f"{key}={value}" for key, value in options.items())

@@ -22,10 +22,11 @@ def masks_agree(subject: Subject) -> None:
         episode, rng = subject.episode(seed), Rng(seed)
         for number, _ in play_on(episode, rng, 12):
             for seat in episode.to_act:
-                _agree(subject, episode, seat, rng, f"seed {seed}, step {number}, player {seat}")
+                agree(subject, episode, seat, rng, f"seed {seed}, step {number}, player {seat}")
 
 
-def _agree(subject: Subject, episode: Episode, seat: int, rng: Rng, where: str) -> None:
+def agree(subject: Subject, episode: Episode, seat: int, rng: Rng, where: str) -> None:
+    """Raise `Failed` where mask, `check`, `sample` and `parse` disagree about a seat's moves."""
     game, state = subject.game, episode.state
     if subject.has_array_view:
         mask = game.action_mask(state, seat)
@@ -128,10 +129,11 @@ def ends_are_told(subject: Subject) -> None:
         assert outcome is not None
         seats = subject.game.num_players
         require(len(outcome.results) == len(outcome.scores) == seats, "not one result a seat")
-        _within_bounds(subject, episode)
+        within_bounds(subject, episode)
 
 
-def _within_bounds(subject: Subject, episode: Episode) -> None:
+def within_bounds(subject: Subject, episode: Episode) -> None:
+    """Raise `Failed` where what an episode has paid is not what the game declares."""
     low, high = subject.game.payoff_bounds
     returns = list(episode.returns)
     worst, best = min(returns), max(returns)

@@ -1,84 +1,193 @@
-"""No secret reaches the wrong player, through any view, transcript or `info`."""
+"""No secret reaches the wrong player, through any view, transcript or `info`, to the very end."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from palestra.kernel.episode import Episode
+from palestra.kernel.errors import MissingExtra, UnknownName
+from palestra.kernel.events import Event
+from palestra.kernel.registry import renderer
 from palestra.kernel.rng import Rng
+from palestra.testing.faults import written_at
 from palestra.testing.subject import (
+    Failed,
     Skipped,
     Subject,
-    play_on,
+    play_long,
     random_actions,
     require,
     same,
     sight,
 )
 
-REVEALS = "reveal"
+REVEALS = "reveal"  # the kind of an event that shows somebody something they could not know
+NEWCOMER = "newcomer"  # the kind of an event that says who joins; data["player"] is their seat
+SEEDS = 10  # episodes looked at, fewer if they are long
+PLACES = 160  # pairs of a position and a seat that are compared, over all episodes
+EPISODE_PLACES = 80  # of one episode, spread from its first step to its last
+DRAWS = 2  # of the secrets, at every place
+WINDOWS = 24  # stretches followed in two worlds
+EPISODE_WINDOWS = 10  # of one episode
+WINDOW = 30  # steps of one
+STEPS = 400  # watched for private events, and on to the end of the episode
+EVERYBODY = 30  # steps of an episode after which one seat a step reads, in turn
+RECENT = 20  # private texts that are searched for at every step; all of them at every tenth
 
 
 def secrets_stay_hidden(subject: Subject) -> None:
-    """Redraw what is hidden from a player: nothing they can look at changes."""
-    game = subject.game
-    if game.perfect_information:
+    """Redraw what is hidden from a player, at any step of an episode: nothing they see changes."""
+    _needs_secrets(subject)
+    game, changed, compared = subject.game, False, 0
+    for seed in range(SEEDS):
+        states = states_of(subject, seed)
+        seats = range(game.num_players)
+        places = [(step, seat) for step in range(len(states)) for seat in seats]
+        chosen = _spread(places, EPISODE_PLACES, seed)
+        for step, seat in chosen:
+            changed |= _redrawn_looks_the_same(subject, states[step], seat, (seed, step))
+        compared += len(chosen)
+        if compared >= PLACES:
+            break
+    require(changed, f"determinize() never changed anything in {seed + 1} games; is all in sight?")
+
+
+def _needs_secrets(subject: Subject) -> None:
+    if subject.game.perfect_information:
         raise Skipped("perfect information: nothing is hidden")
-    changed = False
-    for seed in range(12):
-        episode = subject.episode(seed)
-        for number, _ in play_on(episode, Rng(seed), 12):
-            if episode.over:
-                break
-            for seat in range(game.num_players):
-                changed |= _redrawn_looks_the_same(subject, episode, seat, (seed, number))
-    require(changed, "determinize() never changed anything in 12 games; is nothing hidden?")
+
+
+def states_of(subject: Subject, seed: int) -> list[Any]:
+    """Every state of an episode in which somebody is to act."""
+    episode = subject.episode(seed)
+    states = [episode.state]
+    for _ in play_long(episode, Rng(seed), careful=seed % 2 == 1):
+        if not episode.over:
+            states.append(episode.state)
+    return states
+
+
+def _spread(places: Sequence[Any], number: int, seed: int) -> list[Any]:
+    """So many of some places, from the first to the last, others for another seed."""
+    if len(places) <= number:
+        return list(places)
+    rng, width = Rng(seed + 1), len(places) / number
+    drawn = [int(width * n) + rng.below(max(1, int(width))) for n in range(number - 1)]
+    return [places[at] for at in drawn] + [places[-1 - rng.below(max(1, int(width)))]]
+
+
+def _opened(subject: Subject, state: Any) -> Episode:
+    """An episode that begins in a state."""
+    episode = subject.episode(0)
+    episode.load(state)
+    return episode
 
 
 def _redrawn_looks_the_same(
-    subject: Subject, episode: Episode, seat: int, where: tuple[int, int]
+    subject: Subject, state: Any, seat: int, where: tuple[int, int]
 ) -> bool:
     """Compare one seat's sight of a state and of the same state with the secrets redrawn."""
     game, changed = subject.game, False
-    base, key = episode.fork(), game.state_key(episode.state)
-    base.load(episode.state)
-    one = sight(base, seat, array=subject.has_array_view)
-    for draw in range(3):
-        state = game.determinize(episode.state, seat, Rng(draw + 17))
-        other = episode.fork()
-        other.load(state)
-        two = sight(other, seat, array=subject.has_array_view)
+    key = game.state_key(state)
+    one = sight(_opened(subject, state), seat, array=subject.has_array_view)
+    for draw in range(DRAWS):
+        imagined = game.determinize(state, seat, Rng(draw + 17))
+        two = sight(_opened(subject, imagined), seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
-        require(not leaks, f"{where}: {leaks} of player {seat} betray a secret")
-        changed |= game.state_key(state) != key
+        _no_leak(
+            game,
+            leaks,
+            f"seed {where[0]}, step {where[1]}: {{}} of player {seat} betrays a secret: it changes "
+            "when determinize() draws the secret anew",
+        )
+        changed |= game.state_key(imagined) != key
     return changed
 
 
+def _no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
+    """Fail where anything leaks; the message has a place for what does."""
+    if not leaks:
+        return
+    # a prompt repeats other channels, a key sums up the array view
+    own = [name for name in leaks if name not in ("prompt", "key", "events")] or leaks
+    place = written_at(game, own)
+    raise Failed(
+        (f"{place}: " if place else "") + message.format(", ".join(own)),
+        f"a secret leaks through {', '.join(own)}",
+    )
+
+
+def pictures_keep_secrets(subject: Subject) -> None:
+    """A picture drawn for one seat is the same whatever is hidden from that seat."""
+    _needs_secrets(subject)
+    states = states_of(subject, 0)
+    artists = list(_artists(subject))
+    if not artists:
+        raise Skipped('no renderer is installed; pip install "palestra-renderers[pygame]"')
+    for step in sorted({0, len(states) // 2, len(states) - 1}):
+        for seat in range(min(subject.game.num_players, 2)):
+            imagined = subject.game.determinize(states[step], seat, Rng(step))
+            for mode, artist in artists:
+                one = artist.draw(_opened(subject, states[step]), seat)
+                two = artist.draw(_opened(subject, imagined), seat)
+                require(
+                    same(one, two),
+                    f"step {step}: the picture ({mode}) for player {seat} betrays a secret",
+                    "a secret leaks through scene",
+                )
+    for _, artist in artists:
+        artist.close()
+
+
+def _artists(subject: Subject) -> Iterator[tuple[str, Any]]:
+    for mode in ("ansi", "rgb_array"):
+        try:
+            yield mode, renderer(subject.spec, mode)()
+        except (MissingExtra, UnknownName):
+            continue
+
+
 def transcripts_keep_secrets(subject: Subject) -> None:
-    """From two starts a player cannot tell apart, the same moves give the same transcript.
+    """From two worlds a player cannot tell apart, the same moves give the same transcript.
 
-    A step whose events include one of kind "reveal" that the player may see ends the comparison.
+    A stretch of an episode is played in the real world and in an imagined one, again and again
+    from its start to its end. What a player may learn by a step (a card is turned over, a guess is
+    answered) is an event of kind "reveal" that they may see; it ends the comparison of a stretch.
     """
-    game = subject.game
-    if game.perfect_information:
-        raise Skipped("perfect information: nothing is hidden")
-    for seed in range(6):
-        for seat in range(min(game.num_players, 4)):
-            one = subject.episode(seed)
-            other = subject.episode(seed)
-            other.load(game.determinize(one.state, seat, Rng(seed + 5)))
-            rng = Rng(seed)
-            private = _private_events(one, seat), _private_events(other, seat)
-            require(private[0] == private[1], f"the opening betrays a secret to player {seat}")
-            _follow(one, other, seat, rng, subject.has_array_view)
+    _needs_secrets(subject)
+    seats, followed = subject.game.num_players, 0
+    for seed in range(SEEDS):
+        for seat in range(min(seats, 4)):
+            _openings_agree(subject, seed, seat)
+        states = states_of(subject, seed)
+        starts = _spread(range(len(states)), EPISODE_WINDOWS, seed)
+        for number, step in enumerate(dict.fromkeys((0, *starts))):
+            for seat in range(min(seats, 4)) if not number else ((seed + number) % seats,):
+                _follow(subject, states[step], seat, (seed, step))
+                followed += 1
+        if followed >= WINDOWS:
+            return
 
 
-def _private_events(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
+def _openings_agree(subject: Subject, seed: int, seat: int) -> None:
+    one, other = subject.episode(seed), subject.episode(seed)
+    other.load(subject.game.determinize(one.state, seat, Rng(seed + 5)))
+    require(
+        _known(one, seat) == _known(other, seat), f"the opening betrays a secret to player {seat}"
+    )
+
+
+def _known(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
     return [(e.kind, e.text, dict(e.data)) for e in episode.transcript(seat)]
 
 
-def _follow(one: Episode, other: Episode, seat: int, rng: Rng, array: bool) -> None:
-    for _ in range(30):
+def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> None:
+    """Play one stretch in both worlds."""
+    one = _opened(subject, state)
+    other = _opened(subject, subject.game.determinize(state, seat, Rng(where[0] + 5)))
+    rng, array = Rng(where[1] + 1), subject.has_array_view
+    for _ in range(WINDOW):
         if one.over or one.to_act != other.to_act:
             return
         actions = random_actions(one, rng)
@@ -92,29 +201,85 @@ def _follow(one: Episode, other: Episode, seat: int, rng: Rng, array: bool) -> N
             return
         seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
-        require(not leaks, f"turn {one.turn}: {leaks} of player {seat} betray a secret")
+        _no_leak(
+            subject.game,
+            leaks,
+            f"seed {where[0]}, step {where[1] + one.turn}: {{}} of player {seat} betrays a secret; "
+            "if the step may show it, tell it by an event of kind 'reveal' (docs/hooks.md)",
+        )
 
 
 def private_events_stay_private(subject: Subject) -> None:
-    """What is shown to some seats only is not in any other seat's transcript, prompt or view."""
-    private = 0
+    """What is shown to some seats only is in no other seat's transcript, prompt, scene or view.
+
+    A seat that joins late, as an event of kind "newcomer" with its number as "player" says, reads
+    nothing of what was before.
+    """
+    watched, private = 0, 0
     for seed in range(6):
-        episode = subject.episode(seed)
-        for number, _ in play_on(episode, Rng(seed), 60):
-            shown = [event for step in episode.log for event in step if event.audience is not None]
-            private += len(shown)
-            for seat in range(subject.game.num_players):
-                seen = episode.transcript(seat)
-                read = episode.prompt(seat) + episode.describe(seat)
-                known = "\n".join(event.text for event in seen)  # the same may be shown to both
-                for event in shown:
-                    if event.visible_to(seat):
-                        require(event in seen, f"turn {number}: player {seat} misses {event}")
-                        continue
-                    leaked = event in seen or (event.text in read and event.text not in known)
-                    require(not leaked, f"turn {number}: player {seat} reads {event.text!r}")
+        watch = _Watch(subject, seed)
+        watched, private = watched + watch.to_the_end(), private + watch.private
+        if watched >= STEPS:
+            break
     if not private:
-        raise Skipped("no event was private in 6 games")
+        raise Skipped(f"no event was private in {seed + 1} games")
+
+
+class _Watch:
+    """One episode with an eye on what every seat reads."""
+
+    def __init__(self, subject: Subject, seed: int) -> None:
+        self.episode, self.seed = subject.episode(seed), seed
+        self.seats = range(subject.game.num_players)
+        self.private = 0  # events that some seat may not know
+        self._hidden: list[dict[str, None]] = [{} for _ in self.seats]  # private texts, in order
+        self._read = [0 for _ in self.seats]  # events of the transcript looked at
+
+    def to_the_end(self) -> int:
+        """Play on, and look after every step; returns how many there were."""
+        self._look(0, self.episode.events)
+        number = 0
+        for _ in play_long(self.episode, Rng(self.seed), careful=self.seed % 2 == 1):
+            number += 1
+            self._look(number, self.episode.log[-1])
+        return number
+
+    def _look(self, number: int, fresh: Sequence[Event]) -> None:
+        self.private += sum(event.audience is not None for event in fresh)
+        for seat in self.seats:
+            where = f"seed {self.seed}, step {number}: player {seat}"
+            seen = self.episode.transcript(seat)[self._read[seat] :]
+            self._read[seat] += len(seen)
+            expected = [event for event in fresh if event.visible_to(seat)]
+            require(list(seen) == expected, f"{where} reads {seen}, not {expected}")
+            hidden = self._hidden[seat]
+            hidden |= {event.text: None for event in fresh if not event.visible_to(seat)}
+            told = "\n".join(event.text for event in seen)  # the same may be shown to both
+            self._hidden[seat] = {text: None for text in hidden if text not in told}
+            if number <= EVERYBODY or seat == number % len(self.seats):
+                self._reads_nothing_hidden(seat, number, where)
+        for event in fresh:
+            if event.kind == NEWCOMER:
+                self._starts_afresh(event.data["player"], number)
+
+    def _reads_nothing_hidden(self, seat: int, number: int, where: str) -> None:
+        hidden = list(self._hidden[seat])
+        if not hidden:
+            return
+        scene = self.episode.scene(seat)
+        prompt = self.episode.prompt(seat, len(self.episode.transcript(seat)))
+        read = "\n".join((prompt, scene.caption, *scene.lines))
+        for text in hidden if number % 10 == 0 else hidden[-RECENT:]:
+            require(text not in read, f"{where} reads {text!r}, which is for others")
+
+    def _starts_afresh(self, seat: int, number: int) -> None:
+        played = [event for step in self.episode.log[1:-1] for event in step]
+        before = [event.text for event in played if event.visible_to(seat)]
+        require(
+            not before,
+            f"seed {self.seed}, step {number}: player {seat} joins now and reads what was before: "
+            f"{before[:1]}; make it for those who were there: audience=only(…)",
+        )
 
 
 def sealed_moves_stay_sealed(subject: Subject) -> None:

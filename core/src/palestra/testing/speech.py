@@ -11,7 +11,7 @@ import msgspec
 from palestra.kernel.actions import Domain, Grammar, Option, Text
 from palestra.kernel.episode import Episode
 from palestra.kernel.rng import Rng
-from palestra.kernel.talk import Talking
+from palestra.talk import Talking
 from palestra.testing.subject import Skipped, Subject, random_actions, require
 
 SPECIAL = (
@@ -85,7 +85,7 @@ def _hostile_action(episode: Episode, seat: int, rng: Rng) -> tuple[Any, str] | 
     if not isinstance(grammar, Grammar):
         return None
     text = _hostile_text(episode, seat, rng)
-    speaking = [(option, said) for option in grammar if (said := _hostile_fields(option, text))]
+    speaking = [(option, said) for option in grammar if (said := hostile_fields(option, text))]
     if not speaking:
         return None
     option, said = speaking[rng.below(len(speaking))]
@@ -114,7 +114,7 @@ def _hostile_text(episode: Episode, seat: int, rng: Rng) -> str:
     return texts[rng.below(len(texts))]
 
 
-def _hostile_fields(option: Option, text: str) -> dict[str, Any]:
+def hostile_fields(option: Option, text: str) -> dict[str, Any]:
     """The fields of an option that take the text, or its beginning, with that as their value."""
     said = {}
     for name, domain in option.fields.items():

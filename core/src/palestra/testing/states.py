@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
+from typing import Any
 
 import numpy as np
 
 from palestra.engine.compiled import numba_installed
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import Divergence
+from palestra.kernel.game import Game
 from palestra.kernel.rng import Rng
 from palestra.records.record import record_episode, replay
+from palestra.testing.faults import who_draws
 from palestra.testing.subject import (
     Failed,
     Skipped,
@@ -116,20 +120,102 @@ def pickles(subject: Subject) -> None:
 def seeds_decide(subject: Subject) -> None:
     """The same seed and moves give the same episode; nothing depends on global generators."""
     noise = random.getstate(), np.random.get_state()
-    stories = []
-    for disturbance in (1, 2):
-        random.seed(disturbance)
-        np.random.seed(disturbance)
-        before = _global_randomness()
-        episode = subject.episode(11)
-        story = [actions for _, actions in play_on(episode, Rng(4))]
+    try:
+        stories = [_story(subject, disturbance) for disturbance in (1, 2)]
+    finally:
+        random.setstate(noise[0])
+        np.random.set_state(noise[1])
+    for step, (one, other) in enumerate(zip(*stories, strict=False)):
         require(
-            before == _global_randomness(), "the game drew from a process-wide random generator"
+            one == other,
+            f"the same seed and moves gave two different episodes, from step {step} on",
+            "the same seed gives different episodes",
         )
-        stories.append((story, episode.returns, episode.describe(0)))
-    random.setstate(noise[0])
-    np.random.set_state(noise[1])
-    require(stories[0] == stories[1], "the same seed gave two different episodes")
+    require(len(stories[0]) == len(stories[1]), "the same seed gave episodes of different length")
+
+
+def _story(subject: Subject, disturbance: int) -> list[Any]:
+    """What happens in an episode, step by step, with the process-wide generators set anew."""
+    random.seed(disturbance)
+    np.random.seed(disturbance)
+    before = _global_randomness()
+    story: list[Any] = []
+
+    def play() -> None:
+        episode = subject.episode(11)
+        story.append(episode.describe(0))
+        for _, actions in play_on(episode, Rng(4)):
+            story.append((actions, list(episode.returns), episode.describe(0)))
+
+    play()
+    if before != _global_randomness():
+        place = who_draws(subject, play)
+        where = f"{place} — " if place else ""
+        raise Failed(
+            f"{where}the game draws from a process-wide random generator; use the state's own",
+            place or "the game draws from a process-wide random generator",
+        )
+    return story
+
+
+def anchors_name_decisions(subject: Subject) -> None:
+    """A seat has the same moves, and sees the same, wherever its anchor is the same.
+
+    Counters are no part of an anchor: raising them changes none.
+    """
+    game = subject.game
+    for seed in SEEDS:
+        faced: dict[bytes, Any] = {}
+        for play in range(2):
+            episode, rng = subject.episode(seed), Rng(10 * seed + play)
+            for number in range(40):
+                if episode.over:
+                    break
+                state, where = episode.state, f"seed {seed}, step {number}"
+                for seat in episode.to_act:
+                    key = game.anchor(state, seat)
+                    later = game.anchor(_counted_on(game, state), seat)
+                    require(key == later, f"{where}: raising the counters changes the anchor")
+                    now = _decision(subject, state, seat)
+                    before = faced.setdefault(key, now)
+                    different = [name for name in now if not _alike(before[name], now[name])]
+                    require(not different, f"{where}: {different} differ at one anchor")
+                episode.act(random_actions(episode, rng))
+
+
+def _counted_on(game: Game[Any, Any], state: Any) -> Any:
+    later = game.clone(state)
+    for name in game.counters:
+        setattr(later, name, _raised(getattr(later, name)))
+    return later
+
+
+def _raised(count: Any) -> Any:
+    if isinstance(count, list | tuple):
+        return type(count)(_raised(item) for item in count)
+    if not isinstance(count, int | float | np.ndarray | np.number):
+        return count
+    return count + 60  # a turn that says by its remainder who moves still says the same
+
+
+def _decision(subject: Subject, state: Any, seat: int) -> dict[str, Any]:
+    """What a seat may do, and what it sees but for counters."""
+    game = subject.game
+    legal = game.legal(state, seat)
+    moves = legal.tolist() if isinstance(legal, np.ndarray) else str(legal)
+    still = game.without_counters(state)
+    if not subject.has_array_view:
+        return {"legal moves": moves, "text": re.sub(r"\d+", "#", game.describe(still, seat))}
+    seen = np.asarray(game.observe(state, seat), np.float64).ravel()
+    seen[seen != np.asarray(game.observe(still, seat)).ravel()] = np.nan
+    return {"legal moves": moves, "observation": seen}
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two are equal, where both are known."""
+    if isinstance(one, np.ndarray):
+        return bool(np.all((one == other) | np.isnan(one) | np.isnan(other)))
+    return bool(one == other)
 
 
 def _global_randomness() -> object:

@@ -18,10 +18,19 @@ from palestra.kernel.rng import Rng
 from palestra.kernel.specs import EnvSpec
 
 MAX_STEPS = 150  # of an episode that a check looks at
+LONGEST = 2_000  # steps of an episode that is played to its end
+CAREFUL = 60  # steps for which a careful player puts the end off
 
 
 class Failed(AssertionError):
-    """The environment breaks the contract; the message says where and how."""
+    """The environment breaks the contract; the message says where and how.
+
+    Failures of the same `cause`, where one is given, are reported once.
+    """
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Skipped(Exception):
@@ -35,6 +44,7 @@ class Subject:
     spec: EnvSpec
     options: dict[str, Any] = field(default_factory=dict)
     golden: Path | None = None
+    causes: dict[str, str] = field(default_factory=dict)  # of failures: the check that told first
 
     @cached_property
     def game(self) -> Game[Any, Any]:
@@ -68,6 +78,42 @@ def play_on(
         yield number, actions
 
 
+def play_long(
+    episode: Episode, rng: Rng, *, careful: bool = False
+) -> Iterator[tuple[int, dict[int, Any]]]:
+    """Play random legal moves to the very end, however far it is; `careful` puts the end off.
+
+    Random moves end many games within a few steps. Whoever is careful looks, for the first
+    `CAREFUL` steps, whether their moves end the game, and if so, tries others.
+    """
+    for number in range(LONGEST):
+        if episode.over:
+            return
+        actions = random_actions(episode, rng)
+        if careful and number < CAREFUL:
+            actions = _not_the_end(episode, rng, actions)
+        episode.act(actions)
+        yield number, actions
+
+
+def _not_the_end(episode: Episode, rng: Rng, actions: dict[int, Any]) -> dict[int, Any]:
+    """These moves, or others if they end the game and others do not: random ones, then none."""
+    for _ in range(5):
+        if not _ends(episode, actions):
+            return actions
+        actions = random_actions(episode, rng)
+    idle = {seat: episode.noop(seat) for seat in episode.to_act}
+    if None in idle.values() or _ends(episode, idle):
+        return actions
+    return idle
+
+
+def _ends(episode: Episode, actions: dict[int, Any]) -> bool:
+    ahead = episode.fork()
+    ahead.act(actions)
+    return ahead.over
+
+
 def same(one: Any, other: Any) -> bool:
     """Deep equality that knows arrays."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
@@ -79,10 +125,10 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def require(condition: bool, message: str) -> None:
-    """Fail with a message."""
+def require(condition: bool, message: str, cause: str = "") -> None:
+    """Fail with a message; see `Failed` for the cause."""
     if not condition:
-        raise Failed(message)
+        raise Failed(message, cause)
 
 
 def sight(episode: Episode, seat: int, *, array: bool) -> dict[str, Any]:
@@ -93,6 +139,8 @@ def sight(episode: Episode, seat: int, *, array: bool) -> dict[str, Any]:
         "events": [(e.kind, e.text, dict(e.data)) for e in episode.transcript(seat)],
         "key": episode.game.state_key(episode.state, seat),
         "to_act": episode.to_act,
+        "rules": episode.game.rules_for(seat),
+        "scene": episode.scene(seat),
     }
     if array:
         seen["observation"] = episode.observation(seat)

@@ -1,0 +1,298 @@
+"""Conformance of what plugins give besides environments: agents, step shapers, renderers.
+
+    from palestra.testing import agent_conformance
+    test_agents = agent_conformance("palestra_careful", envs=("games/TicTacToe-v0",))
+
+gives one pytest test for every agent of that package, every environment and every check below.
+`envs` are ids that the test environment has installed, as many and as different as you like.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from palestra.agents.making import make_agent
+from palestra.catalogue.build import stale
+from palestra.kernel.episode import Episode
+from palestra.kernel.errors import InvalidOption, PluginError, UnknownName
+from palestra.kernel.options import described_parameters
+from palestra.kernel.registry import registry
+from palestra.kernel.rng import Rng
+from palestra.kernel.specs import AgentSpec, RendererSpec, RewardSpec, load_entry_point
+from palestra.records.record import EpisodeRecord, record_episode
+from palestra.runner.play import play
+from palestra.shaping import ShapedEpisode, Transition, load_shaper, open_episode
+from palestra.testing.privacy import states_of
+from palestra.testing.subject import Skipped, Subject, play_long, random_actions, require, same
+
+EPISODES = 2  # that an agent plays in every environment
+FOLLOWED = 60  # steps of an episode under a shaper
+FILES = ("gif", "mp4", "strip", "html")  # modes whose entry point writes records to a file
+
+
+def specs_given(package: str, hook: str) -> list[Any]:
+    """What a plugin answers to a hook; `palestra_games` finds `palestra_games.plugin`."""
+    for name in (f"{package}.plugin", package):
+        try:
+            plugin = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            continue
+        if hasattr(plugin, hook):
+            return list(getattr(plugin, hook)())
+    raise PluginError(f"neither {package!r} nor {package}.plugin has a {hook} hook")
+
+
+def _tests(cases: Mapping[str, Callable[[], None]]) -> Callable[..., None]:
+    """One pytest test for every case."""
+    import pytest
+
+    @pytest.mark.parametrize("case", list(cases))
+    def test_conformance(case: str) -> None:
+        try:
+            cases[case]()
+        except Skipped as reason:
+            pytest.skip(str(reason))
+
+    return test_conformance
+
+
+def _bound(check: Callable[..., None], *given: Any) -> Callable[[], None]:
+    return lambda: check(*given)
+
+
+def _is_found(kind: str, known: Mapping[str, Any], name: str, spec: Any) -> None:
+    if name not in known:
+        raise UnknownName(kind, name, known, "`palestra plugins` says what was not taken and why.")
+    require(known[name] == spec, f"{kind} {name!r} is another plugin's; `palestra plugins` says so")
+
+
+def _is_current(package: str) -> None:
+    problem = stale(package)
+    require(not problem, problem)
+
+
+# Agents
+
+
+def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., None]:
+    """A pytest test of every agent of a package, in those of `envs` that it plays."""
+    cases = {"catalogue_is_current": _bound(_is_current, package)}
+    for spec in specs_given(package, "palestra_agents"):
+        played = [env for env in envs if spec.can_play(env)]
+        if not played:
+            raise InvalidOption(f"agent {spec.name!r} plays {spec.plays}, none of {tuple(envs)}")
+        known = registry().agents
+        cases[f"{spec.name}:found_by_name"] = _bound(_is_found, "agent", known, spec.name, spec)
+        for check in (options_are_typed, other_games_are_refused):
+            cases[f"{spec.name}:{check.__name__}"] = _bound(check, spec)
+        for env in played:
+            for play_check in (plays_legal_moves, one_seed_one_episode):
+                cases[f"{spec.name}:{env}:{play_check.__name__}"] = _bound(play_check, spec, env)
+    return _tests(cases)
+
+
+def options_are_typed(spec: AgentSpec) -> None:
+    """Every option has a type and a description; one that is not there is refused by name."""
+    found = described_parameters(load_entry_point(spec.entry_point))
+    bare = [option.name for option in found if not option.description]
+    example = "Annotated[int, Meta(ge=1, description='what it means')]"
+    require(not bare, f"options {bare} of agent {spec.name!r} have no description; write {example}")
+    try:
+        make_agent(f"{spec.name}:no_such_option=1")
+    except (UnknownName, InvalidOption) as error:
+        require("no_such_option" in str(error), f"the error does not name the option: {error}")
+    else:
+        require(False, f"agent {spec.name!r} takes an option that it does not have")
+
+
+def other_games_are_refused(spec: AgentSpec) -> None:
+    """Where `plays` names some games, any other is refused before anything is played."""
+    others = [env for env in registry().environments.values() if not spec.can_play(env.id)]
+    if not others:
+        raise Skipped("it plays every environment that is installed")
+    try:
+        play(others[0].id, agents=spec.name)
+    except InvalidOption:
+        return
+    require(False, f"agent {spec.name!r} plays {others[0].id}, which it does not name")
+
+
+def plays_legal_moves(spec: AgentSpec, env: str) -> None:
+    """Episodes end, without an illegal move or an error."""
+    for record in play(env, agents=spec.name, episodes=EPISODES, seed=1):
+        require(not record.error, f"seed {record.seed}: {record.error}")
+        require(not any(record.mistakes), f"seed {record.seed}: illegal moves {record.mistakes}")
+
+
+def one_seed_one_episode(spec: AgentSpec, env: str) -> None:
+    """The same seed gives the same moves, however many episodes are played side by side."""
+    runs = [
+        _moves(play(env, agents=spec.name, episodes=EPISODES, seed=3, live=live))
+        for live in (EPISODES, EPISODES, 1)
+    ]
+    require(runs[0] == runs[1], "the same seed gave other moves; draw from self.rng or Turn.rng")
+    require(runs[0] == runs[2], "moves depend on the episodes beside; draw from Turn.rng")
+
+
+def _moves(records: Sequence[EpisodeRecord]) -> list[Any]:
+    return [[turn.text for turn in step.turns] for record in records for step in record.steps]
+
+
+# Step shapers
+
+
+def reward_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., None]:
+    """A pytest test of every step shaper of a package, in `envs`."""
+    cases = {"catalogue_is_current": _bound(_is_current, package)}
+    for spec in specs_given(package, "palestra_rewards"):
+        known = registry().rewards
+        cases[f"{spec.name}:found_by_name"] = _bound(_is_found, "reward", known, spec.name, spec)
+        if spec.shape == "step":
+            for env in envs:
+                for check in (pays_finite_terms, leaves_states_alone, forks_are_paid_alike):
+                    cases[f"{spec.name}:{env}:{check.__name__}"] = _bound(check, spec, env)
+    return _tests(cases)
+
+
+def _shaped(spec: RewardSpec, env: str, seed: int) -> ShapedEpisode:
+    known = registry().environment(env)
+    subject = Subject(known)
+    episode = open_episode(
+        subject.game, seed, rewards=["env", spec.name], gamma=0.9, spec=known, compiled=None
+    )
+    assert isinstance(episode, ShapedEpisode)
+    return episode
+
+
+def pays_finite_terms(spec: RewardSpec, env: str) -> None:
+    """Terms have names and finite amounts, and the same seed pays the same again."""
+    paid = []
+    for _ in range(2):
+        episode, rng = _shaped(spec, env, 5), Rng(5)
+        for number in range(FOLLOWED):
+            if episode.over:
+                break
+            episode.act(random_actions(episode, rng))
+            for seat, terms in episode.step.rewards.items():
+                for name, amount in terms.items():
+                    fine = isinstance(name, str) and isfinite(amount)
+                    require(fine, f"step {number}, seat {seat}: {name!r} pays {amount!r}")
+        paid.append(episode.terms_by_step())
+    require(paid[0] == paid[1], "the same seed and moves are paid differently the second time")
+
+
+def leaves_states_alone(spec: RewardSpec, env: str) -> None:
+    """States are for reading: a shaper changes neither the one before nor the one after."""
+    subject = Subject(registry().environment(env))
+    game, episode, rng = subject.game, subject.episode(2), Rng(2)
+    shaper = load_shaper(spec.name)
+    for number in range(FOLLOWED):
+        if episode.over:
+            return
+        before, actions = episode.state, random_actions(episode, rng)
+        episode.act(actions)
+        after = episode.state
+        keys = game.state_key(before), game.state_key(after)
+        for seat in range(game.num_players):
+            shaper(Transition(game, before, actions, after, seat, episode.over, 0.9))
+        now = game.state_key(before), game.state_key(after)
+        require(now == keys, f"step {number}: {spec.name!r} changes a state that it is shown")
+
+
+def forks_are_paid_alike(spec: RewardSpec, env: str) -> None:
+    """A fork is paid as its original, and what happens in one changes nothing in the other."""
+    episode, rng = _shaped(spec, env, 7), Rng(7)
+    for _ in range(3):
+        if not episode.over:
+            episode.act(random_actions(episode, rng))
+    fork, strayed = episode.fork(), episode.fork()
+    for _ in play_long(strayed, Rng(8)):
+        pass
+    for _ in range(FOLLOWED):
+        if episode.over:
+            break
+        actions = random_actions(episode, rng)
+        episode.act(actions)
+        fork.act(actions)
+    require(
+        list(episode.returns) == list(fork.returns),
+        "a fork is paid differently; a shaper that remembers needs begin() and copy()",
+    )
+
+
+# Renderers
+
+
+def renderer_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., None]:
+    """A pytest test of every renderer of a package, in those of `envs` whose family it draws."""
+    cases = {"catalogue_is_current": _bound(_is_current, package)}
+    for spec in specs_given(package, "palestra_renderers"):
+        name, known = f"{spec.family} {spec.mode}", registry().renderers
+        cases[f"{name}:found_by_name"] = _bound(_is_found, "renderer", known, name, spec)
+        drawn = [e for e in envs if spec.family in ("*", registry().environment(e).family)]
+        for env in drawn:
+            checks = (writes_a_file,) if spec.mode in FILES else (draws_all, pictures_keep_secrets)
+            for check in checks:
+                cases[f"{name}:{env}:{check.__name__}"] = _bound(check, spec, env)
+    return _tests(cases)
+
+
+def _pictures(spec: RendererSpec, episodes: Sequence[Episode], seat: int | None) -> Iterator[Any]:
+    artist = load_entry_point(spec.entry_point)()
+    for episode in episodes:
+        yield artist.draw(episode, seat)
+    artist.close()
+
+
+def draws_all(spec: RendererSpec, env: str) -> None:
+    """The start, the middle and the end, for a spectator and every seat; nothing is changed."""
+    episode = Subject(registry().environment(env)).episode(0)
+    moments = [episode.fork()]
+    for number, _ in play_long(episode, Rng(0)):
+        if number == 3 or episode.over:
+            moments.append(episode.fork())
+    for seat in (None, *range(min(episode.game.num_players, 3))):
+        before = [moment.state_key() for moment in moments]
+        for frame in _pictures(spec, moments, seat):
+            if spec.mode == "rgb_array":
+                shape: tuple[int, ...] = getattr(frame, "shape", ())
+                fine = len(shape) == 3 and shape[2] == 3 and frame.dtype == np.uint8
+                require(fine, f"an rgb_array is HxWx3 of uint8, not {type(frame).__name__} {shape}")
+            if spec.mode == "ansi":
+                require(isinstance(frame, str) and bool(frame.strip()), "an ansi frame is empty")
+        require(before == [m.state_key() for m in moments], "drawing changes the episode")
+
+
+def pictures_keep_secrets(spec: RendererSpec, env: str) -> None:
+    """What is drawn for a seat is the same whatever is hidden from it."""
+    subject = Subject(registry().environment(env))
+    game = subject.game
+    if game.perfect_information:
+        raise Skipped("perfect information: nothing is hidden")
+    for number, state in enumerate(states_of(subject, 0)[:20]):
+        worlds = [subject.episode(0), subject.episode(0)]
+        worlds[0].load(state)
+        worlds[1].load(game.determinize(state, 0, Rng(number)))
+        one, other = ([frame] for frame in _pictures(spec, worlds, 0))
+        require(same(one, other), f"step {number}: the picture for player 0 betrays a secret")
+
+
+def writes_a_file(spec: RendererSpec, env: str) -> None:
+    """Records become a file, for a spectator and for a seat."""
+    episode = Subject(registry().environment(env)).episode(0)
+    for _ in play_long(episode, Rng(0)):
+        pass
+    with TemporaryDirectory() as folder:
+        for viewer in (None, 0):
+            path = Path(folder) / f"replay-{viewer}.{spec.mode}"
+            load_entry_point(spec.entry_point)([record_episode(episode)], path, viewer, None)
+            require(path.exists() and path.stat().st_size > 0, f"{spec.mode} wrote no {path.name}")

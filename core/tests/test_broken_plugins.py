@@ -1,0 +1,244 @@
+"""Plugins broken on purpose, in folder `broken`: what the kit says of each, to the word."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import palestra
+import pytest
+from palestra import (
+    AgentSpec,
+    EnvSpec,
+    Episode,
+    InvalidOption,
+    PluginError,
+    RewardSpec,
+    UnknownName,
+)
+from palestra.engine.batch import Batch
+from palestra.testing.kit import Verdict, run_check
+from palestra.testing.subject import Subject
+
+FOLDER = Path(__file__).parent / "broken"
+CHECKED = (  # one or more of them fail for every fault, and none compiles
+    *("facts_are_true", "gymnasium_checker", "forks_diverge", "seeds_decide", "ends_are_told"),
+    *("secrets_stay_hidden", "transcripts_keep_secrets", "pictures_keep_secrets"),
+)
+COMPILED = (*CHECKED, "record_replays_exactly", "compiled_equals_interpreted")
+
+
+@pytest.fixture(autouse=True)
+def on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.chdir(FOLDER)
+    yield
+    for path in FOLDER.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def subject(module: str, name: str) -> Subject:
+    spec = EnvSpec(
+        "broken/Heap-v0", f"{module}:{name}", (2, 2), "sequential", "zero-sum", family="board"
+    )
+    return Subject(spec)
+
+
+def failures(module: str, name: str) -> list[Verdict]:
+    """The checks that fail, in order."""
+    tested = subject(module, name)
+    names = COMPILED if module == "does_not_compile" else CHECKED
+    verdicts = [run_check(tested, check) for check in names]
+    return [verdict for verdict in verdicts if verdict.status == "failed"]
+
+
+def line_of(module: str, text: str) -> int:
+    """The line of a file that holds a text."""
+    lines = (FOLDER / f"{module}.py").read_text("utf-8").splitlines()
+    (number,) = [n for n, line in enumerate(lines, 1) if text in line]
+    return number
+
+
+def test_what_is_sound_passes() -> None:
+    assert failures("heap", "Heap") == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "check", "said"),
+    [
+        (
+            "late_leak",
+            "LateLeak",
+            "secrets_stay_hidden",
+            "late_leak.py:{def describe}, in describe(): seed 0, step 45: describe of player 1 "
+            "betrays a secret: it changes when determinize() draws the secret anew",
+        ),
+        (
+            "scene_leak",
+            "SceneLeak",
+            "secrets_stay_hidden",
+            "scene_leak.py:{def scene}, in scene(): seed 0, step 0: scene of player 0 betrays a "
+            "secret: it changes when determinize() draws the secret anew",
+        ),
+        (
+            "out_of_bounds",
+            "OutOfBounds",
+            "forks_diverge",
+            "out_of_bounds.py:{obs[state.turn] = 1}: obs[state.turn] = 1 — IndexError: index 41 is "
+            "out of bounds for axis 0 with size 2",
+        ),
+        (
+            "does_not_compile",
+            "DoesNotCompile",
+            "record_replays_exactly",
+            "does_not_compile.py:{tolist}: return max(state.cards.tolist()) — numba cannot compile "
+            "this rule of DoesNotCompile: Unknown attribute 'tolist' of type "
+            "nestedarray(int8, (2,))",
+        ),
+        (
+            "constructor",
+            "Constructor",
+            "facts_are_true",
+            "constructor.py:{return len}: return len(getattr(self, name)) — TypeError: object of "
+            "type 'int' has no len()",
+        ),
+        (
+            "unseeded",
+            "Unseeded",
+            "seeds_decide",
+            "unseeded.py:{randrange}: state.heap = random.randrange(20, 40) — the game draws from "
+            "a process-wide random generator; use the state's own",
+        ),
+    ],
+)
+def test_each_fault_is_told_once_with_its_file_and_line(
+    module: str, name: str, check: str, said: str
+) -> None:
+    opening, _, rest = said.partition("{")
+    text, _, closing = rest.partition("}")
+    expected = f"{opening}{line_of(module, text)}{closing}"
+    found = {verdict.check: verdict.detail for verdict in failures(module, name)}
+    assert found.pop(check) == expected
+    assert all(detail.startswith(f"the same cause as in {check}: ") for detail in found.values())
+
+
+def test_play_says_which_line_does_not_compile() -> None:
+    game = subject("does_not_compile", "DoesNotCompile").game
+    with pytest.raises(PluginError) as failed:
+        Episode(game, 0, compiled=True)
+    said = str(failed.value)
+    assert said.startswith(f"does_not_compile.py:{line_of('does_not_compile', 'tolist')}: ")
+    assert "\n" not in said
+    assert failed.value.__cause__ is None
+    with pytest.raises(PluginError, match=r"does_not_compile\.py"):
+        Batch(game, 4).reset(0)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("    return state.nothing\n", "there is no 'nothing'"),
+        ("    with open('x') as file:\n        return 1\n", "construct is not supported"),
+        ("    return unheard_of\n", "name 'unheard_of' is not defined"),
+        ("    return state.heap + 'x'\n", "No implementation of function add"),
+    ],
+)
+def test_whatever_numba_says_is_one_line(body: str, said: str, tmp_path: Path) -> None:
+    source = (FOLDER / "does_not_compile.py").read_text("utf-8")
+    text = source.replace("    return max(state.cards.tolist())\n", body)
+    assert text != source
+    (tmp_path / "does_not_compile_either.py").write_text(text)
+    sys.path.insert(0, str(tmp_path))
+    try:
+        game = subject("does_not_compile_either", "DoesNotCompile").game
+        with pytest.raises(PluginError) as failed:
+            Episode(game, 0, compiled=True)
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop("does_not_compile_either")
+    first = body.splitlines()[0]
+    line = text.splitlines().index(first) + 1
+    assert f"does_not_compile_either.py:{line}: {first.strip()} — " in str(failed.value)
+    assert said in str(failed.value)
+    assert "\n" not in str(failed.value)
+
+
+WRITES_PAST = """
+import sys
+sys.path.insert(0, {folder!r})
+from out_of_bounds import OutOfBounds
+from palestra import Episode
+from palestra.kernel.errors import cause
+
+for compiled in (None, True):
+    episode = Episode(OutOfBounds(), 0, compiled=compiled)
+    try:
+        for turn in range(60):
+            episode.act({{turn % 2: 0}})
+    except IndexError as error:
+        print(cause(error))
+"""
+
+
+def test_debugging_checks_every_index(tmp_path: Path) -> None:
+    environment = os.environ | {"PALESTRA_DEBUG": "1", "PALESTRA_CACHE": str(tmp_path)}
+    code = WRITES_PAST.format(folder=str(FOLDER))
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    interpreted, compiled = done.stdout.splitlines()
+    assert interpreted == "IndexError: 'index 41 is out of bounds for axis 0 with size 2'"
+    assert "a rule of OutOfBounds reads or writes outside an array" in compiled
+
+
+def test_a_constructor_keeps_its_traceback() -> None:
+    with pytest.raises(TypeError, match=r"no len\(\)") as failed:
+        _ = subject("constructor", "Constructor").game
+    assert failed.traceback[-1].path == FOLDER / "constructor.py"
+    with pytest.raises(InvalidOption, match="stones"):
+        palestra.kernel.naming.construct(lambda *, stones: stones, "a heap", {})
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: AgentSpec("a", "m:A", "smart", ""),  # type: ignore[arg-type]
+            "kind of 'a' must be 'scripted' or 'search' or 'solver' or 'learned' or 'llm' or "
+            "'human', not 'smart'",
+        ),
+        (
+            lambda: RewardSpec("r", "m:r", "turn", ""),  # type: ignore[arg-type]
+            "shape of 'r' must be 'step' or 'episode' or 'group', not 'turn'",
+        ),
+        (
+            lambda: EnvSpec("x/Y-v0", "m:Y", (2, 2), "alternating", "zero-sum"),  # type: ignore[arg-type]
+            "moves of 'x/Y-v0' must be 'sequential' or 'simultaneous' or 'phased', not "
+            "'alternating'",
+        ),
+        (
+            lambda: EnvSpec("x/Y-v0", "m:Y", (2, 2), "phased", "general", ("pixels",)),  # type: ignore[arg-type]
+            "observations of 'x/Y-v0' must be 'array' or 'text', not 'pixels'",
+        ),
+    ],
+)
+def test_wrong_words_in_a_spec_name_the_right_ones(make: Any, said: str) -> None:
+    with pytest.raises(InvalidOption) as failed:
+        make()
+    assert str(failed.value) == said
+
+
+def test_a_wrong_need_names_the_right_ones() -> None:
+    from palestra.catalogue.build import _add_agent
+    from palestra.catalogue.declare import Declaration
+    from palestra.catalogue.read import Catalogue
+
+    facts = {"kind": "search", "plays": ("*",), "needs": ("two-players",), "paper": ""}
+    said = Declaration("palestra_agents", "a", type("A", (), {}), facts)
+    with pytest.raises(UnknownName, match="did you mean 'two players'"):
+        _add_agent(Catalogue(), said)
