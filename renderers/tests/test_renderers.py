@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,14 @@ def test_the_page_of_a_seat_holds_no_secret(tmp_path: Path) -> None:
         assert json.dumps(text)[1:-1] not in seat
     assert "balls to 1" in whole
     assert "balls to 1" not in seat
+
+
+def test_the_policy_of_a_page_names_the_hash_of_its_only_script(tmp_path: Path) -> None:
+    record = record_of("games/TicTacToe-v0", ["first", "random"])
+    page = export_html([record], tmp_path / "page.html").read_text("utf-8")
+    (script,) = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}'; style-src" in page
 
 
 HIDDEN = [

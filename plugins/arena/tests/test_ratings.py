@@ -252,14 +252,24 @@ def test_alpha_rank_gives_the_published_distribution() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("local", [False, True])
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_alpha_rank_agrees_with_openspiel(seed: int, alpha: float) -> None:
+def test_alpha_rank_agrees_with_openspiel(seed: int, alpha: float, local: bool) -> None:
     table = np.random.default_rng(seed).random((5, 5))
     _, _, expected, _, _ = spiel_alpharank.compute(
-        [table], m=30, alpha=alpha, use_local_selection_model=False
+        [table], m=30, alpha=alpha, use_local_selection_model=local
     )
-    found = ratings.alpha_rank_mass(table, alpha=alpha, population=30)
+    found = ratings.alpha_rank_mass(
+        table, alpha=alpha, population=30, use_local_selection_model=local
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_mutant_that_earns_the_same_takes_over_by_chance_alone() -> None:
+    table = [[1.0, 2.0, 0.5], [2.0, 1.0, 0.5], [0.5, 0.5, 0.0]]
+    _, _, expected, _, _ = spiel_alpharank.compute([np.array(table)], m=50, alpha=2.0)
+    found = ratings.alpha_rank_mass(table, alpha=2.0, use_local_selection_model=True)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 

@@ -1,20 +1,34 @@
 from __future__ import annotations
 
+import io
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet
 import pytest
 from palestra import InvalidOption, Usage
 from palestra.cli import main
 from palestra_arena import GameResult, Settings, Store, run_tournament
 from palestra_arena.match import Match
-from palestra_arena.report import generality_of, make_leaderboard, write_page, write_parquet
+from palestra_arena.report import (
+    generality_of,
+    leaderboard_table,
+    make_leaderboard,
+    write_json,
+    write_markdown,
+    write_page,
+    write_parquet,
+)
+from palestra_arena.report.suite import suite_report
+from palestra_arena.report.table import cells_of
 from palestra_arena.result import failed, points_of, ranks_of, void
 from palestra_arena.settings import Environment
+from rich.console import Console
 
 TICTACTOE = Environment("games/TicTacToe-v0")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -139,6 +153,63 @@ def test_parquet_holds_a_row_a_seat(store: Path, tmp_path: Path) -> None:
     assert row["agent"] == results[0].match.agents[0]
     assert row["score"] == results[0].scores[0]
     assert list(tmp_path.glob(".*")) == []
+
+
+def refusing() -> list[GameResult]:
+    """Two agents: one with 3 of 12 answers refused and 1 of 2 games forfeited, one with neither."""
+    fair = msgspec.structs.replace(game(("a", "b"), (1, 0), 0), mistakes=(1, 0), answers=(6, 5))
+    lost = msgspec.structs.replace(
+        game(("a", "b"), (-1, 1), 1),
+        status="forfeit",
+        results=("forfeit", "win"),
+        mistakes=(2, 0),
+        answers=(6, 3),
+    )
+    return [fair, lost]
+
+
+def test_refused_answers_and_forfeits_stand_beside_every_row(tmp_path: Path) -> None:
+    """In the table, the page, JSON, Markdown, Parquet and the report of a suite."""
+    board = make_leaderboard(refusing())
+    rows = {row.agent: row for row in board.rows}
+    assert (rows["a"].refused, rows["a"].forfeited) == (0.25, 0.5)
+    assert (rows["b"].refused, rows["b"].forfeited) == (0, 0)
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(leaderboard_table(board, console))
+    shown = console.export_text()
+    assert re.search(r"refused +forfeits", shown)
+    assert re.search(r"a .* 25\.0\s% +50\.0\s%", shown)
+    page = write_page(board, None, tmp_path / "page.html").read_text("utf-8")
+    assert "refused" in page
+    assert re.search(r"50\.0\s%", page)
+    saved = json.loads(write_json(board, tmp_path / "board.json").read_text("utf-8"))
+    by_agent = {row["agent"]: row for row in saved["rows"]}
+    assert (by_agent["a"]["refused_share"], by_agent["a"]["forfeit_share"]) == (0.25, 0.5)
+    assert (by_agent["a"]["answers"], by_agent["a"]["refused"]) == (12, 3)
+    lines = write_markdown(board, tmp_path / "board.md").read_text("utf-8").splitlines()
+    header = lines[0].split("|")
+    [line] = [line.split("|") for line in lines if "| a |" in line]
+    assert line[header.index(" refused ")].strip() == "25.0\N{NO-BREAK SPACE}%"
+    table = pyarrow.parquet.read_table(write_parquet(refusing(), tmp_path / "a.parquet"))
+    assert table.column("answers").to_pylist() == [6, 5, 6, 3]
+    report = suite_report(refusing())
+    assert report.refused == {"a": 0.25, "b": 0}
+    assert report.forfeited == {"a": 0.5, "b": 0}
+
+
+def test_a_narrow_table_keeps_refused_and_forfeits() -> None:
+    console = Console(width=40, file=io.StringIO())
+    board = make_leaderboard(refusing())
+    names = [column.header for column in leaderboard_table(board, console).columns]
+    assert {"refused", "forfeits"} <= set(names)
+
+
+def test_a_share_that_was_not_counted_is_a_dash() -> None:
+    old = [msgspec.structs.replace(result, answers=()) for result in refusing()]
+    board = make_leaderboard(old)
+    rows = {row.agent: row for row in board.rows}
+    assert rows["a"].refused is None
+    assert cells_of(rows["a"], board)["refused"] == "–"
 
 
 def evil_page(tmp_path: Path) -> Path:

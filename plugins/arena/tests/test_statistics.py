@@ -13,6 +13,8 @@ from hypothesis import strategies as hs
 from palestra import InvalidOption, UnknownName
 from palestra_arena import statistics as st
 from scipy import stats
+from statsmodels.stats.power import TTestPower
+from statsmodels.stats.proportion import power_proportions_2indep, proportion_confint
 
 # pass@k and pass^k
 
@@ -60,6 +62,13 @@ def test_wilson_is_scipys(successes: int, trials: int) -> None:
     theirs = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
     ours = st.wilson(successes, trials)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize(("successes", "trials"), [(0, 7), (3, 11), (81, 263), (40, 40)])
+def test_wilson_is_statsmodels(successes: int, trials: int, confidence: float) -> None:
+    theirs = proportion_confint(successes, trials, 1 - confidence, method="wilson")
+    assert st.wilson(successes, trials, confidence)[1:] == pytest.approx(theirs, abs=1e-12)
 
 
 def test_wilson_gives_the_published_interval() -> None:
@@ -123,6 +132,22 @@ def test_the_power_of_pairs_is_reached_in_simulation() -> None:
     gaps = rng.normal(0.5, 1.2, size=(20_000, 30))
     found = np.mean(stats.ttest_1samp(gaps, 0, axis=1).pvalue < 0.05)
     assert st.power_of_pairs(0.5, 1.2, 30) == pytest.approx(found, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("shift", "deviation", "pairs"), [(0.5, 1.2, 30), (0.1, 2.0, 200), (3, 1, 2)]
+)
+def test_the_power_of_pairs_is_statsmodels(shift: float, deviation: float, pairs: int) -> None:
+    theirs = TTestPower().power(shift / deviation, pairs, alpha=0.05)
+    assert st.power_of_pairs(shift, deviation, pairs) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.5, 0.53), (0.2, 0.35), (0.9, 0.7)])
+def test_the_power_of_two_shares_is_statsmodels(first: float, second: float) -> None:
+    trials = st.trials_for_two_shares(first, second, power=0.9)
+    theirs = power_proportions_2indep(first - second, second, trials).power
+    assert theirs == pytest.approx(0.9, abs=0.005)
+    assert st.power_of_two_shares(first, second, trials) == pytest.approx(theirs, abs=1e-9)
 
 
 def test_the_planned_power_against_half_is_reached_in_simulation() -> None:

@@ -30,6 +30,7 @@ def result(seed: int, agents: tuple[str, ...] = ("a", "b"), **more: Any) -> Game
         "usage": (Usage(tokens_in=5, cost=0.25),) * seats,
         "steps": 7,
         "seconds": 0.5,
+        "answers": (4,) * seats,
     }
     match = Match(Environment("games/TicTacToe-v0", options={"b": 1, "a": [2]}), agents, seed)
     return GameResult(match=match, **(fields | more))
@@ -127,11 +128,17 @@ def test_a_store_of_the_first_version_is_given_what_it_lacks(tmp_path: Path) -> 
             store.add(game)
         expected = store.tally()
     raw = sqlite3.connect(tmp_path / "s.db")
-    raw.executescript("DROP TABLE blocks; DROP TABLE kinds; DROP TABLE tallied")
+    raw.executescript(
+        "DROP TABLE blocks; DROP TABLE kinds; DROP TABLE tallied;"
+        "ALTER TABLE seats DROP COLUMN answers"
+    )
     raw.execute("PRAGMA user_version = 1")
     raw.close()
     with Store(tmp_path / "s.db") as store:
-        assert store.tally() == expected
+        again = store.tally()
+        assert again.kinds == expected.kinds
+        assert {spent.answers for spent in again.spent.values()} == {0}, "they were not counted"
+        assert make_leaderboard(store.results()).rows[0].refused in (0.0, None)
 
 
 def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:

@@ -282,3 +282,16 @@ def test_unknown_costs_are_each_experts_secret_and_no_optimum_is_offered() -> No
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="|".join(options)):
         Hiring(**options)
+
+
+def test_a_seats_bar_tells_nothing_of_what_others_have_earned() -> None:
+    game = palestra.game(ID, num_players=4)
+    state = game.initial_state(0)
+    state.totals = [40, 10, -5, 7]
+    for seat in range(4):
+        other = game.clone(state)
+        other.totals = [
+            own if n == seat else 90_000 * (n + 1) for n, own in enumerate(state.totals)
+        ]
+        assert game.scene(state, seat) == game.scene(other, seat)
+    assert [bar.full for bar in game.scene(state).bars] == [40.0] * 4

@@ -14,7 +14,7 @@ import pytest
 from palestra import InvalidOption, MissingExtra
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
-from palestra_markets.report.page import POLICY, page, plots_of, svg, write_page
+from palestra_markets.report.page import page, plots_of, svg, write_page
 from palestra_markets.report.plot import Line, Plot
 from palestra_markets.trading.schedules import equilibrium
 
@@ -98,8 +98,8 @@ def test_names_are_escaped_and_the_page_needs_no_network() -> None:
     text = page([record])
     assert "<script>" not in text
     assert not re.findall(r'(?:src|href)="http', text)
-    assert f'http-equiv="Content-Security-Policy" content="{POLICY}"' in text
-    assert POLICY.startswith("default-src 'none'; style-src 'unsafe-inline';")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    assert f'http-equiv="Content-Security-Policy" content="{policy}"' in text
     assert "cost-ratio" in text
     assert page([record]) == text
 
@@ -139,3 +139,14 @@ def test_a_run_writes_its_report_and_a_record_has_one_later(
     assert "Surplus" in first.read_text("utf-8")
     assert first.read_text("utf-8") == later.read_text("utf-8")
     assert "report  " in capsys.readouterr().out
+
+
+def test_a_page_shows_hostile_names_as_text() -> None:
+    hostile = "</script><script>alert(1)</script>\x1b]0;title\x07\u202e"
+    record = run("markets/PriceNegotiation-v0")
+    record.agents = (hostile, "<img src=x onerror=alert(1)>")
+    text = page([record])
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "&lt;img src=x onerror=alert(1)&gt;" in text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)

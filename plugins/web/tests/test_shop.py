@@ -126,6 +126,15 @@ def test_what_cannot_be_done_is_said(text: str, says: str) -> None:
         episode.parse(0, text)
 
 
+def test_what_an_answer_says_stays_as_it_was_written() -> None:
+    """BrowserGym's names are rewritten only where they name the action."""
+    episode = palestra.make("web/Shop-v0", view="episode", seed=0)
+    said = episode.parse(0, "send_msg_to_user('I typed click(3) and Fill(\"2\")')")
+    assert said.answer == 'I typed click(3) and Fill("2")'
+    with pytest.raises(InvalidAction, match="no action is stated"):
+        episode.parse(0, "I could click(1), but I stop here.")
+
+
 @pytest.mark.parametrize(
     "url", ["/item/99999999", "/item/-1", "/item/7/secrets", "/account", "/thanks", "/nowhere"]
 )

@@ -60,9 +60,9 @@ def test_whatever_constrained_decoding_writes_is_a_legal_call(game: Any, data: A
     [
         ("search_lodging(city='Marlow')", call("search_lodging", city="Marlow")),
         ('I look first.\nsearch_lodging(city="Mar(low")', call("search_lodging", city="Mar(low")),
-        ("search_lodging(city='A') no: search_lodging(city='B')", call("search_lodging", city="B")),
+        ("search_lodging(city='A')\nsearch_lodging(city='B')", call("search_lodging", city="B")),
         ("search_lodging(city='Done()')", call("search_lodging", city="Done()")),
-        ("I may call think(x) and then Done()", Done()),
+        ("I may call think(x), and then:\nDone()", Done()),
         (
             '{"name": "search_lodging", "arguments": {"city": "Kelso"}}',
             call("search_lodging", city="Kelso"),
@@ -89,7 +89,12 @@ def test_calls_are_read_as_models_write_them(text: str, action: TextAction) -> N
     [
         ("search_hotels(city='Kelso')", "no call found"),
         ("search_lodging('Kelso')", "name every argument"),
-        ("search_lodging(city='Kelso'", "cannot be read to its end"),
+        ("search_lodging(city='Kelso'", "no call found"),
+        ("search_lodging(city='Kelso\nDone()", "no call found"),
+        ("search_lodging(city='A') no: search_lodging(city='B')", "no call found"),
+        ("I may call think(x) and then Done()", "no call found"),
+        ("Done() is too early", "no call found"),
+        ("I will not call search_lodging(city='A')", "no call found"),
         ("search_lodging(city=Kelso)", "cannot be read"),
         ("search_lodging(city={1})", "cannot be read"),
         ("search_lodging(city=1e999)", "cannot be read"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from palestra import EpisodeRecord, MissingExtra, renderer, retrace
-from palestra.kernel.files import whole_file
+from palestra.files import whole_file
 from PIL import Image
 
 from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode

@@ -10,8 +10,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from palestra import Episode, EpisodeRecord, Scene, renderer, retrace
-from palestra.kernel.files import write_text
+from palestra.files import write_text
+from palestra.html import render_page
 from palestra.records.record import StepRecord
 
 from palestra_renderers.palette import seat_colour
@@ -139,22 +141,22 @@ def export(
         episodes.append(page_data(record, viewer))
         if progress:
             progress(number + 1, len(records))
+    return write_text(path, _page(episodes))
+
+
+def _page(episodes: list[dict[str, Any]]) -> str:
+    """The page; its policy names the hash of its script, so that a browser runs no other."""
     data = json.dumps(episodes, separators=(",", ":")).replace("<", "\\u003c")
-    page = _allowing_its_script(_template().replace("/*EPISODES*/[]", data))
-    return write_text(path, page)
-
-
-def _allowing_its_script(page: str) -> str:
-    """The page with the hash of its script in its policy: a browser runs no other script."""
-    script = page.partition("<script>")[2].partition("</script>")[0]
+    script = f'\n"use strict";\nconst EPISODES = {data};\n{_asset("replay.js")}\n'
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    return page.replace("/*SCRIPT-HASH*/", f"sha256-{digest}", 1)
-
-
-def _template() -> str:
-    """The page without its episodes."""
-    page, style, script = (
-        files("palestra_renderers").joinpath(f"replay.{kind}").read_text(encoding="utf-8")
-        for kind in ("html", "css", "js")
+    return render_page(
+        "palestra_renderers",
+        "replay.html",
+        style=Markup(_asset("replay.css")),
+        script=Markup(script),
+        script_hash=Markup(f"sha256-{digest}"),
     )
-    return page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
+
+
+def _asset(name: str) -> str:
+    return files("palestra_renderers").joinpath(name).read_text("utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palestra.kernel.files import whole_file
+from palestra.files import whole_file
 
 from palestra_renderers.drawing import pygame
 

@@ -29,7 +29,6 @@ class WindowSeat:
         self.typed = ""
         self._note = ""
         self._helping = False
-        self._painted: Any = None  # the turn and what was typed, when it was painted last
 
     def ask(self, turn: Turn) -> str:
         self.typed, self._note, self._helping = "", turn.error, False

@@ -1,34 +1,7 @@
 """Tournaments between agents, ratings with intervals, and the statistics to trust them."""
 
-from palestra_arena.result import GameResult
-from palestra_arena.settings import (
-    Adaptive,
-    CrossPlay,
-    Environment,
-    KnockOut,
-    Ladder,
-    Population,
-    RoundRobin,
-    Settings,
-    Swiss,
-    read_settings,
-)
-from palestra_arena.store import Store
-from palestra_arena.tournament import Tournament, run_tournament
+import lazy_loader
 
-__all__ = [
-    "Adaptive",
-    "CrossPlay",
-    "Environment",
-    "GameResult",
-    "KnockOut",
-    "Ladder",
-    "Population",
-    "RoundRobin",
-    "Settings",
-    "Store",
-    "Swiss",
-    "Tournament",
-    "read_settings",
-    "run_tournament",
-]
+# The names are in __init__.pyi; each is imported when it is first used, so that loading the plugin
+# imports none of them.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -29,7 +29,7 @@ def tournament_command(
     games: Annotated[int | None, typer.Option(min=1, help="Games of every line-up.")] = None,
     store: Annotated[Path, typer.Option(help="File that keeps the results.")] = Path("arena.db"),
     settings: Annotated[
-        Path | None, typer.Option(help="TOML or JSON; what is typed here wins over it.")
+        Path | None, typer.Option(help="TOML or JSON; options on the command line override it.")
     ] = None,
     schedule: Annotated[
         str,
@@ -42,7 +42,7 @@ def tournament_command(
     engine: Annotated[str, typer.Option(help="local, or ray: workers are then Ray actors.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Wall time of a game.")] = None,
 ) -> None:
-    """Play agents against each other; a store that is not complete is gone on with."""
+    """Play a tournament between agents, or resume the unfinished one in the store."""
     typed = {
         "environments": environments,
         "agents": split_agents(agents) if agents else None,
@@ -56,16 +56,19 @@ def tournament_command(
     named = {name: value for name, value in typed.items() if value not in (None, [])}
     chosen = _settings(settings, store, _with_suite(suite, named))
     console = Console()
-    if _play(chosen, store, console):
+    finished = _play(chosen, store, console)
+    if finished:
         from palestra_arena.store import Store
 
         with Store(store) as opened:
             _print_leaderboard(console, opened, "bradley-terry", chosen.confidence)
     console.print(f"store   {store}", soft_wrap=True, highlight=False)
+    if not finished:
+        raise typer.Exit(130)
 
 
 def _with_suite(name: str, typed: dict[str, Any]) -> dict[str, Any]:
-    """What is typed, with the environments and settings of a suite."""
+    """The options on the command line, with the environments and settings of a suite."""
     if not name:
         return typed
     if "environments" in typed:
@@ -78,7 +81,7 @@ def _with_suite(name: str, typed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings:
-    """From a file, or from the store that is to be gone on with; what is typed wins."""
+    """Settings from a file or from the store to resume; the command line overrides them."""
     from palestra_arena.settings import read_data, settings_from
     from palestra_arena.store import Store
 
@@ -126,7 +129,7 @@ def _play(settings: Settings, store: Path, console: Console) -> bool:
         try:
             done = run_tournament(settings, store, progress=show)
         except KeyboardInterrupt:
-            console.print(f"Stopped. {over} games are kept; the same command goes on from there.")
+            console.print(f"Stopped. {over} games are kept; the same command resumes.")
             return False
     console.print(f"{done.played} games played, {len(done.results)} in all", highlight=False)
     return True
@@ -160,9 +163,11 @@ def results_command(
     inspect: Annotated[bool, typer.Option(help="Look for cheating in all records.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write a row a seat.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the leaderboard as JSON.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write it as a Markdown table.")] = None,
 ) -> None:
     """The leaderboard of a tournament, finished or not."""
-    from palestra_arena.report import write_page, write_parquet
+    from palestra_arena.report import write_json, write_markdown, write_page, write_parquet
     from palestra_arena.store import Store
 
     console = Console()
@@ -178,6 +183,9 @@ def results_command(
         if html is not None:
             write_page(board, settings, html, spent)
             console.print(f"page    {html}", soft_wrap=True, highlight=False)
+        for write, path in ((write_json, json), (write_markdown, markdown)):
+            if path is not None:
+                console.print(f"wrote   {write(board, path)}", soft_wrap=True, highlight=False)
         if parquet is not None:
             write_parquet(opened.results(), parquet)
             console.print(f"parquet {parquet}", soft_wrap=True, highlight=False)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from palestra import InvalidOption
+from palestra.runner.time_limit import can_interrupt
 
 from palestra_arena.match import Match
 from palestra_arena.pool import PoolEngine, Task
-from palestra_arena.referee import Factories, Played, Referee, can_interrupt
+from palestra_arena.referee import Factories, Played, Referee
 from palestra_arena.settings import Settings
 
 

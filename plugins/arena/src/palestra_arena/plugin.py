@@ -1,4 +1,4 @@
-"""What this plugin gives: the commands `palestra tournament` and `palestra results`."""
+"""What this plugin gives: `palestra ablate`, `palestra tournament` and `palestra results`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from palestra.kernel.hooks import hookimpl
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra_arena.ablate_command import ablate_command
     from palestra_arena.command import results_command, tournament_command
 
+    app.command("ablate")(ablate_command)
     app.command("tournament")(tournament_command)
     app.command("results")(results_command)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
@@ -24,11 +22,12 @@ from palestra import (
     make_agent,
     record_episode,
 )
-from palestra.agents.agent import decision_problem
+from palestra.agents.agent import Undecided, decision_problem
 from palestra.kernel.episode import Truncate
-from palestra.kernel.plugins import Listeners
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
+from palestra.runner.listeners import Listeners
+from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult, failed, summarise, void
@@ -61,10 +60,6 @@ class SeenBefore(Exception):
     """An agent was trained on the seed it would be scored on."""
 
 
-class TimeUp(BaseException):
-    """The wall time of a game is over; not an `Exception`, so that no agent swallows it."""
-
-
 class Watch:
     """Keeps the episodes in progress by seed, and which agent failed in which of them."""
 
@@ -92,28 +87,36 @@ class Guard(Agent):
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         self._clock[ASKED] = turns[0].seat
         try:
-            decisions = self._decisions(turns)
+            answers = self._answers(turns)
         except AgentFailed as failure:
             self._clock[ASKED] = -1
             if len(turns) == 1:  # of several turns, the runner puts each again by itself
                 self._watch.failures.setdefault(turns[0].episode_key, failure)
             raise
         self._clock[ASKED] = -1
-        return decisions
+        decisions = [answer for answer in answers if isinstance(answer, Decision)]
+        if len(decisions) == len(turns):
+            return decisions
+        for turn, answer in zip(turns, answers, strict=True):
+            if isinstance(answer, AgentFailed):
+                self._watch.failures.setdefault(turn.episode_key, answer)
+        raise Undecided(turns, answers)
 
-    def _decisions(self, turns: Sequence[Turn]) -> list[Decision]:
+    def _answers(self, turns: Sequence[Turn]) -> list[Decision | AgentFailed]:
+        """One answer a turn, or how the agent failed at that turn."""
         seat = turns[0].seat
+        given: Sequence[object]
         try:
-            decisions = list(self._agent.act(turns))
+            given = list(self._agent.act(turns))
+        except Undecided as some:
+            if list(map(id, some.turns)) != list(map(id, turns)):
+                raise _failed_with(seat, some) from some
+            given = some.answers
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            raise AgentFailed(seat, f"the agent failed ({why})") from error
-        if len(decisions) != len(turns):
-            why = f"the agent gave {len(decisions)} decisions for {len(turns)} turns"
-            raise AgentFailed(seat, why)
-        for turn, decision in zip(turns, decisions, strict=True):
-            _check(turn, decision)
-        return decisions
+            raise _failed_with(seat, error) from error
+        if len(given) != len(turns):
+            raise AgentFailed(seat, f"the agent gave {len(given)} decisions for {len(turns)} turns")
+        return [_checked(turn, answer) for turn, answer in zip(turns, given, strict=True)]
 
     def reseed(self, seed: int) -> None:
         self._agent.reseed(seed)
@@ -126,22 +129,29 @@ class Guard(Agent):
         self._agent.close()
 
 
-def _check(turn: Turn, decision: object) -> None:
-    """Refuse an answer that is not even of the right type; rules are checked by the game."""
-    if not isinstance(decision, Decision):
-        raise AgentFailed(turn.seat, f"the agent answered {type(decision).__name__}")
-    problem = decision_problem(decision)
-    if problem:
-        raise AgentFailed(turn.seat, problem)
+def _failed_with(seat: int, error: Exception) -> AgentFailed:
+    return AgentFailed(seat, f"the agent failed ({type(error).__name__}: {error})")
+
+
+def _checked(turn: Turn, answer: object) -> Decision | AgentFailed:
+    """An answer that is at least of the right type; rules are checked by the game."""
+    if isinstance(answer, Exception):
+        return _failed_with(turn.seat, answer)
+    if not isinstance(answer, Decision):
+        return AgentFailed(turn.seat, f"the agent answered {type(answer).__name__}")
+    problem = decision_problem(answer) or _action_problem(turn, answer)
+    return AgentFailed(turn.seat, problem) if problem else answer
+
+
+def _action_problem(turn: Turn, decision: Decision) -> str:
     action = decision.action
     if action is None:
-        if not isinstance(decision.text, str):
-            raise AgentFailed(turn.seat, "the agent answered with neither an action nor text")
-        return
+        return (
+            "" if decision.text is not None else "the agent answered with neither action nor text"
+        )
     kinds = getattr(turn.game, "action_types", None)
     good = isinstance(action, tuple(kinds)) if kinds else hasattr(action, "__index__")
-    if not good:
-        raise AgentFailed(turn.seat, f"the agent played a {type(action).__name__}")
+    return "" if good else f"the agent played a {type(action).__name__}"
 
 
 class Referee:
@@ -324,17 +334,10 @@ class Referee:
     def _limit(self) -> Iterator[None]:
         """Raise `TimeUp` in here when the wall time of a game is over."""
         self._clock[ASKED], self._clock[STARTED] = -1, time.monotonic()
-        seconds = self._settings.game_seconds
-        armed = bool(seconds) and can_interrupt()
-        if armed:
-            before = signal.signal(signal.SIGALRM, _ring)
-            signal.setitimer(signal.ITIMER_REAL, seconds or 0, 0.5)
         try:
-            yield
+            with time_limit(self._settings.game_seconds if can_interrupt() else None):
+                yield
         finally:
-            if armed:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                signal.signal(signal.SIGALRM, before)
             self._clock[STARTED] = 0
 
 
@@ -348,16 +351,6 @@ def _records(runner: Runner, numbers: Iterable[int]) -> list[EpisodeRecord]:
         if len(records) < len(wanted):
             raise
     return records
-
-
-def can_interrupt() -> bool:
-    """Whether a game can be interrupted from inside its process: main thread, and not Windows."""
-    here = threading.current_thread() is threading.main_thread()
-    return here and hasattr(signal, "setitimer")
-
-
-def _ring(number: int, frame: object) -> None:
-    raise TimeUp
 
 
 def check_field(settings: Settings, factories: Factories) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 from palestra import EpisodeRecord, Usage
+from palestra.records.answers import counts_of
 
 from palestra_arena.match import Match
 
@@ -21,6 +22,8 @@ class GameResult(msgspec.Struct, frozen=True):
     environment or a listener failed) or "void" (an agent was trained on the seed). Games with an
     error and void games count for no agent. `scores` are returns. `ranks` count the seats that did
     better. `points` are the share of opponents a seat beat, ties as half: 1, 1/2 and 0 between two.
+    `answers` counts what a seat answered, refused answers included, and `mistakes` those that were
+    refused; 0 answers with mistakes is a game that was kept before answers were counted.
     """
 
     match: Match
@@ -34,6 +37,7 @@ class GameResult(msgspec.Struct, frozen=True):
     steps: int
     seconds: float
     reason: str = ""
+    answers: tuple[int, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -70,6 +74,7 @@ def summarise(match: Match, record: EpisodeRecord, seconds: float) -> GameResult
     usage = [Usage()] * seats
     for turn in record.turns:
         usage[turn.seat] += turn.spent
+    counted = counts_of(record)
     return GameResult(
         match=match,
         status="forfeit" if "forfeit" in results else "played",
@@ -82,6 +87,7 @@ def summarise(match: Match, record: EpisodeRecord, seconds: float) -> GameResult
         steps=len(record.steps),
         seconds=seconds,
         reason=outcome.reason if outcome else "",
+        answers=tuple(seat.answers for seat in counted),
     )
 
 
@@ -109,4 +115,5 @@ def _uncounted(match: Match, status: Status, why: str, seconds: float) -> GameRe
         steps=0,
         seconds=seconds,
         reason=why,
+        answers=(0,) * seats,
     )

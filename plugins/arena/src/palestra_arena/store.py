@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord, InvalidOption, PalestraError, Usage
+from palestra.kernel.errors import cause
 
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult
@@ -36,7 +37,7 @@ from palestra_arena.tally import (
 )
 
 APPLICATION = 0x50414C41  # "PALA" in the file's header
-VERSION = 2  # 2 counts games in tables of their own; a store of version 1 is given them
+VERSION = 3  # 2 counts games in tables of their own, 3 counts answers; older stores are given both
 
 SCHEMA = """
 CREATE TABLE settings (number INTEGER PRIMARY KEY, written TEXT NOT NULL, body TEXT NOT NULL);
@@ -69,10 +70,12 @@ CREATE TABLE seats (
     calls INTEGER NOT NULL,
     cost REAL NOT NULL,
     seconds REAL NOT NULL,
+    answers INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (game, seat)
 ) WITHOUT ROWID;
 CREATE TABLE records (game INTEGER PRIMARY KEY REFERENCES games, body BLOB NOT NULL);
 """
+ANSWERS = "ALTER TABLE seats ADD COLUMN answers INTEGER NOT NULL DEFAULT 0"
 TALLIES = """
 CREATE TABLE kinds (number INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE, times INTEGER NOT NULL);
 CREATE TABLE blocks (key BLOB PRIMARY KEY, kind INTEGER NOT NULL REFERENCES kinds) WITHOUT ROWID;
@@ -86,7 +89,7 @@ BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END;
 GAMES = """
 SELECT games.number, environment, round, seed, status, reason, steps, games.seconds,
        name, result, score, rank, points, mistakes,
-       tokens_in, tokens_out, tokens_cached, calls, cost, seats.seconds
+       tokens_in, tokens_out, tokens_cached, calls, cost, seats.seconds, answers
 FROM games JOIN seats ON seats.game = games.number JOIN agents ON agents.number = seats.agent
 WHERE games.number > ? AND games.number <= ?
 ORDER BY games.number, seat
@@ -103,6 +106,19 @@ class Spending(msgspec.Struct, array_like=True, frozen=True):
     rows: list[tuple[str, str, int, Usage]] = []
     void: dict[str, int] = {}
     errors: dict[str, int] = {}  # absent in stores written before games had this status
+    answers: list[int] = []  # by row; absent in stores written before answers were counted
+
+
+DAMAGED = "restore a copy, or play into another file"
+HINTS = {  # by what SQLite says
+    "full": "free some space and run the same command again to resume",
+    "locked": "another program holds it; wait for it, or choose another file",
+    "readonly": "choose a file in a folder that can be written",
+    "unable to open": "choose a file in a folder that can be written",
+    "malformed": DAMAGED,
+    "not a database": DAMAGED,
+    "disk I/O": "see that the disk is there and has room; the same command resumes",
+}
 
 
 class StoreError(PalestraError, OSError):
@@ -146,8 +162,8 @@ class Store:
         version = self._value("PRAGMA user_version")
         if application == APPLICATION and version == VERSION:
             return
-        if application == APPLICATION and version == 1:
-            self._make(TALLIES)
+        if application == APPLICATION and version in (1, 2):
+            self._make(ANSWERS if version == 2 else f"{ANSWERS};{TALLIES}")
             return
         if application == APPLICATION:
             raise StoreError(
@@ -222,7 +238,7 @@ class Store:
                 return False
             number = done.lastrowid
             self._db.executemany(
-                f"INSERT INTO seats VALUES ({', '.join('?' * 14)})",
+                f"INSERT INTO seats VALUES ({', '.join('?' * 15)})",
                 [(number, seat, *self._seat(result, seat)) for seat in range(len(match.agents))],
             )
             if record is not None:
@@ -245,6 +261,7 @@ class Store:
             usage.calls,
             usage.cost,
             usage.seconds,
+            result.answers[seat] if result.answers else 0,
         )
 
     def _environment(self, environment: Environment) -> int:
@@ -284,10 +301,13 @@ class Store:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            hint = ""
-            if "full" in str(error):
-                hint = "; free some space and run the same command again to resume"
-            raise StoreError(f"{self.path}: {error}{hint}") from error
+            hint = next((hint for sign, hint in HINTS.items() if sign in str(error)), "")
+            raise StoreError(f"{self.path}: {error}{hint and f'; {hint}'}") from error
+        except PalestraError:
+            raise
+        except (msgspec.MsgspecError, zlib.error, LookupError, TypeError, ValueError) as error:
+            what = "what is in it was changed or damaged"
+            raise StoreError(f"{self.path}: {what} ({cause(error)}); {DAMAGED}") from error
 
     # Reading
 
@@ -296,7 +316,8 @@ class Store:
         with self._named():
             query = "SELECT body FROM settings ORDER BY number DESC LIMIT 1"
             row = self._db.execute(query).fetchone()
-        return settings_from(msgspec.json.decode(row[0]), str(self.path)) if row else None
+            kept = msgspec.json.decode(row[0]) if row else None
+        return settings_from(kept, str(self.path)) if kept is not None else None
 
     def __len__(self) -> int:
         with self._named():
@@ -336,8 +357,8 @@ class Store:
                 pass
             kinds = self._db.execute("SELECT body, times FROM kinds").fetchall()
             spent, void, errors = self._spent()
-        read = msgspec.json.Decoder(Kind).decode
-        counted = Counter({read(body): times for body, times in kinds})
+            read = msgspec.json.Decoder(Kind).decode
+            counted = Counter({read(body): times for body, times in kinds})
         return Tally(counted, spent, void, errors)
 
     def _count_more(self, last: int) -> bool:
@@ -357,6 +378,7 @@ class Store:
                 [(*key, seats.mistakes, seats.usage) for key, seats in total.items()],
                 void + labels_of(games, "void"),
                 errors + labels_of(games, "error"),
+                [seats.answers for seats in total.values()],
             )
             self._db.execute(
                 "INSERT INTO tallied VALUES (1, ?, ?) ON CONFLICT (number) DO UPDATE SET "
@@ -369,8 +391,10 @@ class Store:
         """What the games counted so far took, and how many of them were void or failed."""
         row = self._db.execute("SELECT body FROM tallied").fetchone()
         kept = msgspec.json.decode(row[0], type=Spending) if row else Spending()
+        answers = kept.answers or [0] * len(kept.rows)
         spent = {
-            (label, agent): Spent(mistakes, used) for label, agent, mistakes, used in kept.rows
+            (label, agent): Spent(mistakes, used, answered)
+            for (label, agent, mistakes, used), answered in zip(kept.rows, answers, strict=True)
         }
         return spent, Counter(kept.void), Counter(kept.errors)
 
@@ -426,8 +450,9 @@ def _result(seats: list[tuple[Any, ...]], environments: dict[int, Environment]) 
         ranks=ranks,
         points=points,
         mistakes=mistakes,
-        usage=tuple(Usage(*seat[14:]) for seat in seats),
+        usage=tuple(Usage(*seat[14:20]) for seat in seats),
         steps=steps,
         seconds=seconds,
         reason=reason,
+        answers=tuple(seat[20] for seat in seats),
     )

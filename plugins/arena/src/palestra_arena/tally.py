@@ -33,13 +33,16 @@ Block = tuple[str, int, tuple[str, ...]]
 
 
 class Spent(NamedTuple):
-    """What an agent's seats took, and the illegal moves they made."""
+    """What an agent's seats took, how often they answered, and how many answers were refused."""
 
     mistakes: int = 0
     usage: Usage = Usage()
+    answers: int = 0
 
     def plus(self, other: Spent) -> Spent:
-        return Spent(self.mistakes + other.mistakes, self.usage + other.usage)
+        return Spent(
+            self.mistakes + other.mistakes, self.usage + other.usage, self.answers + other.answers
+        )
 
 
 @dataclass(slots=True)
@@ -98,7 +101,8 @@ def spent_in(results: Iterable[GameResult]) -> dict[tuple[str, str], Spent]:
     for result in results:
         for seat, agent in enumerate(result.match.agents):
             key = result.match.environment.label, agent
-            seats = Spent(result.mistakes[seat], result.usage[seat])
+            answers = result.answers[seat] if result.answers else 0
+            seats = Spent(result.mistakes[seat], result.usage[seat], answers)
             found[key] = found.get(key, Spent()).plus(seats)
     return found
 

@@ -79,13 +79,14 @@ _BROWSERGYM_NAMES = {
     "send_msg_to_user": "Stop",
     **{kind.__name__.lower(): kind.__name__ for kind in ACTIONS},
 }
-_CALL = re.compile(rf"\b({'|'.join(_BROWSERGYM_NAMES)})(?=\()")
-_QUOTED = re.compile(r"\b(Click|Fill|Copy|Select|Press)\(\s*(element\s*=\s*)?(['\"])(\d+)\3")
-_PIXELS = re.compile(r"\bScroll\(\s*-?[\d.]+\s*,\s*(-?)[\d.]+\s*\)")
+CALLS = frozenset(_BROWSERGYM_NAMES) | {kind.__name__ for kind in ACTIONS}
+_CALL = re.compile(rf"\A({'|'.join(_BROWSERGYM_NAMES)})(?=\()")
+_QUOTED = re.compile(r"\A(Click|Fill|Copy|Select|Press)\(\s*(element\s*=\s*)?(['\"])(\d+)\3")
+_PIXELS = re.compile(r"\AScroll\(\s*-?[\d.]+\s*,\s*(-?)[\d.]+\s*\)")
 
 
 def from_browsergym(text: str) -> str:
-    """A text in which actions in BrowserGym's form are rewritten in Palestra's."""
+    """An action that may be in BrowserGym's form, in Palestra's; what it says stays as it is."""
     text = _CALL.sub(lambda match: _BROWSERGYM_NAMES[match.group(1)], text)
     text = _QUOTED.sub(r"\1(\2\4", text)
     return _PIXELS.sub(lambda match: f"Scroll('{'up' if match.group(1) else 'down'}')", text)

@@ -8,11 +8,17 @@ response makes the browser enforce that.
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
-from http.cookies import CookieError, SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import parse_qsl, urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from palestra_web.html import to_html
 from palestra_web.website import Website, WebState
@@ -63,15 +69,30 @@ class Server:
 
     def __init__(self, port: int = 0) -> None:
         self._sessions: dict[str, tuple[Session, threading.Lock]] = {}
-        handler = type("Handler", (_Handler,), {"sessions": self._sessions})
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        routes = [
+            Route("/enter/{key}", self._enter, methods=["GET"]),
+            Route("/{path:path}", self._show, methods=["GET"]),
+            Route("/{path:path}", self._take, methods=["POST"]),
+        ]
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._http = uvicorn.Server(
+            uvicorn.Config(
+                Starlette(routes=routes),
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="error",  # the record of a run has its actions
+                headers=list(HEADERS.items()),
+                server_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._thread = threading.Thread(
+            target=self._http.run, kwargs={"sockets": [self._listener]}, daemon=True
+        )
         self._thread.start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
 
     def enter(self, session: Session) -> str:
         """Add a session; returns the address at which a browser enters it."""
@@ -86,75 +107,72 @@ class Server:
         self.close()
 
     def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        self._http.should_exit = True
         self._thread.join()
+        self._listener.close()  # which uvicorn leaves open where it had not begun
 
+    async def _enter(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        if key not in self._sessions or not _is_local(request):
+            return _refusal()
+        home = RedirectResponse(self._sessions[key][0].home, 303)
+        home.set_cookie("palestra", key, httponly=True, samesite="strict")
+        return home
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers a browser; `sessions` is the server's."""
+    async def _show(self, request: Request) -> Response:
+        found = self._session(request)
+        if found is None:
+            return _refusal()
+        session, lock = found
 
-    sessions: dict[str, tuple[Session, threading.Lock]]
-    protocol_version = "HTTP/1.1"
+        def show() -> bytes:
+            with lock:
+                return session.get(_target(request)).encode("utf-8", "replace")
 
-    def do_GET(self) -> None:
-        key = self.path.removeprefix("/enter/")
-        if key != self.path and key in self.sessions and self._is_local():
-            cookie = f"palestra={key}; HttpOnly; SameSite=Strict; Path=/"
-            home = self.sessions[key][0].home
-            self._answer(303, headers={"Location": home, "Set-Cookie": cookie})
-            return
-        session = self._session()
-        if session is not None:
-            with session[1]:
-                self._answer(200, session[0].get(self.path))
+        return HTMLResponse(await run_in_threadpool(show))
 
-    def do_POST(self) -> None:
-        length = self.headers.get("Content-Length", "")
+    async def _take(self, request: Request) -> Response:
+        length = request.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST_FORM:
-            self.close_connection = True
-            self._answer(413, "A form may have at most 1 MiB.")
-            return
-        body = self.rfile.read(int(length)).decode("utf-8", "replace")
-        session = self._session()
-        if session is None:
-            return
-        fields = {
-            name: value.replace("\r\n", "\n")
-            for name, value in parse_qsl(body, keep_blank_values=True, max_num_fields=10_000)
-        }
-        with session[1]:
-            self._answer(303, headers={"Location": session[0].post(self.path, fields)})
+            return HTMLResponse("A form may have at most 1 MiB.", 413, {"Connection": "close"})
+        found = self._session(request)
+        if found is None:
+            return _refusal()
+        session, lock = found
+        fields = _fields((await request.body()).decode("utf-8", "replace"))
 
-    def _session(self) -> tuple[Session, threading.Lock] | None:
-        """The session of the browser's cookie; answers 403 where there is none."""
-        try:
-            cookies = SimpleCookie(self.headers.get("Cookie", ""))
-        except CookieError:
-            cookies = SimpleCookie()
-        found = self.sessions.get(cookies["palestra"].value) if "palestra" in cookies else None
-        if found is None or not self._is_local():
-            self._answer(403, "Open the address that `palestra web serve` printed.")
-            return None
-        return found
+        def take() -> str:
+            with lock:
+                return session.post(_target(request), fields)
 
-    def _is_local(self) -> bool:
-        """Whether the request names this server, and no page of another site sent it."""
-        host = self.headers.get("Host", "")
-        origin = self.headers.get("Origin")
-        if origin not in (None, "null") and urlsplit(origin).netloc != host:
-            return False
-        return host.partition(":")[0] in ("127.0.0.1", "localhost")
+        return RedirectResponse(await run_in_threadpool(take), 303)
 
-    def _answer(self, status: int, text: str = "", headers: dict[str, str] | None = None) -> None:
-        body = text.encode("utf-8", "replace")
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in (HEADERS | (headers or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+    def _session(self, request: Request) -> tuple[Session, threading.Lock] | None:
+        """The session of the browser's cookie."""
+        found = self._sessions.get(request.cookies.get("palestra", ""))
+        return found if _is_local(request) else None
 
-    def log_message(self, *_: Any) -> None:
-        """Print nothing; the record of a run has its actions."""
+
+def _refusal() -> Response:
+    return HTMLResponse("Open the address that `palestra web serve` printed.", 403)
+
+
+def _is_local(request: Request) -> bool:
+    """Whether the request names this server, and no page of another site sent it."""
+    host = request.headers.get("Host", "")
+    origin = request.headers.get("Origin")
+    if origin not in (None, "null") and urlsplit(origin).netloc != host:
+        return False
+    return host.partition(":")[0] in ("127.0.0.1", "localhost")
+
+
+def _target(request: Request) -> str:
+    """The address that was asked for, as it was written."""
+    path, query = request.scope["raw_path"].decode("latin-1"), request.url.query
+    return f"{path}?{query}" if query else path
+
+
+def _fields(body: str) -> dict[str, str]:
+    """The fields of a form, with plain line breaks."""
+    pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=10_000)
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from textwrap import dedent
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import parse_qsl, urlencode
@@ -39,13 +40,16 @@ from palestra import (
     Widget,
     only,
 )
+from palestra.kernel.actions import stated_action
 from palestra.kernel.game import Mask, Terms
 from palestra.kernel.rng import check_seed
 from palestra.kernel.scene import WidgetKind
+from palestra.kernel.text_game import written
 
 from palestra_web import features
 from palestra_web.actions import (
     ACTIONS,
+    CALLS,
     Address,
     Back,
     Click,
@@ -149,6 +153,7 @@ class Website(TextGame[WebState]):
     perfect_information = False
     action_types = ACTIONS
     elements: ClassVar[int] = 40  # numbers the array view can name
+    counters = ("steps", "scores")
     most_phrases: ClassVar[int] = 4  # phrases the numbered actions can copy
 
     # What a site defines
@@ -175,6 +180,10 @@ class Website(TextGame[WebState]):
     def phrases(self, data: Any, seat: int) -> tuple[str, ...]:
         """Parts of the task that a seat may want to type."""
         return ()
+
+    def known(self, data: Any, seat: int) -> Any:
+        """What later pages of a seat may depend on; by default all data. No count of actions."""
+        return data
 
     def stop(self, data: Any, seat: int, answer: str) -> Mapping[str, float]:
         """What a seat is paid, by reward term, when it stops with an answer."""
@@ -428,11 +437,22 @@ class Website(TextGame[WebState]):
 
     def parse(self, state: WebState, seat: int, text: str) -> TextAction:
         try:
-            return super().parse(state, seat, from_browsergym(text))
+            stated = stated_action(text, CALLS)
+            return super().parse(state, seat, from_browsergym(stated) or text)
         except InvalidAction as error:
             raise InvalidAction(text, error.legal, error.example, error.why) from None
 
     # What a seat sees
+
+    def anchor(self, state: WebState, seat: int) -> bytes:
+        """A hash of the page, its fields, the view and the site's data, and of no page before.
+
+        Of the history it holds only whether there is a page to go back to.
+        """
+        tab = state.tabs[seat]
+        shown = seat, tab.page.digest, tab.page.text(tab.drafts), tab.scroll, bool(tab.history)
+        known = f"{shown}\n{written(self.known(state.data, seat))}"
+        return blake2b(known.encode(), digest_size=16).digest()
 
     def describe(self, state: WebState, seat: int) -> str:
         tab = state.tabs[seat]

@@ -1,4 +1,4 @@
-"""K*: how many agents a team is worth, by how unlike their outputs are.
+"""K*: the effective number of agents in a team, by the diversity of their outputs.
 
 "Understanding Agent Scaling in LLM-Based Multi-Agent Systems via Diversity": the
 exponential of the entropy of the eigenvalues of the outputs' cosine similarities, scaled to trace
@@ -25,7 +25,7 @@ def effective_channels(vectors: ArrayLike) -> float:
         raise InvalidOption(f"vectors must be (outputs, dimensions), not {table.shape}")
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     if not np.isfinite(table).all() or (lengths == 0).any():
-        raise InvalidOption("every vector must be finite and not zero: empty outputs have no place")
+        raise InvalidOption("every vector must be finite and not zero; leave out empty outputs")
     singular = np.linalg.svd(table / lengths, compute_uv=False)
     shares = singular**2 / len(table)
     shares = shares[shares > 1e-15]

@@ -33,7 +33,7 @@ def pareto_front(points: Mapping[str, Point], *, convex: bool = False) -> list[s
 
 
 def _below(point: Point, left: Point, right: Point) -> bool:
-    """Whether a point lies under the line from left to right."""
+    """Whether a point lies below the line between two others."""
     run, rise = right[0] - left[0], right[1] - left[1]
     return (point[1] - left[1]) * run < rise * (point[0] - left[0])
 
@@ -62,7 +62,7 @@ def alpha_value(tasks: Sequence[PricedTask]) -> float:
 
 
 def break_even(tasks: Sequence[PricedTask]) -> float:
-    """The price, alike for all tasks, at which they pay; infinite without success."""
+    """The price per task at which total value equals total cost; infinite without success."""
     _require(tasks)
     made = sum(t.passed * t.quality for t in tasks)
     return sum(t.cost for t in tasks) / made if made else float("inf")
@@ -70,4 +70,4 @@ def break_even(tasks: Sequence[PricedTask]) -> float:
 
 def _require(tasks: Sequence[PricedTask]) -> None:
     if not tasks:
-        raise InvalidOption("there are no tasks to value")
+        raise InvalidOption("alpha_value needs at least one task")

@@ -29,8 +29,8 @@ MOST_EXACT = 16  # modules: 65,536 coalitions
 class Attribution:
     """Shapley values by module, in the units of the value; they sum to `full` less `empty`.
 
-    `interactions` (exact only) are Shapley interaction indices of pairs: what two modules make
-    together beyond what each makes alone. `coalitions` is how many were valued.
+    `interactions` (exact only) are Shapley interaction indices of pairs: what two modules
+    contribute together beyond what each contributes alone. `coalitions` is how many were evaluated.
     """
 
     shares: dict[str, Interval]
@@ -78,7 +78,7 @@ def attribute(
 
 
 class _Values:
-    """A value function that asks for every coalition once, and wants as many tasks each time."""
+    """A value function that evaluates every coalition once; all must have equally many tasks."""
 
     def __init__(self, value: Value) -> None:
         self._value = value

@@ -1,4 +1,4 @@
-"""What every agent spent, and what that bought: one row an agent.
+"""What every agent spent and achieved, one row per agent.
 
 Cost-of-pass is the expected cost of one success: cost an attempt divided by the share of attempts
 that succeed (Erol et al. 2025, arXiv:2504.13359; used by Efficient Agents, arXiv:2508.02694). It
@@ -37,7 +37,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What an agent's attempts took together, how many succeeded, and what a success costs.
+    """The total cost of an agent's attempts, how many succeeded, and the cost of a success.
 
     `accuracy` counts independent blocks, as everywhere in the arena.
     """
@@ -55,7 +55,7 @@ def won(result: str, score: float) -> bool:
 
 
 def at_least(score: float) -> Passed:
-    """Success where games are not won but paid: a return of at least `score`."""
+    """A test of success for games without winners: a return of at least `score`."""
     return lambda _, paid: paid >= score
 
 
@@ -91,7 +91,7 @@ def _from_record(record: EpisodeRecord, passed: Passed) -> list[Attempt]:
 
 
 def currency_of(attempts: Iterable[Attempt]) -> Currency:
-    """Money where anybody paid any, else tokens, else seconds."""
+    """The unit of costs: money if any was spent, else tokens, else seconds."""
     total = sum((attempt.usage for attempt in attempts), Usage())
     return "cost" if total.cost else "tokens" if total.tokens else "seconds"
 
@@ -99,10 +99,10 @@ def currency_of(attempts: Iterable[Attempt]) -> Currency:
 def spendings(
     attempts: Iterable[Attempt], currency: Currency | None = None, *, confidence: float = 0.95
 ) -> list[Spending]:
-    """A row an agent, the lowest cost-of-pass first."""
+    """One row per agent, the lowest cost-of-pass first."""
     listed = list(attempts)
     if not listed:
-        raise InvalidOption("no game here counts, so there is nothing to account for")
+        raise InvalidOption("no game counts, so there are no costs to report")
     unit = currency or currency_of(listed)
     by_agent: dict[str, list[Attempt]] = {}
     for attempt in listed:
@@ -133,7 +133,7 @@ def cost_of_pass(
 ) -> Interval:
     """Mean cost over mean success, with a percentile bootstrap interval over attempts.
 
-    Resamples without a success cost infinitely much, so that the upper end may be infinite.
+    A resample without a success has infinite cost, so the upper end may be infinite.
     """
     spent, good = np.asarray(costs, dtype=float), np.asarray(passed, dtype=float)
     if spent.shape != good.shape or spent.ndim != 1 or not len(spent):

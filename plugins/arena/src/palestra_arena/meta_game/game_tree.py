@@ -1,7 +1,7 @@
 """Small games in sequence form (Koller, Megiddo and von Stengel 1996), for exact values.
 
-A seat's sequence is what it did on the way to a position; a plan gives every sequence the chance
-that the seat plays it, and mixing strategies is mixing plans. An expected return is then linear in
+A seat's sequence is the list of its actions on the way to a position. A plan gives every sequence
+its realisation probability; to mix strategies is to mix plans. An expected return is then linear in
 each seat's plan, and a best response one pass over the seat's information sets.
 
 For games without chance after the deal whose deals can be listed (`Game.deals`), with moves in
@@ -65,7 +65,7 @@ class SequenceForm:
     returns: Floats
 
     def uniform(self, seat: int) -> Floats:
-        """The plan that plays every legal action alike."""
+        """The plan that plays every legal action with the same probability."""
         plan = np.zeros(self.seats[seat].size)
         plan[0] = 1.0
         for known in self.seats[seat].sets:
@@ -91,7 +91,7 @@ class SequenceForm:
         return added
 
     def best_plan(self, seat: int, slope: Floats) -> tuple[Floats, float]:
-        """The plan without chance that is worth most under a slope, and its worth."""
+        """The pure plan of greatest value under a slope, and that value."""
         worth = slope.copy()
         choices = []
         for known in reversed(self.seats[seat].sets):
@@ -106,12 +106,12 @@ class SequenceForm:
         return plan, float(worth[0])
 
     def nash_conv(self, plans: Sequence[Floats]) -> float:
-        """How much the seats together would gain by each replying best; 0 in equilibrium."""
+        """The sum of what each seat would gain by a best response; 0 in equilibrium."""
         replies = (self.best_plan(seat, self.slope(seat, plans))[1] for seat in range(len(plans)))
         return float(sum(replies) - self.values(plans).sum())
 
     def policy(self, seat: int, plan: Floats) -> dict[bytes, dict[Any, float]]:
-        """A plan as chances of actions by information set; where it never comes, all alike.
+        """A plan as action probabilities by information set; uniform where the plan never leads.
 
         Raises `InvalidOption` where a game's keys do not tell a seat what it did.
         """

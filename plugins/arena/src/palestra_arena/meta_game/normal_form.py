@@ -57,7 +57,7 @@ def strategy_values(payoffs: Payoffs, mixes: Mixes, seat: int) -> Floats:
 
 
 def normal_nash_conv(payoffs: Payoffs, mixes: Mixes) -> float:
-    """How much the players together would gain by each replying best; 0 in equilibrium."""
+    """The sum of what each player would gain by a best response; 0 in equilibrium."""
     gains = 0.0
     for seat, mix in enumerate(mixes):
         values = strategy_values(payoffs, mixes, seat)

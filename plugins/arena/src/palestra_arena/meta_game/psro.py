@@ -27,7 +27,7 @@ GAIN = 1e-9  # below this a response is no better
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """How things stood after solving a population of these sizes."""
+    """The results of one round, for a population of these sizes."""
 
     sizes: tuple[int, ...]
     nash_conv: float
@@ -36,7 +36,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Every seat's strategies as plans, how the meta-solver mixes them, and how it came to that.
+    """Every seat's strategies as plans, the meta-solver's mixes, and the rounds that led to them.
 
     `payoffs` is the meta-game: what every seat is paid by every profile. `settled` says that no
     seat found a better response that it did not have.
@@ -99,7 +99,7 @@ def psro(
 
 
 def _known(plan: Floats, plans: Sequence[Floats]) -> bool:
-    """Whether a population has a plan already; in fictitious play it then only weighs more."""
+    """Whether a population already has a plan; fictitious play then only raises its weight."""
     return any(np.allclose(plan, other, atol=1e-9) for other in plans)
 
 

@@ -1,6 +1,7 @@
 """Results for readers: a table, a page, a Parquet file."""
 
 from palestra_arena.report.costs import Costs, costs_table, make_costs
+from palestra_arena.report.files import write_json, write_markdown
 from palestra_arena.report.generality import generality_of, generality_table
 from palestra_arena.report.html import write_page
 from palestra_arena.report.leaderboard import Leaderboard, Row, leaderboard_of, make_leaderboard
@@ -18,6 +19,8 @@ __all__ = [
     "leaderboard_table",
     "make_costs",
     "make_leaderboard",
+    "write_json",
+    "write_markdown",
     "write_page",
     "write_parquet",
 ]

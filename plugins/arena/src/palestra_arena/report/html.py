@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from palestra import __version__
-from palestra.kernel.files import write_text
+from palestra.files import write_text
+from palestra.html import render_page
 
 from palestra_arena.report.costs import COLUMNS, Costs, cost_cells, dots, front_line
 from palestra_arena.report.leaderboard import Leaderboard, Row
@@ -37,15 +37,8 @@ def write_page(
     costs: Costs | None = None,
 ) -> Path:
     """Write the page; names are escaped, and the file is replaced whole or not at all."""
-    environment = Environment(
-        loader=PackageLoader("palestra_arena.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("leaderboard.html").render(page_data(board, settings, costs))
-    return write_text(path, page)
+    values = page_data(board, settings, costs)
+    return write_text(path, render_page("palestra_arena", "leaderboard.html", **values))
 
 
 def page_data(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
@@ -23,7 +23,8 @@ class Row:
 
     `points` is the mean share of rivals beaten with Wilson's interval, `score` the mean return
     with a bootstrap interval; both count independent blocks (environment, seed, rivals), not
-    games, as games of one block share their chance.
+    games, as games of one block share their chance. `refused` is the share of answers that were
+    refused, None where answers were not counted; `forfeited` the share of places it forfeited.
     """
 
     agent: str
@@ -35,6 +36,22 @@ class Row:
     forfeits: int
     mistakes: int
     usage: Usage
+    answers: int = 0
+
+    @property
+    def refused(self) -> float | None:
+        return share_refused(self.mistakes, self.answers)
+
+    @property
+    def forfeited(self) -> float:
+        return self.forfeits / max(1, self.results.total())
+
+
+def share_refused(mistakes: int, answers: int) -> float | None:
+    """The share of answers that were refused; None where answers were not counted."""
+    if answers < mistakes:
+        return None
+    return mistakes / answers if answers else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +122,7 @@ def leaderboard_of(
     unrated = UNDECIDED
     if decided:
         ratings, unrated = _ratings(contests or contests_of(counted), system, confidence)
-    spent = _spent_by_agent(counted)
+    spent = spent_by_agent(counted.spent)
     rows = [
         _row(agent, total, ratings.get(agent), decided, confidence, spent[agent])
         for agent, total in sums.items()
@@ -150,9 +167,10 @@ def _add(kind: Kind, times: int, sums: dict[str, _Sum]) -> None:
         sums[agent].blocks[points, scores] += times
 
 
-def _spent_by_agent(counted: Tally) -> dict[str, Spent]:
+def spent_by_agent(by_environment: Mapping[tuple[str, str], Spent]) -> dict[str, Spent]:
+    """What every agent took in all, from what it took by environment and agent."""
     found: dict[str, Spent] = {}
-    for (_, agent), spent in counted.spent.items():
+    for (_, agent), spent in by_environment.items():
         found[agent] = found.get(agent, Spent()).plus(spent)
     return found
 
@@ -178,6 +196,7 @@ def _row(
         forfeits=total.results["forfeit"],
         mistakes=spent.mistakes,
         usage=spent.usage,
+        answers=spent.answers,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from palestra import MissingExtra
-from palestra.kernel.files import whole_file
+from palestra.files import whole_file
 
 from palestra_arena.result import GameResult
 
@@ -35,7 +35,7 @@ def write_parquet(results: Iterable[GameResult], path: str | Path) -> Path:
             ("score", pa.float64()),
             ("rank", pa.int64()),
             ("points", pa.float64()),
-            *((name, pa.int64()) for name in ("mistakes", "tokens_in", "tokens_out")),
+            *((name, pa.int64()) for name in ("answers", "mistakes", "tokens_in", "tokens_out")),
             *((name, pa.int64()) for name in ("tokens_cached", "calls")),
             *((name, pa.float64()) for name in ("cost", "seconds")),
         ]
@@ -72,6 +72,7 @@ def _rows(results: Iterable[GameResult]) -> Iterator[dict[str, Any]]:
                     "score": result.scores[seat],
                     "rank": result.ranks[seat],
                     "points": result.points[seat],
+                    "answers": result.answers[seat] if result.answers else None,
                     "mistakes": result.mistakes[seat],
                 }
                 | msgspec.structs.asdict(result.usage[seat])

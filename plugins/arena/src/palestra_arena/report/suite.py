@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,9 +11,11 @@ from numpy.random import default_rng
 from rich.table import Table
 from rich.text import Text
 
-from palestra_arena.report.table import spread
+from palestra_arena.report.leaderboard import share_refused, spent_by_agent
+from palestra_arena.report.table import percent, spread
 from palestra_arena.result import GameResult
 from palestra_arena.statistics import Interval
+from palestra_arena.tally import spent_in
 
 RESAMPLES = 2000
 
@@ -22,21 +25,26 @@ class SuiteReport:
     """Points by agent and environment, and the mean over environments, best first.
 
     Points are the share of rivals beaten, so that environments count alike whatever they pay, and
-    the return where one plays alone; None where an agent played no game that counts.
+    the return where one plays alone; None where an agent played no game that counts. `refused` and
+    `forfeited` are shares of the agent's answers and of the places it played, in all environments.
     """
 
     environments: tuple[str, ...]
     points: dict[str, tuple[float | None, ...]]
     overall: dict[str, Interval]
+    refused: dict[str, float | None]
+    forfeited: dict[str, float]
 
 
 def suite_report(results: Iterable[GameResult], confidence: float = 0.95) -> SuiteReport:
     """Independent blocks (environment, seed, rivals) are averaged first, as everywhere."""
     blocks: dict[str, dict[str, dict[object, list[float]]]] = {}
-    for result in results:
-        if not result.counts:
-            continue
+    ends: dict[str, Counter[str]] = {}
+    counted = [result for result in results if result.counts]
+    for result in counted:
         match = result.match
+        for agent, end in zip(match.agents, result.results, strict=True):
+            ends.setdefault(agent, Counter())[end] += 1
         block = match.seed, match.round, tuple(sorted(match.agents))
         alone = len(match.agents) == 1
         made = result.scores if alone else result.points
@@ -44,12 +52,15 @@ def suite_report(results: Iterable[GameResult], confidence: float = 0.95) -> Sui
             of_agent = blocks.setdefault(agent, {}).setdefault(match.environment.label, {})
             of_agent.setdefault(block, []).append(points)
     environments = tuple(sorted({name for found in blocks.values() for name in found}))
+    spent = spent_by_agent(spent_in(counted))
     overall = {a: _overall(found, confidence) for a, found in blocks.items()}
     best = sorted(blocks, key=lambda agent: (-overall[agent].value, agent))
     return SuiteReport(
         environments,
         {a: tuple(_mean(blocks[a].get(name)) for name in environments) for a in best},
         {a: overall[a] for a in best},
+        {a: share_refused(spent[a].mistakes, spent[a].answers) for a in best},
+        {a: ends[a]["forfeit"] / ends[a].total() for a in best},
     )
 
 
@@ -83,4 +94,6 @@ def suite_table(report: SuiteReport) -> Table:
         cells = [points[number] for points in report.points.values()]
         table.add_row(Text(name), *("–" if cell is None else f"{cell:.2f}" for cell in cells))
     table.add_row("all alike", *(spread(mean, 2) for mean in report.overall.values()))
+    table.add_row("answers refused", *map(percent, report.refused.values()))
+    table.add_row("forfeits", *map(percent, report.forfeited.values()))
     return table

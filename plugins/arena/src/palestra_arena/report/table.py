@@ -43,10 +43,10 @@ def columns(board: Leaderboard) -> list[str]:
         board.system: any(row.rating for row in rows),
         "points": any(row.points for row in rows),
         "score": True,
+        "refused": True,
+        "forfeits": True,
         "games": True,
         "results": any(set(row.results) & set(SHORT) for row in rows),
-        "forfeits": any(row.forfeits for row in rows),
-        "mistakes": any(row.mistakes for row in rows),
         "tokens": any(row.usage.tokens for row in rows),
         "cost": any(row.usage.cost for row in rows),
         "s/game": True,
@@ -62,14 +62,19 @@ def cells_of(row: Row, board: Leaderboard) -> dict[str, str]:
         board.system: spread(Interval(*rating[1:]), digits) if rating else "",
         "points": spread(row.points, 2) if row.points else "",
         "score": spread(row.score, 2),
+        "refused": percent(row.refused),
+        "forfeits": percent(row.forfeited),
         "games": f"{row.games:,}",
         "results": " ".join(f"{row.results[k]}{s}" for k, s in SHORT.items() if row.results[k]),
-        "forfeits": str(row.forfeits),
-        "mistakes": str(row.mistakes),
         "tokens": f"{row.usage.tokens:,}",
         "cost": f"{row.usage.cost:.4f}",
         "s/game": f"{row.usage.seconds / row.games:.2g}",
     }
+
+
+def percent(share: float | None) -> str:
+    """A share with one digit; a dash where it is not known."""
+    return "–" if share is None else f"{share * 100:.1f}\N{NO-BREAK SPACE}%"
 
 
 def spread(interval: Interval, digits: int) -> str:

@@ -1,7 +1,7 @@
-"""Three records of one game, written apart: what agents said, what the world did, how it stood.
+"""Three independent records of one game: the decisions, the rewards paid, and the states.
 
 After Claw-Eval: an agent's trace, the environment's own log and snapshots of the state are joined
-only at grading, so that none can vouch for itself. `Evidence` is a listener; pass it to
+only at grading, so that none is checked against itself. `Evidence` is a listener; pass it to
 `palestra.play(hooks=[…])`, or set `evidence` in a tournament's settings.
 """
 
@@ -76,7 +76,7 @@ class Evidence:
         self.close(episode, record)
 
     def close(self, episode: Episode, record: EpisodeRecord | None) -> list[Finding]:
-        """Join what is known of an episode; one that broke off may have no record."""
+        """Join the channels of an episode; an episode that was interrupted may have no record."""
         case = self._cases.pop(id(episode), None)
         if case is None:
             return []
@@ -88,7 +88,7 @@ class Evidence:
         return case.findings
 
     def _compare(self, case: Case, when: str, agent: str = "") -> None:
-        """The world must stand as it did when it was last looked at."""
+        """Compare the state with the last snapshot; nothing may change it between steps."""
         turn, key = case.snapshots[-1]
         now = case.episode.turn, case.episode.state_key()
         if now == (turn, key):
@@ -98,7 +98,7 @@ class Evidence:
         case.snapshots[-1] = now
 
     def _join(self, case: Case, record: EpisodeRecord) -> None:
-        """Every move of the record was asked for, and all that was paid stands in the log."""
+        """Check that every recorded move was requested and that the log has every payment."""
         for number, step in enumerate(record.steps):
             for turn in step.turns:
                 if turn.status != "forfeit" and (number, turn.seat) not in case.trace:
@@ -113,5 +113,5 @@ class Evidence:
 
 
 def list_of(finding: Finding) -> list[Any]:
-    """A finding as a record's tag holds it."""
+    """A finding in the form that a record's tag has."""
     return [getattr(finding, name) for name in Finding.__struct_fields__]

@@ -1,7 +1,7 @@
-"""Faults on the way between agents and the world, to see who copes: Claw-Eval's robustness.
+"""Faults between agents and the environment, which test robustness as Claw-Eval does.
 
-`Faults` is a listener that changes decisions on their way, from its own random numbers: the same
-seed, episode and turn give the same faults, whoever plays.
+`Faults` is a listener that changes decisions before they are played. It draws from its own
+generator: the same seed, episode and turn give the same faults, whoever plays.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ Kind = Literal["tampering", "reward", "illegal", "divergence", "repetition"]
 class Finding(msgspec.Struct, frozen=True):
     """One reason not to trust a game.
 
-    `kind` is "tampering" (the world changed where nobody moved), "reward" (pay that no move earned,
+    `kind` is "tampering" (the state changed where nobody moved), "reward" (pay that no move earned,
     or a result that the rules do not give), "illegal" (a move that was not among the legal ones),
     "divergence" (the record does not replay) or "repetition" (an answer said word for word in
-    another game, to another position). `agent` is who was to gain or to move; "" where the
+    another game, to another position). `agent` is the one that gains or moves; "" where the
     evidence names nobody.
     """
 

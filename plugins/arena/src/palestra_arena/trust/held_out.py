@@ -1,4 +1,4 @@
-"""Seeds that an agent has been trained on, which no tournament scores it on unnoticed."""
+"""Seeds that an agent was trained on. A tournament that meets one reports it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def seeds_trained_on(name: str, agent: Any) -> list[Trained]:
-    """What an agent says of itself."""
+    """The seeds that an agent declares it was trained on."""
     return [Trained(name, *entry) for entry in getattr(agent, "trained_on", ())]
 
 

@@ -1,4 +1,4 @@
-"""Reading finished records for cheating: after the fact, and from the records alone.
+"""Inspection of finished records for cheating.
 
 Of the patterns that the Holistic Agent Leaderboard (arXiv:2510.11977) looks for in logs, those that
 need no judge: reward without outcome, moves outside the interface, answers looked up.
@@ -19,7 +19,7 @@ WINS = {"win": 1, "draw": 0, "loss": -1}
 
 
 def inspect(records: Iterable[EpisodeRecord]) -> list[Finding]:
-    """All that is wrong with these records, findings of `Evidence` in their tags included."""
+    """All findings in these records, including those of `Evidence` in their tags."""
     found: list[Finding] = []
     said: dict[tuple[str, str], tuple[int, str]] = {}
     for record in records:
@@ -32,7 +32,7 @@ def inspect(records: Iterable[EpisodeRecord]) -> list[Finding]:
 
 
 def _finding(record: EpisodeRecord, kind: Kind, seat: int | None, turn: int, why: str) -> Finding:
-    """Names nobody where the world was tampered with: what follows is not its victim's doing."""
+    """A finding; it names no agent after tampering, which the agents may not have caused."""
     tampered = any(tag[0] == "tampering" for tag in record.tags.get("findings", ()))
     known = seat is not None and seat < len(record.agents) and not tampered
     agent = record.agents[seat] if known and seat is not None else ""
@@ -40,7 +40,7 @@ def _finding(record: EpisodeRecord, kind: Kind, seat: int | None, turn: int, why
 
 
 def _rewards(record: EpisodeRecord) -> Iterator[Finding]:
-    """Nobody is credited more than steps paid, nor anything where the game has no outcome."""
+    """Find rewards beyond what the steps paid, and rewards without an outcome."""
     last = len(record.steps)
     for seat, credited in enumerate(record.returns):
         paid = sum(sum(step.rewards.get(seat, {}).values()) for step in record.steps)
@@ -54,7 +54,7 @@ def _rewards(record: EpisodeRecord) -> Iterator[Finding]:
 
 
 def _moves(record: EpisodeRecord) -> Iterator[Finding]:
-    """Every numbered move stands among the legal ones that were written down with it."""
+    """Find numbered moves that are not among the legal ones recorded with them."""
     for number, step in enumerate(record.steps):
         for turn in step.turns:
             listed = isinstance(turn.legal, list) and isinstance(turn.action, int)
@@ -73,7 +73,7 @@ def _replayed(record: EpisodeRecord) -> Iterator[Finding]:
 
 
 def _repeated(record: EpisodeRecord, said: dict[Any, tuple[int, str]]) -> Iterator[Finding]:
-    """A long answer of an agent, said word for word to another position of another seed."""
+    """Find long answers that an agent gave word for word to another position of another seed."""
     for number, step in enumerate(record.steps):
         for turn in step.turns:
             answer = turn.thought or turn.raw or ""

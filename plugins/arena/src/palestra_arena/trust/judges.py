@@ -1,8 +1,8 @@
 """Whether a judge's verdicts can be trusted, where the truth of some of them is known.
 
 `audit_judge` compares verdicts with the truth; `audit_order` compares verdicts on pairs with those
-on the same pairs shown the other way round; `corrected_share` says what share passed in truth when
-a judge of known errors passed so many.
+on the same pairs in reverse order; `corrected_share` estimates the true share of passes from the
+share that a judge of known error rates passed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from palestra_arena.statistics import Interval, wilson
 class JudgeAudit(NamedTuple):
     """How a judge agrees with the truth.
 
-    `kappa` is agreement beyond what chance gives two who say things as often as these (Cohen 1960):
-    1 for none but right verdicts, 0 for chance. `sensitivity` is the share of true passes that the
+    `kappa` is Cohen's kappa (1960), the agreement beyond chance: 1 if all verdicts are right, 0 for
+    chance. `sensitivity` is the share of true passes that the
     judge passed, `specificity` the share of true failures that it failed.
     """
 
@@ -34,11 +34,11 @@ class JudgeAudit(NamedTuple):
 
 
 class OrderAudit(NamedTuple):
-    """How a judge of pairs takes a swap of the two.
+    """How much the order within a pair changes a judge's verdict.
 
     `consistent` is the share of pairs with the same winner both ways; `first_chosen` the share of
-    inconsistent pairs in which it was whoever came first; `p_value` the chance of one as far from
-    half if the place were nothing to it (exact binomial test).
+    inconsistent pairs in which the first of the two won; `p_value` tests that share against one
+    half (exact binomial test).
     """
 
     consistent: Interval
@@ -91,7 +91,7 @@ def _kappa(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
 def audit_order(
     winners: Sequence[Hashable], swapped: Sequence[Hashable], *, confidence: float = 0.95
 ) -> OrderAudit:
-    """Who was chosen of each pair, 0 or 1 by the pair's own numbering, and again when swapped.
+    """Compare the winners of pairs, 0 or 1 in the pair's own numbering, before and after a swap.
 
     In the first showing 0 comes first, in the swapped one 1 does; None is a tie.
     """
@@ -115,7 +115,8 @@ def audit_order(
 def corrected_share(passed: float, sensitivity: float, specificity: float) -> float:
     """The share that passes in truth where a judge passes `passed` (Rogan and Gladen 1978).
 
-    sensitivity + specificity must be over 1: the verdicts of any other judge say nothing.
+    Raises `InvalidOption` unless sensitivity + specificity is over 1: other verdicts are no better
+    than chance.
     """
     for name, value in (
         ("passed", passed),

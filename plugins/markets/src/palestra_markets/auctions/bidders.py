@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from palestra import Meta, ScriptedAgent, Turn, agent
 
@@ -43,21 +43,17 @@ def equilibrium_bid(game: SealedAuction, value: float) -> float:
     kind="solver",
     needs=("array",),
 )
-class EquilibriumBidder(ScriptedAgent):
+class EquilibriumBidder(ScriptedAgent[SealedAuction]):
     """Bids as in the symmetric equilibrium for values drawn uniformly, rounded down."""
 
-    plays = (SealedAuction,)
-
-    def choose(self, turn: Turn) -> int:
-        game = cast(SealedAuction, turn.game)
+    def choose(self, turn: Turn[SealedAuction]) -> int:
+        game = turn.game
         return floor(equilibrium_bid(game, observed_numbers(turn)[0]) + NEAR)
 
 
 @agent("truthful-bidder", needs=("array",))
-class TruthfulBidder(ScriptedAgent):
+class TruthfulBidder(ScriptedAgent[SealedAuction | PositionAuction | ContentAuction]):
     """Bids a share of its value, by default all of it."""
-
-    plays = (SealedAuction, PositionAuction, ContentAuction)
 
     def __init__(
         self,
@@ -68,13 +64,13 @@ class TruthfulBidder(ScriptedAgent):
         super().__init__(seed=seed)
         self._share = share
 
-    def choose(self, turn: Turn) -> Any:
+    def choose(self, turn: Turn[SealedAuction | PositionAuction | ContentAuction]) -> Any:
         amount = floor(self._share * observed_numbers(turn)[0] + NEAR)
         return Bid(amount) if isinstance(turn.game, ContentAuction) else amount
 
 
 @agent("balanced-bidder", needs=("array",))
-class BalancedBidder(ScriptedAgent):
+class BalancedBidder(ScriptedAgent[PositionAuction]):
     """Bids the best response to the last bids that settles as VCG would: balanced bidding.
 
     With generalised second prices it aims at the position that would have paid it most, and bids
@@ -83,7 +79,6 @@ class BalancedBidder(ScriptedAgent):
     and otherwise repeats it; its first bid, and every bid with VCG, is its value.
     """
 
-    plays = (PositionAuction,)
     stream = 3
 
     def __init__(
@@ -97,8 +92,8 @@ class BalancedBidder(ScriptedAgent):
         super().__init__(seed=seed)
         self._revise = revise
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(PositionAuction, turn.game)
+    def choose(self, turn: Turn[PositionAuction]) -> int:
+        game = turn.game
         seen = observed_numbers(turn)
         value, last = int(seen[0]), [int(bid) for bid in seen[7 : 7 + game.num_players]]
         if last[0] < 0 or MECHANISMS.index(game.mechanism) != GSP:

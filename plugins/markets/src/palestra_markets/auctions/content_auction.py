@@ -154,6 +154,7 @@ class ContentAuction(TextGame[PageSale]):
         value for every click, less what you pay. Afterwards bids and page are told. Write:
         Bid(amount=7) to bid 7 for a click.
     """
+    counters = ("earned",)
     order = "simultaneous"
     payoffs = "general"
     perfect_information = False

@@ -29,6 +29,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -105,6 +106,9 @@ class PositionAuction(SealedBids[PositionAuctionState]):
     ] = 20
     rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS, description="auctions in an episode")] = 10
 
+    vocabulary = Vocabulary(
+        words=("auction", "bid", "bidder", "ad", "click", "advertiser", "slot"),
+    )
     rules_text = """
         You bid for a place for your advertisement on a page, in every round anew.
 
@@ -114,6 +118,8 @@ class PositionAuction(SealedBids[PositionAuctionState]):
         and so on while there are positions; between equal bids the lot decides. You earn your value
         for every click, less what you pay. Afterwards all bids are told.
     """
+
+    counters = ("earned",)
     reward_terms = ("clicks", "paid")
 
     def validate(self) -> None:

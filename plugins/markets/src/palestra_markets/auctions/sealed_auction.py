@@ -28,6 +28,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -100,6 +101,9 @@ class SealedAuction(SealedBids[SealedAuctionState]):
     ] = 0
     rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS, description="auctions in an episode")] = 10
 
+    vocabulary = Vocabulary(
+        words=("auction", "bid", "bidder"),
+    )
     rules_text = """
         You bid for one thing in a sealed auction, in every round anew.
 
@@ -108,6 +112,8 @@ class SealedAuction(SealedBids[SealedAuctionState]):
         highest bid wins, between equal bids the lot decides, and below the reserve price nobody
         wins. The winner earns what the thing is worth to them. Afterwards all bids are told.
     """
+
+    counters = ("earned", "sales", "revenue")
     reward_terms = ("won", "paid")
 
     def validate(self) -> None:

@@ -15,13 +15,11 @@ from palestra_markets.reading import observed_numbers
 
 
 @agent("greedy-buyer", needs=("array",))
-class GreedyBuyer(ScriptedAgent):
+class GreedyBuyer(ScriptedAgent[Composer]):
     """Buys every component that fits and is worth enough for its price, by trials or by its claim.
 
     With floor=0 it buys whatever comes while the budget lasts.
     """
-
-    plays = (Composer,)
 
     def __init__(
         self,
@@ -37,7 +35,7 @@ class GreedyBuyer(ScriptedAgent):
         super().__init__(seed=seed)
         self._floor, self._trials = floor, trials
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Composer]) -> TextAction:
         seen = observed_numbers(turn)
         price, claim, free, left = seen[2], seen[3], seen[5], seen[6]
         tried, allowed, run, solved, cost = seen[10:]

@@ -164,8 +164,8 @@ class Composer(TextGame[Workbench]):
         least, most = self.low * price, min(QUERIES, self.high * price)
         if price < 1 or not least <= value <= most:
             raise InvalidOption(
-                f"component {number} costs {price} and must be worth from {least:g} to {most:g}, "
-                f"by low and high, not {value}; a price is at least 1"
+                f"components: component {number} costs {price} and must be worth from {least:g} "
+                f"to {most:g}, by low and high, not {value}; a price is at least 1"
             )
 
     # What follows from the options

@@ -13,13 +13,12 @@ from palestra_markets.errands.shopping import ASSISTANT, OFFER, Choose, Offer, R
 from palestra_markets.reading import observed_numbers
 
 
-class Party(ScriptedAgent):
+class Party(ScriptedAgent[Shopping]):
     """An agent for one of the two seats, which decides by its observation alone."""
 
-    plays = (Shopping,)
     seat = 0
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Shopping]) -> TextAction:
         if turn.seat != self.seat:
             raise InvalidOption(
                 "trusting-principal takes the first seat, leaning-assistant the second"

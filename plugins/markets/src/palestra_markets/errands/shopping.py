@@ -157,6 +157,7 @@ class Shopping(Talking, TextGame[Trip]):
         Recommend(product=2, gain=60, text='It is the cheapest.') to recommend the second product;
         Choose(product=2) to buy the second product, Choose(product=0) to buy nothing.
     """
+    counters = ("totals",)
     order = "phased"
     payoffs = "general"
     num_players = 2

@@ -207,6 +207,7 @@ class Hiring(TextGame[Firm]):
         costs the experts; Exert(level=1) to work at a level (experts); Report(signal=0) to report a
         signal (experts); Decide(state=0) to decide (the principal).
     """
+    counters = ("totals",)
     order = "phased"
     payoffs = "general"
     perfect_information = False
@@ -553,8 +554,9 @@ class Hiring(TextGame[Firm]):
 
     def scene(self, state: Firm, viewer: int | None = None) -> Scene:
         """The principal's gain over the rounds, and what everybody has earned."""
-        full = float(max(1, *map(abs, state.totals)))
         shown = range(self.num_players) if viewer is None else (viewer,)
+        # a scale that depends on nobody else's total, which is private
+        full = float(max(1, *(abs(state.totals[seat]) for seat in shown)))
         bars = [
             Bar(self.players[seat], max(0.0, float(state.totals[seat])), full, seat)
             for seat in shown

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from palestra import InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
@@ -28,9 +28,9 @@ from palestra_markets.hiring.information import Mechanism, joint, scoring_mechan
 from palestra_markets.reading import event_data, observed_numbers
 
 
-def read_turn(turn: Turn) -> tuple[Hiring, list[int]]:
+def read_turn(turn: Turn[Hiring]) -> tuple[Hiring, list[int]]:
     """The game, and the observation in whole numbers."""
-    return cast(Hiring, turn.game), [int(number) for number in observed_numbers(turn)]
+    return turn.game, [int(number) for number in observed_numbers(turn)]
 
 
 def last_data(turn: Turn, kind: str) -> Mapping[str, Any]:
@@ -43,15 +43,13 @@ def last_data(turn: Turn, kind: str) -> Mapping[str, Any]:
     kind="solver",
     needs=("array",),
 )
-class RationalExpert(ScriptedAgent):
+class RationalExpert(ScriptedAgent[Hiring]):
     """Works and reports as pays best if the others obey and tell the truth.
 
     It does as recommended and tells the truth where a deviation gains less than one unit.
     """
 
-    plays = (Hiring,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Hiring]) -> TextAction:
         game, seen = read_turn(turn)
         if turn.seat == PRINCIPAL:
             raise InvalidOption("rational-expert takes an expert's seat, not the principal's")
@@ -76,12 +74,10 @@ def mechanism_seen_by(expert: int, advice: Mapping[str, Any]) -> Mechanism:
     return Mechanism(tuple(map(tuple, advice["profiles"])), tuple(advice["chances"]), pays)
 
 
-class Principal(ScriptedAgent):
+class Principal(ScriptedAgent[Hiring]):
     """Decides for the state that true reports of obedient experts make most likely."""
 
-    plays = (Hiring,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Hiring]) -> TextAction:
         game, seen = read_turn(turn)
         if turn.seat != PRINCIPAL:
             raise InvalidOption("principals take the first seat; experts play rational-expert")
@@ -92,7 +88,7 @@ class Principal(ScriptedAgent):
         return Decide(int(joint(game.information, profile)[reports].argmax()))
 
     @abstractmethod
-    def offer(self, game: Hiring, turn: Turn) -> TextAction:
+    def offer(self, game: Hiring, turn: Turn[Hiring]) -> TextAction:
         """The offer of a round."""
 
 
@@ -100,7 +96,7 @@ class Principal(ScriptedAgent):
 class ProgrammePrincipal(Principal):
     """Offers the best mechanism by linear programming."""
 
-    def offer(self, game: Hiring, turn: Turn) -> TextAction:
+    def offer(self, game: Hiring, turn: Turn[Hiring]) -> TextAction:
         if not game.known:
             raise InvalidOption("programme-principal must know the costs: set known=True")
         return Optimal()
@@ -123,7 +119,7 @@ class ScoringPrincipal(Principal):
         self._rule = rule
         self._offers: dict[tuple[Hiring, tuple[tuple[int, ...], ...]], Offer] = {}
 
-    def offer(self, game: Hiring, turn: Turn) -> TextAction:
+    def offer(self, game: Hiring, turn: Turn[Hiring]) -> TextAction:
         if not game.known:
             raise InvalidOption("scoring-principal must know the costs: set known=True")
         costs = tuple(tuple(data["costs"]) for data in event_data(turn.transcript, "costs"))
@@ -189,7 +185,7 @@ class ExploringPrincipal(Principal):
     def forget(self, episode_key: int) -> None:
         self._trials.pop(episode_key, None)
 
-    def offer(self, game: Hiring, turn: Turn) -> TextAction:
+    def offer(self, game: Hiring, turn: Turn[Hiring]) -> TextAction:
         offers = simple_offers(game)
         if turn.episode_key not in self._trials:
             self._trials[turn.episode_key] = Trials([0.0] * len(offers), [0] * len(offers))

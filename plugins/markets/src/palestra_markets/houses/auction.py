@@ -172,6 +172,7 @@ class HouseAuction(TextGame[Sale]):
         stands, where it falls, or Wait() for a lower one; Profile(player='player_1',
         likes='garden') to say what a rival likes best.
     """
+    counters = ("profits",)
     order = "phased"
     payoffs = "general"
     perfect_information = False
@@ -322,6 +323,8 @@ class HouseAuction(TextGame[Sale]):
         if state.house < self.houses:
             self._open_house(state)
             events.append(self._house_event(state))
+            if not all(state.bidding):
+                events.append(self._shut_out_event(state))
         return Step(rewards, events=events)
 
     def _record_profiles(self, state: Sale, actions: Mapping[int, Profile]) -> Step:
@@ -353,6 +356,12 @@ class HouseAuction(TextGame[Sale]):
         house = state.houses[state.house]
         data = {"house": state.house, "marks": list(house.marks)}
         return Event("house", f"House {state.house + 1}: {house_text(house)}", data)
+
+    def _shut_out_event(self, state: Sale) -> Event:
+        """Who cannot pay the first step, which tells the others something of their budgets."""
+        out = [seat for seat, bids in enumerate(state.bidding) if not bids]
+        names = ", ".join(self.players[seat] for seat in out)
+        return Event("reveal", f"Cannot pay the first step: {names}.", {"out": out})
 
     def noop(self, state: Sale, seat: int) -> TextAction | None:
         if state.house >= self.houses:

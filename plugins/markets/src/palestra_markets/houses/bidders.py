@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
@@ -21,7 +20,7 @@ from palestra_markets.reading import observed_numbers
 
 
 @agent("house-bidder", needs=("array",))
-class HouseBidder(ScriptedAgent):
+class HouseBidder(ScriptedAgent[HouseAuction]):
     """Bids up to its value, shades first prices, and profiles rivals by their bids.
 
     It stays in an open auction up to its value and bids it in Vickrey's. With first prices it bids
@@ -29,10 +28,8 @@ class HouseBidder(ScriptedAgent):
     rival's taste to the rival's highest bid for every house, unless it knows the taste.
     """
 
-    plays = (HouseAuction,)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(HouseAuction, turn.game)
+    def choose(self, turn: Turn[HouseAuction]) -> TextAction:
+        game = turn.game
         seen = [int(number) for number in observed_numbers(turn)]
         value, price, left = seen[3], seen[8], seen[9]
         if seen[0]:
@@ -47,7 +44,7 @@ class HouseBidder(ScriptedAgent):
             return Take() if price <= min(value, left) else Wait()
         return Bid(min(value, left))
 
-    def _taste(self, turn: Turn, rival: int) -> int:
+    def _taste(self, turn: Turn[HouseAuction], rival: int) -> int:
         """The attribute a rival likes best, as known or as their bids suggest."""
         known = int(observed_numbers(turn)[18 + 2 * turn.game.num_players + rival])
         if known >= 0:

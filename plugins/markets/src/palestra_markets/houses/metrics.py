@@ -33,7 +33,7 @@ def house_efficiency(record: EpisodeRecord) -> float:
 )
 def profiling_accuracy(record: EpisodeRecord) -> float:
     """How often a bidder names a rival's favourite attribute; 0 before the end."""
-    reveals = event_data(record.events, "reveal")
+    reveals = [data for data in event_data(record.events, "reveal") if "likes" in data]
     if not reveals:
         return 0.0
     likes, guesses = reveals[0]["likes"], reveals[0]["guesses"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
-from typing import cast
 
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
@@ -47,16 +46,14 @@ def least(amount: float) -> int:
 
 
 @agent("rubinstein", kind="solver", needs=("array",))
-class Rubinstein(ScriptedAgent):
+class Rubinstein(ScriptedAgent[Bargaining]):
     """Offers and accepts as in the subgame-perfect equilibrium.
 
     It uses backward induction with a known last round and Rubinstein's shares without one. For a
     discount it does not know it assumes the mean of those that are drawn.
     """
 
-    plays = (Bargaining,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Bargaining]) -> TextAction:
         game, seen = read_turn(turn)
         _, at, last, own, other, asked, share = seen
         other = other or sum(DISCOUNTS) / len(DISCOUNTS)
@@ -83,18 +80,16 @@ class Rubinstein(ScriptedAgent):
 
 
 @agent("even-split", needs=("array",))
-class EvenSplit(ScriptedAgent):
+class EvenSplit(ScriptedAgent[Bargaining]):
     """Proposes half of the sum for each and accepts no less than half."""
 
-    plays = (Bargaining,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Bargaining]) -> TextAction:
         game, seen = read_turn(turn)
         if not seen[5]:
             return Propose(game.total - game.total // 2)
         return Accept() if seen[6] >= game.total // 2 else Reject()
 
 
-def read_turn(turn: Turn) -> tuple[Bargaining, list[float]]:
+def read_turn(turn: Turn[Bargaining]) -> tuple[Bargaining, list[float]]:
     """The game, and the observation rounded to the precision of the options."""
-    return cast(Bargaining, turn.game), [round(value, 6) for value in observed_numbers(turn)]
+    return turn.game, [round(value, 6) for value in observed_numbers(turn)]

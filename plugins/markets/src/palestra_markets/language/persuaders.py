@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
@@ -29,9 +29,9 @@ class Observation:
     last_good: int
 
 
-def read_turn(turn: Turn) -> tuple[Persuasion, Observation]:
+def read_turn(turn: Turn[Persuasion]) -> tuple[Persuasion, Observation]:
     """The game and the observation of a turn."""
-    return cast(Persuasion, turn.game), Observation(*map(int, observed_numbers(turn)))
+    return turn.game, Observation(*map(int, observed_numbers(turn)))
 
 
 def buys_blindly(game: Persuasion, worth: int) -> bool:
@@ -53,7 +53,7 @@ def committed_lies(game: Persuasion, worth: int) -> float:
 
 
 @agent("persuader", needs=("array",))
-class Persuader(ScriptedAgent):
+class Persuader(ScriptedAgent[Persuasion]):
     """Recommends products as a seller with one of four policies.
 
     honest      recommends good products only
@@ -62,7 +62,6 @@ class Persuader(ScriptedAgent):
     patient     honest up to the last round, if there is one: the best response to a grim buyer
     """
 
-    plays = (Persuasion,)
     stream = 0
 
     def __init__(
@@ -77,7 +76,7 @@ class Persuader(ScriptedAgent):
         super().__init__(seed=seed)
         self._policy = policy
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Persuasion]) -> TextAction:
         return Recommend(self._recommends(*read_turn(turn)))
 
     def _recommends(self, game: Persuasion, seen: Observation) -> bool:
@@ -92,7 +91,7 @@ class Persuader(ScriptedAgent):
 
 
 @agent("shopper", needs=("array",))
-class Shopper(ScriptedAgent):
+class Shopper(ScriptedAgent[Persuasion]):
     """Buys products as a buyer with one of four beliefs about the advice.
 
     grim        trusts the advice until the first lie, and then never again
@@ -100,8 +99,6 @@ class Shopper(ScriptedAgent):
     learn       estimates how often bad products are recommended, from a uniform prior
     obey        follows the advice
     """
-
-    plays = (Persuasion,)
 
     def __init__(
         self,
@@ -115,7 +112,7 @@ class Shopper(ScriptedAgent):
         super().__init__(seed=seed)
         self._belief = belief
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Persuasion]) -> TextAction:
         return Buy() if self._buys(*read_turn(turn)) else Pass()
 
     def _buys(self, game: Persuasion, seen: Observation) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
@@ -35,11 +34,11 @@ class Position:
         return price - self.own if self.seat == SELLER else self.own - price
 
 
-def read_turn(turn: Turn) -> tuple[PriceNegotiation, Position]:
+def read_turn(turn: Turn[PriceNegotiation]) -> tuple[PriceNegotiation, Position]:
     """The game and the position of a turn."""
     seen = map(int, observed_numbers(turn))
     seat, at, last, own, theirs, outside, their_outside, stands, price = seen
-    return cast(PriceNegotiation, turn.game), Position(
+    return turn.game, Position(
         seat,
         at,
         last or None,
@@ -85,7 +84,7 @@ def take_it_or_leave_it(game: PriceNegotiation, position: Position) -> tuple[int
 
 
 @agent("haggler", kind="solver", needs=("array",))
-class Haggler(ScriptedAgent):
+class Haggler(ScriptedAgent[PriceNegotiation]):
     """Names and accepts prices as in the subgame-perfect equilibrium of known values.
 
     Waiting costs nothing, so the player who names the last price leaves the other just their
@@ -94,9 +93,7 @@ class Haggler(ScriptedAgent):
     Against a hidden value it names the price that is best as the last one, and accepts no less.
     """
 
-    plays = (PriceNegotiation,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[PriceNegotiation]) -> TextAction:
         game, position = read_turn(turn)
         price, worth = self._plan(game, position)
         if position.named is None:
@@ -136,16 +133,14 @@ class Haggler(ScriptedAgent):
 
 
 @agent("fair-price", needs=("array",))
-class FairPrice(ScriptedAgent):
+class FairPrice(ScriptedAgent[PriceNegotiation]):
     """Names the price halfway between both values, and accepts nothing worse.
 
     Against a hidden value it asks for a tenth more than its own and accepts any price that gains
     something and is no worse than its outside option.
     """
 
-    plays = (PriceNegotiation,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[PriceNegotiation]) -> TextAction:
         game, position = read_turn(turn)
         fair = self._fair_price(game, position)
         if position.gain(fair) < position.outside:

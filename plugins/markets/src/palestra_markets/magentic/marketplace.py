@@ -213,6 +213,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         take; Pay(proposal=3) to pay a proposal you have read (customers); Wait() to do nothing; as
         a business you then rest until a letter arrives; Leave() to leave for good (customers).
     """
+    counters = ("gains",)
     order = "simultaneous"
     payoffs = "general"
     perfect_information = False

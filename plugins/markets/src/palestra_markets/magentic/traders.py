@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar
 
 from palestra import Event, Meta, ScriptedAgent, TextAction, Turn, agent
 
@@ -57,22 +57,20 @@ class ShopNotes:
 Notes = TypeVar("Notes", CustomerNotes, ShopNotes)
 
 
-class NoteTaker(ScriptedAgent):
+class NoteTaker(ScriptedAgent[Magentic]):
     """Keeps notes for every seat of every episode."""
-
-    plays = (Magentic,)
 
     def __init__(self) -> None:
         super().__init__()
         self._notes: dict[int, dict[int, Any]] = {}
 
-    def notes_of(self, turn: Turn, kind: type[Notes]) -> Notes:
+    def notes_of(self, turn: Turn[Magentic], kind: type[Notes]) -> Notes:
         """The notes of a seat, after all events so far."""
         by_seat = self._notes.setdefault(turn.episode_key, {})
         notes: Notes = by_seat.setdefault(turn.seat, kind())
         events = turn.transcript
         for event in events[notes.read :]:
-            self.take_in(notes, event, cast(Magentic, turn.game))
+            self.take_in(notes, event, turn.game)
         notes.read = len(events)
         return notes
 
@@ -103,8 +101,8 @@ class MarketCustomer(NoteTaker):
         super().__init__()
         self._best = policy == "best"
 
-    def choose(self, turn: Turn) -> TextAction:
-        game, notes = cast(Magentic, turn.game), self.notes_of(turn, CustomerNotes)
+    def choose(self, turn: Turn[Magentic]) -> TextAction:
+        game, notes = turn.game, self.notes_of(turn, CustomerNotes)
         if notes.paid:
             return Leave()
         seen = notes.page * game.results
@@ -164,7 +162,7 @@ class MarketBusiness(NoteTaker):
         super().__init__()
         self._lowest = quote == "lowest"
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Magentic]) -> TextAction:
         shop = self.notes_of(turn, ShopNotes)
         if shop.requests:
             to, items = shop.requests.pop(0)

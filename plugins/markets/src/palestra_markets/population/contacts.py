@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption
+from palestra.kernel.errors import shown
+from palestra.kernel.text import printable
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -34,7 +36,9 @@ def pairs_of(contacts: Any) -> Pairs:
         return tuple(sorted({(min(pair), max(pair)) for pair in both}))
     rows = contacts.tolist() if isinstance(contacts, np.ndarray) else contacts
     if isinstance(rows, str) or not isinstance(rows, Iterable):
-        raise InvalidOption(f"contacts must be pairs of people, as in ((0, 1), (1, 2)), not {rows}")
+        raise InvalidOption(
+            f"contacts must be pairs of people, as in ((0, 1), (1, 2)), not {shown(rows)}"
+        )
     return tuple(tuple(row) if isinstance(row, Sequence) else row for row in rows)
 
 
@@ -52,12 +56,12 @@ def edges(contacts: Pairs | str, people: int) -> NDArray[np.int32]:
         where = name.format(at + 1)
         whole = isinstance(pair, tuple) and len(pair) == 2
         if not whole or not all(isinstance(one, int) for one in pair):
-            raise InvalidOption(f"{where}: two whole numbers are needed, not {pair!r}")
+            raise InvalidOption(f"{where}: two whole numbers are needed, not {shown(pair)}")
         one, other = pair
         if not (0 <= one < people and 0 <= other < people):
             raise InvalidOption(
-                f"{where}: {pair} names somebody who does not exist; people={people} are numbered "
-                f"from 0 to {people - 1}"
+                f"{where}: {shown(pair)} names somebody who does not exist; people={people} are "
+                f"numbered from 0 to {people - 1}"
             )
         if one == other:
             raise InvalidOption(f"{where}: {one} cannot meet themselves")
@@ -75,8 +79,8 @@ def _read(path: Path) -> tuple[Pairs, str]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidOption(f"contacts: cannot read {path}: {error}") from None
+    except (OSError, ValueError, csv.Error) as error:  # also of a name with a NUL
+        raise InvalidOption(f"contacts: cannot read {printable(str(path))}: {error}") from None
     header = bool(rows) and not any(_is_whole(cell) for cell in rows[0])
     pairs = []
     for line, row in enumerate(rows[header:], 1 + header):

@@ -11,12 +11,10 @@ from palestra import InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
 from palestra_markets.population.population import GOVERNMENT, Policy, Population, Stay
 
 
-class TownAgent(ScriptedAgent):
+class TownAgent(ScriptedAgent[Population]):
     """Decides from its seat and the share of all people who are infectious."""
 
-    plays = (Population,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Population]) -> TextAction:
         infectious = float(np.asarray(turn.observation)[6])
         return self.decide(turn.seat, infectious)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from importlib import import_module
 from io import StringIO
 from itertools import accumulate, pairwise
@@ -11,7 +10,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from palestra import EpisodeRecord, InvalidOption, MissingExtra, measure
+from markupsafe import Markup
+from palestra import EpisodeRecord, InvalidOption, MissingExtra, measure, printable
+from palestra.files import write_text
+from palestra.html import render_page
 
 from palestra_markets.report.declared import PLOTS
 from palestra_markets.report.plot import Line, Plot, over_time
@@ -20,19 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_SEATS = 12  # that have a line each in the plot of returns
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem;
-       color: #1c2430; background: #fff; }
-h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-p { color: #55606e; margin: .2rem 0 1rem; }
-table { border-collapse: collapse; } td, th { padding: .2rem .9rem .2rem 0; text-align: left; }
-td + td, th + th { text-align: right; font-variant-numeric: tabular-nums; }
-tr { border-bottom: 1px solid #e3e7ec; }
-main { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1rem; }
-figure { margin: 0; border: 1px solid #e3e7ec; border-radius: 6px; padding: .5rem; }
-figure svg { width: 100%; height: auto; }
-"""
 
 
 def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int = 0) -> Path:
@@ -47,35 +36,26 @@ def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int 
         raise InvalidOption(
             f"episode must be from 0 to {len(records) - 1}, one of this run, not {episode}"
         )
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.part")
-    part.write_text(page(records, episode), "utf-8")
-    part.replace(target)
-    return target
+    return write_text(path, page(records, episode))
 
 
 def page(records: Sequence[EpisodeRecord], episode: int = 0) -> str:
     """The page as text."""
     record = records[episode]
-    figures = "\n".join(f"<figure>{svg(plot)}</figure>" for plot in plots_of(record))
     options = ", ".join(f"{name}={value}" for name, value in record.options.items() if value)
-    count = f"{len(records)} episode{'s' if len(records) > 1 else ''}"
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(record.env)}</title>
-<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
-<h1>{escape(record.env)}</h1>
-<p>{count}, the first of seed {records[0].seed}; {escape(cut(options))}</p>
-<h2>Measures</h2>
-{table(("measure", "mean", "standard deviation"), measure_rows(records))}
-<h2>Seats</h2>
-{table(("seat", "agent", "mean return"), seat_rows(records))}
-<h2>Episode {episode}, seed {record.seed}</h2>
-<main>
-{figures}
-</main></body></html>
-"""
+    return render_page(
+        "palestra_markets",
+        "report.html",
+        env=record.env,
+        episodes=len(records),
+        first_seed=records[0].seed,
+        options=cut(options),
+        measures=measure_rows(records),
+        seats=seat_rows(records),
+        episode=episode,
+        seed=record.seed,
+        figures=[Markup(svg(plot)) for plot in plots_of(record)],
+    )
 
 
 def cut(text: str, most: int = 400) -> str:
@@ -112,7 +92,7 @@ def returns_plot(record: EpisodeRecord) -> Plot:
 
 def _seat_name(record: EpisodeRecord, seat: int) -> str:
     agent = record.agents[seat] if seat < len(record.agents) else ""
-    return f"{record.players[seat]} {agent}".strip()
+    return printable(f"{record.players[seat]} {agent}".strip())
 
 
 def measure_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
@@ -131,18 +111,11 @@ def seat_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
     return [
         (
             name,
-            first.agents[seat] if seat < len(first.agents) else "",
+            printable(first.agents[seat]) if seat < len(first.agents) else "",
             f"{fmean(record.returns[seat] for record in records):.4g}",
         )
         for seat, name in enumerate(first.players)
     ]
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """An HTML table; cells are escaped."""
-    lines = [("th", head), *(("td", row) for row in rows)]
-    cells = ("".join(f"<{tag}>{escape(c)}</{tag}>" for c in row) for tag, row in lines)
-    return "<table>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
 
 def svg(plot: Plot) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
@@ -12,14 +12,12 @@ from palestra_markets.screening.evidence import cost_of_check, posterior
 from palestra_markets.screening.screening import Accept, Check, Reject, Screening
 
 
-class Screener(ScriptedAgent):
+class Screener(ScriptedAgent[Screening]):
     """Decides from the group of a case and its notes by score."""
 
-    plays = (Screening,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Screening]) -> TextAction:
         seen = [int(number) for number in np.asarray(turn.observation)[:10]]
-        return self.decide(cast(Screening, turn.game), seen[2], tuple(seen[5:]), seen[4])
+        return self.decide(turn.game, seen[2], tuple(seen[5:]), seen[4])
 
     @abstractmethod
     def decide(self, game: Screening, group: int, counts: tuple[int, ...], left: int) -> TextAction:

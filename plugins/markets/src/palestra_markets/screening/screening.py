@@ -171,6 +171,7 @@ class Screening(TextGame[ScreeningState]):
         was bad and very much if it was good. In your turn write one of: Check() to buy one more
         note; Accept() to accept; Reject() to reject.
     """
+    counters = ("cost", "missed")
     order = "sequential"
     payoffs = "general"
     num_players = 1

@@ -42,8 +42,11 @@ def read_market(prices: str, news: str = "") -> Market:
 def _stamp(path: str) -> tuple[int, int]:
     try:
         found = Path(path).stat()
-    except OSError as error:
-        raise InvalidOption(f"cannot read {path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        why = getattr(error, "strerror", None) or error
+        raise InvalidOption(f"cannot read {path}: {why}") from error
+    if not Path(path).is_file():
+        raise InvalidOption(f"cannot read {path}: it is no file")
     return found.st_mtime_ns, found.st_size
 
 

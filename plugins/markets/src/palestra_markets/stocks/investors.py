@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
@@ -24,9 +24,9 @@ class Holdings:
     shares: tuple[int, ...]  # held, by share
 
     @classmethod
-    def of(cls, turn: Turn) -> Holdings:
+    def of(cls, turn: Turn[Trading]) -> Holdings:
         """Read the morning from what has happened so far."""
-        game = cast(Trading, turn.game)
+        game = turn.game
         cash = 100 * game.cash
         held, prices = dict.fromkeys(game.symbols, 0), ()
         for event in turn.transcript:
@@ -71,10 +71,8 @@ class Plan:
     orders: list[TextAction] = field(default_factory=list)
 
 
-class Investor(ScriptedAgent):
+class Investor(ScriptedAgent[Trading]):
     """Decides on weights in the morning, places the orders, and ends the day."""
-
-    plays = (Trading,)
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +81,7 @@ class Investor(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._plans.pop(episode_key, None)
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Trading]) -> TextAction:
         """The next of the day's orders, then the end of the day."""
         plan = self._plans.setdefault(turn.episode_key, Plan())
         holdings = Holdings.of(turn)
@@ -94,7 +92,7 @@ class Investor(ScriptedAgent):
         return plan.orders.pop(0) if plan.orders else EndDay()
 
     @abstractmethod
-    def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
+    def weights(self, holdings: Holdings, turn: Turn[Trading]) -> Sequence[float] | None:
         """The share of wealth to hold in every share; None to trade nothing today."""
 
 
@@ -102,7 +100,7 @@ class Investor(ScriptedAgent):
 class BuyAndHold(Investor):
     """Puts equal parts of the cash into all shares on the first day, and trades no more."""
 
-    def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
+    def weights(self, holdings: Holdings, turn: Turn[Trading]) -> Sequence[float] | None:
         count = len(holdings.prices)
         return [1 / count] * count if holdings.day == 0 else None
 
@@ -123,7 +121,7 @@ class MomentumTrader(Investor):
         super().__init__()
         self._keep, self._every = keep, every
 
-    def weights(self, holdings: Holdings, turn: Turn) -> Sequence[float] | None:
+    def weights(self, holdings: Holdings, turn: Turn[Trading]) -> Sequence[float] | None:
         if holdings.day % self._every:
             return None
         seen = np.asarray(turn.observation)[4:].reshape(-1, 5)

@@ -145,6 +145,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
         Bid(steps=3, ask=200) to offer a plan of 3 steps for 200; Pass() to offer nothing, or to
         leave your bid as it is.
     """
+    counters = ("won", "earned")
     order = "phased"
     payoffs = "general"
     perfect_information = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
@@ -12,14 +12,12 @@ from palestra_markets.tasks.bidding import Worker
 
 
 @agent("task-bidder", needs=("array",))
-class TaskBidder(ScriptedAgent):
+class TaskBidder(ScriptedAgent[TaskAuction]):
     """Asks for the cost of its best plan and a margin; in a rebid for the cost alone.
 
     It passes where that price exceeds the worth of the task. With margin=0 this is a dominant
     strategy under second scores.
     """
-
-    plays = (TaskAuction,)
 
     def __init__(
         self,
@@ -30,8 +28,8 @@ class TaskBidder(ScriptedAgent):
         super().__init__()
         self._margin = margin
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(TaskAuction, turn.game)
+    def choose(self, turn: Turn[TaskAuction]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).astype(float).tolist()
         difficulty = int(seen[4])
         worker = Worker(round(seen[6], 2), int(seen[7]))

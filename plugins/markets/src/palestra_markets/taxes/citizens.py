@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from palestra import Event, InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
@@ -30,17 +30,15 @@ def rates_of(turn: Turn) -> list[int]:
 
 
 @agent("rational-worker", needs=("array",))
-class RationalWorker(ScriptedAgent):
+class RationalWorker(ScriptedAgent[TaxEconomy]):
     """Works the hours with the highest own utility, if the others pay the taxes of the last step.
 
     Once elected, it sets the rates that leave it most of its last income. It votes for the last
     winner if its utility rose in their year, else for itself, and says nothing.
     """
 
-    plays = (TaxEconomy,)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game, phase = cast(TaxEconomy, turn.game), phase_of(turn)
+    def choose(self, turn: Turn[TaxEconomy]) -> TextAction:
+        game, phase = turn.game, phase_of(turn)
         if phase == SPEAK:
             return Speak()
         if phase == VOTE:
@@ -49,7 +47,7 @@ class RationalWorker(ScriptedAgent):
             return self._rates(game, turn)
         return Work(self._hours(game, turn))
 
-    def _hours(self, game: TaxEconomy, turn: Turn) -> int:
+    def _hours(self, game: TaxEconomy, turn: Turn[TaxEconomy]) -> int:
         events = turn.transcript
         skill, rates = last(events, "worker"), last(events, "rates")
         slip, books = last(events, "slip"), last(events, "reveal")
@@ -59,7 +57,7 @@ class RationalWorker(ScriptedAgent):
         back = 1 / game.num_workers
         return int(game.tastes.best_hours(skill["skill"], rates["rates"], others, back))
 
-    def _favourite(self, game: TaxEconomy, turn: Turn) -> int:
+    def _favourite(self, game: TaxEconomy, turn: Turn[TaxEconomy]) -> int:
         slips = [e.data["utility"] for e in turn.transcript if e.kind == "slip"]
         sat, steps = last(turn.transcript, "elected"), game.steps
         years = [sum(slips[at : at + steps]) for at in range(0, len(slips), steps)]
@@ -67,7 +65,7 @@ class RationalWorker(ScriptedAgent):
             return int(sat["player"])
         return turn.seat
 
-    def _rates(self, game: TaxEconomy, turn: Turn) -> TextAction:
+    def _rates(self, game: TaxEconomy, turn: Turn[TaxEconomy]) -> TextAction:
         known = last(turn.transcript, "returns")
         if known is None:
             return Rates(*FEDERAL)
@@ -84,12 +82,10 @@ class RationalWorker(ScriptedAgent):
         return Rates(*best)
 
 
-class Planner(ScriptedAgent):
+class Planner(ScriptedAgent[TaxEconomy]):
     """Sets the rates of a year from the incomes of the last step."""
 
-    plays = (TaxEconomy,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[TaxEconomy]) -> TextAction:
         if phase_of(turn) != RATES:
             raise InvalidOption(
                 f"agent {self.name!r} can take only the planner's seat; seat workers as "
@@ -97,10 +93,12 @@ class Planner(ScriptedAgent):
             )
         known = last(turn.transcript, "returns")
         incomes = known["incomes"] if known else None
-        return Rates(*self.rates(cast(TaxEconomy, turn.game), turn, incomes))
+        return Rates(*self.rates(turn.game, turn, incomes))
 
     @abstractmethod
-    def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
+    def rates(
+        self, game: TaxEconomy, turn: Turn[TaxEconomy], incomes: Sequence[int] | None
+    ) -> Sequence[int]:
         """Seven rates in percent, from the last incomes in cents where there are any."""
 
 
@@ -117,7 +115,9 @@ class FixedPlanner(Planner):
         super().__init__()
         self._rate = rate
 
-    def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
+    def rates(
+        self, game: TaxEconomy, turn: Turn[TaxEconomy], incomes: Sequence[int] | None
+    ) -> Sequence[int]:
         return FEDERAL if self._rate < 0 else [self._rate] * len(FEDERAL)
 
 
@@ -128,7 +128,9 @@ class SaezPlanner(Planner):
     Welfare weights are the marginal utilities of consumption; the elasticity is the model's.
     """
 
-    def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
+    def rates(
+        self, game: TaxEconomy, turn: Turn[TaxEconomy], incomes: Sequence[int] | None
+    ) -> Sequence[int]:
         if incomes is None:
             return FEDERAL
         owed = tax(incomes, rates_of(turn))
@@ -154,7 +156,9 @@ class StackelbergPlanner(Planner):
         super().__init__()
         self._step = step
 
-    def rates(self, game: TaxEconomy, turn: Turn, incomes: Sequence[int] | None) -> Sequence[int]:
+    def rates(
+        self, game: TaxEconomy, turn: Turn[TaxEconomy], incomes: Sequence[int] | None
+    ) -> Sequence[int]:
         if incomes is None:
             return FEDERAL
         rates = rates_of(turn)

@@ -155,6 +155,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         A period ends when its rounds are used up, or when all buyers or all sellers have traded all
         their units.
     """
+    counters = ("earned",)
     order = "sequential"
     payoffs = "general"
     perfect_information = False

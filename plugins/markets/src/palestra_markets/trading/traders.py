@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +41,9 @@ class TraderView:
     highest: int
 
     @classmethod
-    def of(cls, turn: Turn) -> TraderView:
+    def of(cls, turn: Turn[DoubleAuction]) -> TraderView:
         """Read the observation of a turn."""
-        game = cast(DoubleAuction, turn.game)
+        game = turn.game
         seen = np.asarray(turn.observation).astype(int).tolist()
         at = 1 + game.most_units
         bid, ask = seen[at + BOOK], seen[at + BOOK + 2 * SHOWN]
@@ -66,17 +66,16 @@ class TraderView:
         return order_action(self.game.config, whole, 1)
 
 
-class Trader(ScriptedAgent):
+class Trader(ScriptedAgent[DoubleAuction]):
     """A trader that decides from its view of the market."""
 
-    plays = (DoubleAuction,)
     stream = 3
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[DoubleAuction]) -> int:
         return self.trade(turn, TraderView.of(turn))
 
     @abstractmethod
-    def trade(self, turn: Turn, view: TraderView) -> int:
+    def trade(self, turn: Turn[DoubleAuction], view: TraderView) -> int:
         """The number of the action to play."""
 
 
@@ -95,7 +94,7 @@ class ZeroIntelligence(Trader):
         super().__init__(seed=seed)
         self._constrained = constrained
 
-    def trade(self, turn: Turn, view: TraderView) -> int:
+    def trade(self, turn: Turn[DoubleAuction], view: TraderView) -> int:
         low, high = 1, view.game.max_price
         if self._constrained and view.side == BID:
             high = view.limit
@@ -155,7 +154,7 @@ class Zip(Trader):
     def forget(self, episode_key: int) -> None:
         self._memory = {key: m for key, m in self._memory.items() if key[0] != episode_key}
 
-    def trade(self, turn: Turn, view: TraderView) -> int:
+    def trade(self, turn: Turn[DoubleAuction], view: TraderView) -> int:
         key = turn.episode_key, turn.seat
         if key not in self._memory:
             self._memory[key] = self._draw(view)
@@ -216,7 +215,7 @@ class GjerstadDickhaut(Trader):
         super().__init__(seed=seed)
         self._trades = memory
 
-    def trade(self, turn: Turn, view: TraderView) -> int:
+    def trade(self, turn: Turn[DoubleAuction], view: TraderView) -> int:
         heard = recent(shouts(turn.transcript), self._trades)
         low, high = view.lowest, view.highest
         if view.side == BID:

@@ -61,12 +61,10 @@ class OracleAssistant(GeneratorAgent):
 
 
 @agent("idle-assistant")
-class IdleAssistant(ScriptedAgent):
+class IdleAssistant(ScriptedAgent[AppWorld]):
     """Stops at once: what an agent earns that changes nothing."""
 
-    plays = (AppWorld,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[AppWorld]) -> TextAction:
         return Stop("")
 
 

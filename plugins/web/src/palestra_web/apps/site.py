@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from palestra import Meta, Rng, environment
 
@@ -138,6 +138,10 @@ class AppWorld(Website):
         kept = {name: list(getattr(apps, name)) for name in TABLES}
         before = Apps(apps.today, apps.funds, apps.people, apps.strangers, **kept, last=apps.last)
         return Day(errand, apps, before)
+
+    def known(self, data: Day, seat: int) -> Any:
+        """The apps as they are now."""
+        return data.apps
 
     def task(self, data: Day, seat: int) -> str:
         return data.errand.text

@@ -15,12 +15,10 @@ _CELL = re.compile(r"^ *cell '(.*)'$", re.MULTILINE)
 
 
 @agent("oracle-clerk", kind="solver")
-class OracleClerk(ScriptedAgent):
+class OracleClerk(ScriptedAgent[CRMDesk]):
     """Runs the query that answers each question and answers with its cell."""
 
-    plays = (CRMDesk,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[CRMDesk]) -> TextAction:
         address = address_of(turn)
         if address.startswith("/query?"):
             cells = _CELL.findall(turn.position)
@@ -34,10 +32,8 @@ class OracleClerk(ScriptedAgent):
 
 
 @agent("none-clerk")
-class NoneClerk(ScriptedAgent):
+class NoneClerk(ScriptedAgent[CRMDesk]):
     """Answers every question with "None": what an agent earns without looking anything up."""
 
-    plays = (CRMDesk,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[CRMDesk]) -> TextAction:
         return Stop(NONE)

@@ -17,8 +17,8 @@ job, and the same script with one more side effect solves none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from palestra import (
     EpisodeRecord,
@@ -131,6 +131,12 @@ class Desktop(Website):
         job = state.data.job
         text = f"The job is of level {job.level}, {LEVELS[job.level]}."
         return [Event("job", text, {"job": job.name, "level": job.level})]
+
+    def known(self, data: DesktopSession, seat: int) -> Any:
+        """The machine, but for what was read and for presses that nothing waits for."""
+        machine = data.machine
+        waits = max(0, machine.backup_at - machine.presses)
+        return replace(machine, read=[], presses=0, backup_at=waits)
 
     def task(self, data: DesktopSession, seat: int) -> str:
         return data.job.words

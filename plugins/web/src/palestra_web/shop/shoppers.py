@@ -20,15 +20,13 @@ _TASK = re.compile(
 
 
 @agent("rule-shopper", paper="Yao et al. (2022), WebShop")
-class RuleShopper(ScriptedAgent):
+class RuleShopper(ScriptedAgent[Shop]):
     """Searches for the whole instruction and buys the first hit without picking options.
 
     The rule-based baseline of Yao et al. (2022).
     """
 
-    plays = (Shop,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Shop]) -> TextAction:
         address, seen = address_of(turn), read_page(turn.position)
         if address.startswith("/item/"):
             return Click(find(seen, "button", "Buy Now").number)
@@ -43,15 +41,13 @@ class RuleShopper(ScriptedAgent):
 
 
 @agent("oracle-shopper", kind="solver")
-class OracleShopper(ScriptedAgent):
+class OracleShopper(ScriptedAgent[Shop]):
     """Knows the whole catalogue and buys a product that fits the instruction.
 
     It reads an attribute that the instruction leaves out from the past orders of the account.
     """
 
-    plays = (Shop,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Shop]) -> TextAction:
         game = turn.game
         assert isinstance(game, Shop)  # as `plays` demands
         address = address_of(turn)
@@ -61,7 +57,7 @@ class OracleShopper(ScriptedAgent):
             return Goto("/account")
         return Goto(f"/item/{self._fitting(game, turn).number}")
 
-    def _pick(self, turn: Turn) -> TextAction:
+    def _pick(self, turn: Turn[Shop]) -> TextAction:
         seen = read_page(turn.position)
         for value in read_instruction(task_of(turn))[2].values():
             choice = find(seen, "radio", value)
@@ -69,7 +65,7 @@ class OracleShopper(ScriptedAgent):
                 return Click(choice.number)
         return Click(find(seen, "button", "Buy Now").number)
 
-    def _fitting(self, game: Shop, turn: Turn) -> Product:
+    def _fitting(self, game: Shop, turn: Turn[Shop]) -> Product:
         query, attributes, options, cap = read_instruction(task_of(turn))
         wish = common_attributes(game, turn.position) if game.profile else frozenset()
         products = [game.catalogue.products[n] for n in game.catalogue.by_query[query]]
@@ -101,15 +97,13 @@ def common_attributes(game: Shop, page: str) -> frozenset[str]:
 
 
 @agent("rational-buyer", kind="solver")
-class RationalBuyer(ScriptedAgent):
+class RationalBuyer(ScriptedAgent[ShelfChoice]):
     """Buys the cheapest article that meets the request, the best rated of equally cheap ones.
 
     As a seller it publishes its listing unchanged.
     """
 
-    plays = (ShelfChoice,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[ShelfChoice]) -> TextAction:
         seen, request = read_page(turn.position), task_of(turn)
         if turn.seat == SELLER:
             return Click(find(seen, "button", "Publish").number)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from gymnasium import spaces
 from palestra import Event, Grammar, InvalidOption, Meta, Option, Rng, Step, TextAction, TextGame
+from palestra.kernel.text_game import written_state
 from palestra.sandbox import Limits, run_program, unguarded_system
 
 from palestra_web.tools.declare import EMPTY, PROGRAMS, Call, Program, Tool, call, calls
@@ -71,6 +72,7 @@ class ToolGame(TextGame[State]):
     num_players = 1
     perfect_information = False
     deterministic = True
+    counters = ("calls_made", "programs_run")
     menu = ()
     closings: ClassVar[tuple[Option, ...]]  # the actions that end the episode
     max_calls: Any  # MaxCalls; a dataclass field
@@ -205,6 +207,25 @@ class ToolGame(TextGame[State]):
         if seat is not None:
             known = f"{self.describe(state, seat)}\n{state.calls_made!r}\n{state.programs_run!r}"
         else:
-            shown = {f.name: getattr(state, f.name) for f in fields(state) if f.name != "rng"}
-            known = repr(sorted(shown.items()))
+            known = written_state(state)
+        return blake2b(known.encode(), digest_size=16).digest()
+
+    def without_counters(self, state: State) -> State:
+        still = self.clone(state)
+        still.calls_made = still.programs_run = ()
+        return still
+
+    def changed(self, state: State) -> Any:
+        """What calls have changed, where the description does not say so."""
+        return None
+
+    def anchor(self, state: State, seat: int) -> bytes:
+        """A hash of what is known and of what has changed, in whatever order and number of calls.
+
+        Of a call that was made several times the latest answer counts.
+        """
+        still = self.without_counters(state)
+        answers = sorted({repr(made.call): made.reply for made in state.calls_made}.items())
+        printed = sorted(dict(state.programs_run).items())
+        known = f"{self.describe(still, seat)}\n{answers}\n{printed}\n{self.changed(state)}"
         return blake2b(known.encode(), digest_size=16).digest()

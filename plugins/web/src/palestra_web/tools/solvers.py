@@ -39,10 +39,8 @@ class SolverNotes:
 
 
 @agent("tool-solver", kind="solver")
-class ToolSolver(ScriptedAgent):
+class ToolSolver(ScriptedAgent[ToolWorld]):
     """Plans on what tools take and return, and plans again when one fails."""
-
-    plays = (ToolWorld,)
 
     def __init__(
         self,
@@ -63,7 +61,7 @@ class ToolSolver(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._notes.pop(episode_key, None)
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[ToolWorld]) -> TextAction:
         events = turn.transcript
         notes = self._notes.get(turn.episode_key)
         if notes is None:
@@ -123,7 +121,7 @@ class ToolSolver(ScriptedAgent):
 
     # Choosing a call
 
-    def _obey_order(self, notes: SolverNotes, turn: Turn) -> TextAction | None:
+    def _obey_order(self, notes: SolverNotes, turn: Turn[ToolWorld]) -> TextAction | None:
         while notes.orders:
             try:
                 ordered: TextAction = turn.parse(notes.orders.pop(0))

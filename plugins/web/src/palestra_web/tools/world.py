@@ -560,6 +560,11 @@ class ToolWorld(ToolGame[ToolWorldState]):
                 shown |= {(function.table, row, column) for column in columns}
         return shown
 
+    def changed(self, state: ToolWorldState) -> Any:
+        """Cells that differ, functions that are down, and how near an outage is."""
+        near = 0 if self.outages == "none" or state.down else state.on_path
+        return sorted(state.changes.items()), state.down, near
+
     def describe(self, state: ToolWorldState, seat: int) -> str:
         lines = [self.request(state)]
         if self.discover:

@@ -27,10 +27,8 @@ class PlannerNotes:
     calls: Iterator[TextAction] | None = None
 
 
-class _Planner(ScriptedAgent):
+class _Planner(ScriptedAgent[TravelDesk]):
     """Calls the tools it needs, then notes a plan and hands it in."""
-
-    plays = (TravelDesk,)
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +37,7 @@ class _Planner(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._notes.pop(episode_key, None)
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[TravelDesk]) -> TextAction:
         events = turn.transcript
         notes = self._notes.get(turn.episode_key)
         if notes is None:

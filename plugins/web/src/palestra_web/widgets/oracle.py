@@ -117,12 +117,10 @@ def solves(*names: str) -> Callable[[Solver], Solver]:
 
 
 @agent("widget-oracle")
-class WidgetOracle(ScriptedAgent):
+class WidgetOracle(ScriptedAgent[Widgets]):
     """Solves every widget task from the text of its page."""
 
-    plays = (Widgets,)
-
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Widgets]) -> TextAction:
         return solve(read_widget(turn))
 
 

@@ -1,0 +1,63 @@
+"""The leaderboard as JSON and as a Markdown table, for other programs and for texts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from palestra.files import write_text
+
+from palestra_arena.report.leaderboard import Leaderboard, Row
+from palestra_arena.report.table import cells_of, columns
+from palestra_arena.statistics import Interval
+
+
+def write_json(board: Leaderboard, path: str | Path) -> Path:
+    """Write rows from best to worst; intervals are [value, low, high], unknown bounds null."""
+    body = {
+        "system": board.system,
+        "confidence": board.confidence,
+        "environments": board.environments,
+        "games": board.games,
+        "void": board.void,
+        "errors": board.errors,
+        "rows": [_row(row) for row in board.rows],
+    }
+    return write_text(path, msgspec.json.format(msgspec.json.encode(body)).decode() + "\n")
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "agent": row.agent,
+        "rating": None if row.rating is None else _bounds(Interval(*row.rating[1:])),
+        "points": None if row.points is None else _bounds(row.points),
+        "score": _bounds(row.score),
+        "refused_share": row.refused,
+        "forfeit_share": row.forfeited,
+        "answers": row.answers,
+        "refused": row.mistakes,
+        "forfeits": row.forfeits,
+        "games": row.games,
+        "results": dict(row.results),
+        "usage": msgspec.to_builtins(row.usage),
+    }
+
+
+def _bounds(interval: Interval) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in interval]
+
+
+def write_markdown(board: Leaderboard, path: str | Path) -> Path:
+    """Write the leaderboard's columns as a table in Markdown."""
+    names = columns(board)
+    lines = [_line(["#", "agent", *names]), _line(["---:", "---", *["---:"] * len(names)])]
+    for number, row in enumerate(board.rows, 1):
+        cells = cells_of(row, board)
+        lines.append(_line([str(number), row.agent, *(cells[name] for name in names)]))
+    return write_text(path, "\n".join(lines) + "\n")
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
