@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import importlib
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,12 @@ PACKAGES = {
     for path in (*ROOT.glob("*/src/*"), *ROOT.glob("plugins/*/src/*"))
     if path.is_dir() and path.name.startswith("palestra")
 }
-HEAVY = ("torch", "numba", "pygame", "vllm", "transformers", "PIL", "scipy", "stable_baselines3")
+HEAVY = (
+    *("torch", "numba", "vllm", "transformers", "stable_baselines3", "ray", "scipy", "pandas"),
+    *("matplotlib", "networkx", "openskill", "pyarrow", "pygame", "PIL", "playwright", "bm25s"),
+    *("jinja2", "starlette", "uvicorn", "openai", "httpx", "rich", "typer", "sqlalchemy"),
+    *("sqlite3", "filelock", "platformdirs", "tomllib", "asyncio"),
+)
 
 
 def imports(path: Path) -> set[str]:
@@ -105,9 +113,55 @@ def test_the_kernel_fits_in_a_head_and_imports_no_other_room() -> None:
 
 
 def test_importing_palestra_brings_nothing_heavy() -> None:
-    code = f"import sys, palestra; print([m for m in {HEAVY!r} if m in sys.modules])"
+    assert not imported_with_palestra() & set(HEAVY)
+
+
+def test_loading_the_plugins_imports_their_declarations_alone() -> None:
+    plugins = {point.value for point in entry_points(group="palestra")} - {"palestra.plugin"}
+    found = {name for name in imported_with_palestra() if name.startswith("palestra_")}
+    assert plugins
+    assert found == plugins | {name.partition(".")[0] for name in plugins}
+
+
+def imported_with_palestra() -> set[str]:
+    """The modules that a fresh process holds after `import palestra`."""
+    code = "import sys, palestra; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("package", ["palestra_arena", "palestra_rewards", "palestra_server"])
+def test_a_lazy_package_gives_every_name_of_its_stub(package: str) -> None:
+    stub = ast.parse(PACKAGES[package].joinpath("__init__.pyi").read_text("utf-8"))
+    names = {
+        alias.asname or alias.name
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    module = importlib.import_module(package)
+    assert names == set(module.__all__)
+    assert names <= set(dir(module))
+    assert all(getattr(module, name) is not None for name in names)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    projects = [*ROOT.glob("*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")]
+    extras = {}
+    for path in projects:
+        project = tomllib.loads(path.read_text("utf-8"))["project"]
+        extras[project["name"]] = set(project.get("optional-dependencies", ()))
+    sources = [path for root in PACKAGES.values() for path in root.rglob("*.py")]
+    pages = [path.with_name("README.md") for path in projects] + [ROOT / "README.md"]
+    named = 0
+    for path in (*sources, *projects, *pages, *ROOT.glob("docs/*.md")):
+        text = path.read_text("utf-8")
+        for name, inside in re.findall(r"(palestra(?:-[a-z]+)?)\[([a-z, ]+)\]", text):
+            named += 1
+            assert {extra.strip() for extra in inside.split(",")} <= extras[name], path
+    assert named > 20
 
 
 def test_no_committed_file_names_a_machine() -> None:

@@ -34,3 +34,17 @@ def test_the_python_of_the_readme_runs() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_row_of_the_faults_names_tests_that_are_there() -> None:
+    rows = (ROOT / "docs" / "faults.md").read_text("utf-8").split("|---|---|---|---|---|\n")[1]
+    written = {
+        name
+        for file in ROOT.glob("**/tests/**/test_*.py")
+        if ".venv" not in file.parts
+        for name in re.findall(r"^def (test_\w+)\(", file.read_text("utf-8"), re.MULTILINE)
+    }
+    for row in rows.split("\n\n")[0].splitlines():
+        named = re.findall(r"`(test_\w+)", row)
+        assert named, f"no test in: {row}"
+        assert set(named) <= written, f"not there: {sorted(set(named) - written)}"

@@ -89,7 +89,9 @@ PLUGINS = {
         "    return [EnvSpec('x/Y-v0', 'a:b', None, 'sequential', 'zero-sum')]\n"
     ),
     "twin": ENVIRONMENT.format(space="good", module="throwaway_twin"),
+    "double": ENVIRONMENT.format(space="double", module="throwaway_double"),
 }
+NAMED = {"double": "good"}  # entry points with the name of another distribution's
 LIST = "import palestra; print([s.id for s in palestra.specs()])"
 
 
@@ -101,9 +103,10 @@ def folders(clean: CleanEnvironment, tmp_path_factory: pytest.TempPathFactory) -
         source = tmp_path_factory.mktemp(f"source-{name}")
         package = source / f"throwaway_{name}"
         package.mkdir()
+        point = NAMED.get(name, name)
         (source / "pyproject.toml").write_text(
             f'[project]\nname = "throwaway-{name}"\nversion = "1.2"\n'
-            f'[project.entry-points.palestra]\n{name} = "throwaway_{name}.plugin"\n'
+            f'[project.entry-points.palestra]\n{point} = "throwaway_{name}.plugin"\n'
             '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
             f'[tool.hatch.build.targets.wheel]\npackages = ["throwaway_{name}"]\n'
         )
@@ -186,6 +189,45 @@ def test_what_is_claimed_twice_stays_with_its_first_owner(
         PALESTRA_BLOCK="throwaway-good",
     )
     assert "throwaway_twin.rules:Heap" in other
+
+
+@pytest.mark.parametrize("variable", ["PALESTRA_BLOCK", "PALESTRA_PLUGINS"])
+def test_plugins_of_one_name_are_told_apart_by_their_distributions(
+    variable: str, clean: CleanEnvironment, folders: dict[str, Path]
+) -> None:
+    both = (folders["good"], folders["double"])
+    assert "['double/Heap-v0', 'good/Heap-v0']" in clean.run("-c", LIST, extra=both)
+    listed = clean.run("-m", "palestra", "plugins", extra=both)
+    assert "throwaway-good 1.2" in listed
+    assert "good (throwaway-good)" in listed, "the second is named by its distribution too"
+    for one, other in (("good", "double"), ("double", "good")):
+        left = one if variable == "PALESTRA_PLUGINS" else other
+        told = clean.run("-c", LIST, extra=both, **{variable: f"throwaway-{one}"})
+        assert f"['{left}/Heap-v0']" in told
+
+
+def test_what_is_contested_is_marked_and_the_rest_is_taken(
+    clean: CleanEnvironment, folders: dict[str, Path]
+) -> None:
+    listed = clean.run("-m", "palestra", "plugins", extra=(folders["good"], folders["twin"]))
+    rows = {line.split()[0]: line for line in listed.splitlines() if "throwaway" in line}
+    assert "contested" in rows["twin"]
+    assert "contested" not in rows["good"]
+    assert "loaded" in rows["good"]
+
+
+def test_strict_mode_asks_only_what_the_allow_list_names(
+    clean: CleanEnvironment, folders: dict[str, Path]
+) -> None:
+    both = (folders["good"], folders["broken"])
+    strict = {"PALESTRA_STRICT": "1", "PALESTRA_PLUGINS": "good"}
+    assert "['good/Heap-v0']" in clean.run("-c", LIST, extra=both, **strict)
+    strict = {"PALESTRA_STRICT": "1", "PALESTRA_BLOCK": "throwaway-broken"}
+    assert "['good/Heap-v0']" in clean.run("-c", LIST, extra=both, **strict)
+    twins = (folders["good"], folders["twin"])
+    done = clean.attempt("-c", LIST, extra=twins, PALESTRA_STRICT="1")
+    assert done.returncode == 1
+    assert "it belongs to 'good'" in done.stderr
 
 
 def test_a_blocked_plugin_is_never_imported(

@@ -59,11 +59,43 @@ def test_all_waiting_games_share_one_call() -> None:
     assert model.calls == [50, 50]
 
 
+class Choosing(Listening):
+    """Takes a list of replies, and no pattern."""
+
+    abilities = frozenset({"choices"})
+    name = "choosing"
+
+
 def test_choices_are_the_legal_moves() -> None:
-    model = Listening("pass")
+    model = Choosing("pass")
     agent = LLMAgent(model=model, mode="choice")
-    palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=1)
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=1)[0]
     assert {request.choices for request in model.requests} == {("pass", "bet")}
+    assert "held" not in record.turns[0].sampling
+
+
+def test_a_model_that_cannot_be_held_to_choices_is_refused() -> None:
+    with pytest.raises(InvalidOption, match=r"mode=choice is not possible .* chat only"):
+        LLMAgent(model=Listening("pass"), mode="choice")
+
+
+def test_a_reply_that_was_not_held_is_warned_of_once_and_recorded() -> None:
+    """The model was given the moves and says something else; the game reads it as it stands."""
+    agent = LLMAgent(model=Choosing("Move: bet", "raise", "bet"), mode="choice")
+    with pytest.warns(RuntimeWarning, match="does not hold its replies to the moves") as warned:
+        records = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"], episodes=2)
+    assert len(warned) == 1
+    assert records[0].turns[0].text == "bet"
+    assert records[0].turns[0].sampling["held"] is False
+    assert records[1].mistakes == (1, 0), "what is no move is refused, not replaced"
+    with pytest.warns(RuntimeWarning, match="knows no patterns"):
+        record = palestra.play(
+            "text/Negotiation-v0",
+            agents=[LLMAgent(model=Choosing("Propose(books=0, hats=0, balls=0)"), mode="choice"),
+                    "random"],
+            max_steps=1,
+        )[0]  # fmt: skip
+    assert record.turns[0].sampling["held"] is False
 
 
 def test_a_refused_reply_is_asked_again_with_the_reason() -> None:
@@ -120,7 +152,10 @@ def test_scores_are_compared_a_token() -> None:
 def test_typed_actions_are_held_to_a_pattern_of_what_is_legal() -> None:
     model = Weighing("Accept()")
     agent = LLMAgent(model=model, mode="choice")
-    palestra.play("text/Negotiation-v0", agents=[agent, "random"], invalid="random", max_steps=2)
+    with pytest.warns(RuntimeWarning, match="to the pattern it was given"):
+        palestra.play(
+            "text/Negotiation-v0", agents=[agent, "random"], invalid="random", max_steps=2
+        )
     pattern = model.requests[0].pattern
     assert pattern is not None
     assert re.fullmatch(pattern, "Propose(books=0, hats=0, balls=0)")
@@ -250,5 +285,6 @@ def test_one_model_serves_team_mates_with_different_prompts() -> None:
         LLMAgent(model=model, mode="choice"),
         LLMAgent(model=model, mode="choice", prompt="raw"),
     ]
-    palestra.play("games/Hanabi-v0", agents=pair, invalid="random", max_steps=4)
+    with pytest.warns(RuntimeWarning, match="to the moves it was given"):
+        palestra.play("games/Hanabi-v0", agents=pair, invalid="random", max_steps=4)
     assert {request.raw for request in model.requests} == {False, True}

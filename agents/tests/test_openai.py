@@ -14,7 +14,8 @@ import palestra
 import pytest
 from palestra import InvalidOption, ModelError, UnknownName
 from palestra.agents.models import Message, Request
-from palestra_agents.models.openai import OpenAIModel
+from palestra_agents.llm import LLMAgent
+from palestra_agents.models.openai import OpenAIModel, _Pace
 
 HELLO = Request((Message("user", "hello"),))
 
@@ -149,10 +150,17 @@ def test_requests_start_no_faster_than_allowed(
     opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    clock = SimpleNamespace(monotonic=lambda: 100.0, sleep=pauses.append)
+
+    def pause(pace: Any) -> float:
+        pauses.append(measure(pace))
+        return 0.0
+
+    measure = _Pace.pause
+    clock = SimpleNamespace(monotonic=lambda: 100.0)
     monkeypatch.setattr("palestra_agents.models.openai.time", clock)
+    monkeypatch.setattr(_Pace, "pause", pause)
     opened(per_minute=1200).chat([HELLO] * 5)
-    assert sorted(pauses) == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2])
+    assert pauses == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2])
 
 
 def test_legal_moves_go_out_as_a_schema(server: Server, opened: Any) -> None:
@@ -205,3 +213,16 @@ def test_set_up_errors_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         OpenAIModel(target="small@http://127.0.0.1:9/v1", structured="shema")
     with pytest.raises(UnknownName, match="did you mean 'timeout'"):
         palestra.open_model("openai:small@http://127.0.0.1:9/v1", timeouts=3)
+
+
+def test_a_server_that_cannot_constrain_is_refused_or_named(server: Server, opened: Any) -> None:
+    """structured=none says so itself; a server that ignores the schema is found out."""
+    with pytest.raises(InvalidOption, match=r"mode=choice is not possible .* chat only"):
+        LLMAgent(model=opened(structured="none"), mode="choice")
+    server.script = [(200, completion("I would say: bet"))]
+    agent = LLMAgent(model=opened(), mode="choice")
+    with pytest.warns(RuntimeWarning, match=r"does not hold its replies .* as in mode=free"):
+        record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"], invalid="forfeit")[0]
+    assert record.outcome is not None
+    assert record.outcome.results[0] == "forfeit"
+    assert server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]["move"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,10 +190,71 @@ def test_the_command_trains_saves_draws_a_curve_and_resumes(
     assert Trainer.load(tmp_path).steps >= 1024
     with (tmp_path / CURVE).open() as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["steps"]) for row in rows] == sorted(int(row["steps"]) for row in rows)
-    assert len(rows) >= 4
+    assert [int(row["steps"]) for row in rows] == [256, 512, 1024], "a report every half"
     assert 0 <= float(rows[-1]["wins_against_random"]) <= 1
     assert f"--agents ppo:{tmp_path}" in capsys.readouterr().out.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ((), "holds a trained policy already; continue it with --resume, or choose another --out"),
+        (("--resume", "-o", "rows=5"), "holds a run with rows=4, not 5"),
+        (("--resume", "-o", "rows=4", "--set", "seed=1"), "holds a run with seed=0, not 1"),
+        (("--resume", "--set", "horizon=9"), "holds a run with horizon=8, not 9"),
+        (("--resume", "--filter", "good=1"), "holds a run with no good, not 1"),
+        (("--resume", "-o", "rowz=5"), "did you mean 'rows'"),
+        (("--resume", "-o", "rows=4", "--set", "horizon=8"), ""),
+    ],
+)
+def test_a_policy_is_neither_overwritten_nor_mixed_with_another_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...], says: str
+) -> None:
+    settings = Settings(num_envs=4, horizon=8, minibatches=2, hidden=8)
+    Trainer("games/ConnectFour-v0", {"rows": 4}, settings).save(tmp_path)
+    before = (tmp_path / CHECKPOINT).read_bytes()
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "games/ConnectFour-v0", "--out", str(tmp_path), "--steps", "1", *typed])
+    assert bool(stop.value.code) == bool(says)
+    assert says in capsys.readouterr().err
+    assert ((tmp_path / CHECKPOINT).read_bytes() == before) == bool(says)
+
+
+def test_another_game_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Trainer("games/ConnectFour-v0", {}, SMALL).save(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["train", "games/TicTacToe-v0", "--resume", "--out", str(tmp_path)])
+    assert "a run with environment='games/ConnectFour-v0', not 'games/TicTacToe-v0'" in (
+        capsys.readouterr().err
+    )
+
+
+def test_ctrl_c_ends_training_after_an_update_and_says_how_to_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = Trainer.update
+
+    def interrupt(trainer: Trainer, progress: float = 0.0) -> dict[str, float]:
+        if trainer.updates == 2:
+            signal.raise_signal(signal.SIGINT)
+        return update(trainer, progress)
+
+    common = ["games/PrisonersDilemma-v0", "--steps", "64", "--set", "num_envs=4"]
+    common += ["--set", "horizon=4", "--set", "minibatches=1", "--set", "hidden=8"]
+    with pytest.raises(SystemExit):
+        main(["train", *common, "--out", str(tmp_path / "whole")])
+    monkeypatch.setattr(Trainer, "update", interrupt)
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *common, "--out", str(tmp_path / "parts")])
+    assert stop.value.code == 130
+    assert f"Train on with --resume --out {tmp_path / 'parts'}" in capsys.readouterr().out
+    monkeypatch.undo()
+    with pytest.raises(SystemExit):
+        main(["train", *common, "--resume", "--out", str(tmp_path / "parts")])
+    whole, parts = (read_checkpoint(tmp_path / name) for name in ("whole", "parts"))
+    assert whole["steps"] == parts["steps"] == 64
+    for name, values in whole["network"].items():
+        assert torch.equal(values, parts["network"][name])
 
 
 def test_what_it_says_to_play_can_be_played(
@@ -216,7 +278,10 @@ def test_what_it_says_to_play_can_be_played(
         (["games/TicTacToe-v0", "--set", "gamma=2"], "gamma must be from 0 to 1"),
         (["text/Commons-v0"], "not an array game"),
         (["games/TicTacToe-v0", "--resume", "--out", "nowhere"], "no trained policy"),
-        (["games/TicTacToe-v0", "--resume", "--set", "gamma=0.9"], "leave out"),
+        (
+            ["games/TicTacToe-v0", "--resume", "--set", "gamma=0.9", "--out", "x"],
+            "no trained policy",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -231,3 +296,33 @@ def test_bad_input_is_one_sentence(
         main(["train", *arguments])
     assert stop.value.code == 2
     assert says in capsys.readouterr().err
+
+
+def test_step_shapers_pay_the_policy_and_come_back_with_it(tmp_path: Path) -> None:
+    small = Settings(num_envs=4, horizon=8, hidden=16, minibatches=2, epochs=1)
+    options = {"rows": 5, "columns": 5, "max_steps": 6}
+    runs = [
+        Trainer("grid/Foraging-v0", options, small, rewards=rewards)
+        for rewards in ((), ("env", "food-distance"))
+    ]
+    plain, shaped = (run.collect().rewards for run in runs)
+    assert not torch.equal(plain, shaped)
+    losses = runs[1].update()
+    assert all(np.isfinite(loss) for loss in losses.values())
+    runs[1].save(tmp_path)
+    again = Trainer.load(tmp_path)
+    assert again.rewards == ("env", "food-distance")
+    assert again.update()["value"] > 0
+
+
+def test_the_command_takes_step_shapers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["train", "grid/Foraging-v0", "--out", str(tmp_path), "--reports", "1"]
+    typed += ["-o", "rows=5", "-o", "columns=5", "--set", "num_envs=4", "--set", "horizon=4"]
+    with pytest.raises(SystemExit) as stop:
+        main([*typed, "--steps", "16", "--rewards", "env,food-distance"])
+    assert stop.value.code == 0
+    assert Trainer.load(tmp_path).rewards == ("env", "food-distance")
+    with pytest.raises(SystemExit) as stop:
+        main([*typed[:4], "--resume", "--steps", "32", "--rewards", "env"])
+    assert stop.value.code == 2
+    assert "holds a run with rewards=" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import palestra
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from palestra import Episode, InvalidAction, TextAction
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, read_action
 from palestra.kernel.answers import find_stated
 
+DOCS = Path(__file__).parents[2] / "docs/models.md"
 COLUMNS = {str(number): number for number in range(1, 8)}
 
 
@@ -62,10 +65,44 @@ def test_a_stated_move_is_read(answer: str, move: int) -> None:
         "four",
         "Move: 4\nBut that loses.",
         "> 4\nis what they said",
+        "4..",
+        "4...",
+        "* 4",
+        "<think>4</think>",
+        "<think>\n4",
+        "4\n<think>or 5",
     ],
 )
 def test_what_is_not_stated_is_refused(answer: str) -> None:
     assert find_stated(answer, COLUMNS) is None
+
+
+# What may stand around an answer, one by one; docs/models.md lists them by these names
+TOLERANCES = {
+    "spaces": ("  bet  ", "  Pay(3)  "),
+    "case": ("BET", None),
+    "full stop": ("bet.", "Pay(3)."),
+    "asterisks": ("**bet**", "**Pay(3)**"),
+    "underscores": ("_bet_", "_Pay(3)_"),
+    "back-ticks": ("`bet`", "`Pay(3)`"),
+    "quotation marks": ('"bet"', None),
+    "square brackets": ("[bet]", None),
+    "code fence": ("```\nbet\n```", "```\nPay(3)\n```"),
+    "label": ("Move: bet", "Action: Pay(3)"),
+    "thoughts": ("<think>pass?</think>bet", "<think>Pay(1)?</think>\nPay(3)"),
+    "empty lines": ("\n\nbet\n\n", "\n\nPay(3)\n\n"),
+    "words before it": ("I could pass.\nbet", "I could wait.\nPay(3)"),
+}
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+def test_each_tolerance_alone_changes_nothing_and_is_documented(name: str) -> None:
+    listed, typed = TOLERANCES[name]
+    assert find_stated(listed, {"pass": 0, "bet": 1}) == 1
+    if typed is not None:
+        assert read_action(typed, GRAMMAR, (Say, Pay)) == Pay(3)
+    section = DOCS.read_text("utf-8").partition("## How an answer is read")[2].partition("\n## ")[0]
+    assert f"| {name} |" in section
 
 
 def test_case_counts_only_where_moves_differ_by_it() -> None:
@@ -117,6 +154,14 @@ def test_the_action_that_ends_an_answer_is_read(answer: str, action: TextAction)
         "I will not Pay(3)",
         "Pay(3) is too much",
         "player_1: Pay(3)",
+        "> Pay(3)",
+        "* Pay(3)",
+        "- Pay(3)",
+        "Pay(3)...",
+        "<think>\nPay(3)",
+        "<think>\nPay(3)\n</think>",
+        "Say(text='as you wrote:\nPay(3)",
+        '{"type": "Say", "text": "as you wrote:\nPay(3)',
         "Pay(amount=True)",
         "Pay(amount=3.0)",
         "Pay(amount='3')",

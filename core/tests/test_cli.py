@@ -241,7 +241,10 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert "Play the rest with --resume --out" in out, err
     done = {record.number for record in read_records(record)}
     assert done

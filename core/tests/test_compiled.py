@@ -100,6 +100,14 @@ def test_the_fingerprint_knows_options_helpers_and_constants(
     assert fingerprint(TicTacToe()) != before
 
 
+def test_a_game_copied_to_another_module_does_not_share_compiled_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = fingerprint(TicTacToe())
+    monkeypatch.setattr(TicTacToe.init_state, "__module__", "palestra_copy.tic_tac_toe")
+    assert fingerprint(TicTacToe()) != before
+
+
 def test_helpers_are_compiled_once_and_the_module_is_left_alone() -> None:
     functions = {"step": TicTacToe.apply_actions, "again": TicTacToe.apply_actions}
     names = []

@@ -17,6 +17,7 @@ from palestra.testing import endurance
 from palestra.testing.golden import write_golden
 from palestra.testing.kit import CHECKS, check, run_check
 from palestra.testing.subject import Subject
+from palestra_envs.text.commons.game import Commons
 from palestra_envs.text.negotiation.game import Negotiation, NegotiationState
 from palestra_games.board.tic_tac_toe import TicTacToe
 from palestra_games.card.kuhn_poker import KuhnPoker
@@ -51,6 +52,17 @@ class RepeatsSecrets(Negotiation):
     def describe(self, state: NegotiationState, seat: int) -> str:
         other = self.opening(state)[2 - seat]
         return f"{super().describe(state, seat)}\n{other.text}"
+
+
+@dataclass(frozen=True)
+class ReadsWhatWasBefore(Commons):
+    """Whoever joins late reads all that was said."""
+
+    newcomer: int = 2
+    rounds: int = 4
+
+    def _hearers(self, state: Any) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -115,17 +127,35 @@ class Swelling(Negotiation):
         return super().initial_state(seed)
 
 
+@dataclass(frozen=True)
+class CountsTheBoard(TicTacToe):
+    """Leaves out of its anchors what decides which moves are legal."""
+
+    counters = ("board",)
+
+
+@dataclass(frozen=True)
+class KeysTheTurn(Negotiation):
+    """Says that the turn is a counter, and keeps it in its anchors."""
+
+    def anchor(self, state: NegotiationState, seat: int) -> bytes:
+        return self.state_key(state, seat)
+
+
 @pytest.mark.parametrize(
     ("game", "name", "says"),
     [
-        (ShowsTheCard, "secrets_stay_hidden", "'describe'"),
-        (LeaksInTheArray, "secrets_stay_hidden", "'observation'"),
-        (ShowsTheCard, "transcripts_keep_secrets", "'describe'"),
+        (CountsTheBoard, "anchors_name_decisions", "['legal moves'] differ at one anchor"),
+        (KeysTheTurn, "anchors_name_decisions", "raising the counters changes the anchor"),
+        (ShowsTheCard, "secrets_stay_hidden", "describe of player"),
+        (LeaksInTheArray, "secrets_stay_hidden", "observation of player"),
+        (ShowsTheCard, "transcripts_keep_secrets", "describe of player"),
         (TellsEverybody, "transcripts_keep_secrets", "opening betrays"),
+        (ReadsWhatWasBefore, "private_events_stay_private", "joins now and reads what was before"),
         (RepeatsSecrets, "private_events_stay_private", "reads 'To you"),
         (SharesState, "clone_is_independent", "changed the original"),
         (DrawsFromTheProcess, "seeds_decide", "random generator"),
-        (DrawsFromTheProcess, "record_replays_exactly", "diverges"),
+        (DrawsFromTheProcess, "record_replays_exactly", "the same cause as in seeds_decide"),
         (MaskTooWide, "masks_agree", "mask"),
         (WritesWhatItCannotRead, "masks_agree", "somewhere"),
         (PaysTooMuch, "ends_are_told", "payoff_bounds"),

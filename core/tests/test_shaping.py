@@ -9,6 +9,7 @@ import pytest
 from palestra import Episode, InvalidOption, UnknownName
 from palestra.records.record import record_episode, replay
 from palestra.shaping import ShapedEpisode
+from palestra_envs.grid.shaping import distance_potential
 
 FORAGING = "grid/Foraging-v0"
 BOTH = ["env", "food-distance"]
@@ -98,6 +99,8 @@ def test_every_view_pays_what_the_episode_pays(view: str) -> None:
     options = {"rewards": ["food-distance"], "gamma": 0.5}
     if view == "gym":
         options["opponents"] = "first"
+    else:
+        options["masks"] = "obs"
     env = palestra.make(FORAGING, view=view, **options)
     env.reset(seed=4)
     episode = palestra.make(FORAGING, view="episode", seed=4, rewards=["food-distance"], gamma=0.5)
@@ -116,7 +119,11 @@ def test_an_illegal_move_forfeits_as_it_does_without_shaping() -> None:
     shaped.act({0: 99, 1: 0})
     assert shaped.over
     assert shaped.outcome.results[0] == "forfeit"
-    assert shaped.rewards[0] <= 0
+    terms = shaped.step.rewards[0]
+    assert terms.get("forfeit", 0) <= 0
+    start = distance_potential(shaped.game, shaped.game.initial_state(0), 0)
+    assert terms["food-distance"] == pytest.approx(-start)
+    assert shaped.outcome.scores[0] == terms.get("forfeit", 0)
 
 
 def test_unknown_and_unfit_rewards_are_named() -> None:

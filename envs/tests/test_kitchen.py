@@ -20,15 +20,15 @@ from palestra_envs.grid.kitchen.game import ACTIONS, Kitchen
 from palestra_envs.grid.kitchen.observations import Hand, Pot, read_observation
 from palestra_envs.grid.kitchen.rules import (
     DISH,
-    EAST,
+    GO_EAST,
+    GO_NORTH,
+    GO_SOUTH,
+    GO_WEST,
     INTERACT,
-    NORTH,
     NOTHING,
     ONION,
+    REST,
     SOUP,
-    SOUTH,
-    STAY,
-    WEST,
 )
 from palestra_envs.grid.layouts import LAYOUTS, parse
 
@@ -80,7 +80,7 @@ def solo(**options: Any) -> tuple[Kitchen, Any]:
     """One player in the cramped room, at the pot."""
     game = Kitchen(num_players=1, **options)
     state = game.initial_state(0)
-    put(game, state, 0, (2, 3), NORTH, NOTHING)
+    put(game, state, 0, (2, 3), GO_NORTH, NOTHING)
     return game, state
 
 
@@ -195,7 +195,7 @@ def test_without_auto_cook_empty_hands_start_the_cooking() -> None:
     state.hand[0] = DISH
     play(game, state, INTERACT)
     assert state.hand[0] == DISH + 1
-    put(game, state, 0, (3, 4), SOUTH, DISH + 1)
+    put(game, state, 0, (3, 4), GO_SOUTH, DISH + 1)
     assert play(game, state, INTERACT) == {}  # a soup of one onion is taken and pays nothing
     assert state.hand[0] == NOTHING
     assert state.soups == 0
@@ -204,12 +204,12 @@ def test_without_auto_cook_empty_hands_start_the_cooking() -> None:
 @pytest.mark.parametrize(
     ("place", "facing", "held", "held_after"),
     [
-        pytest.param((2, 2), WEST, NOTHING, ONION, id="onion dispenser"),
-        pytest.param((2, 2), WEST, DISH, DISH, id="full hands at a dispenser"),
-        pytest.param((3, 2), SOUTH, NOTHING, DISH, id="dish dispenser"),
-        pytest.param((3, 4), SOUTH, SOUP, NOTHING, id="serving a soup"),
-        pytest.param((3, 4), SOUTH, ONION, ONION, id="serving an onion"),
-        pytest.param((3, 3), NORTH, ONION, ONION, id="floor"),
+        pytest.param((2, 2), GO_WEST, NOTHING, ONION, id="onion dispenser"),
+        pytest.param((2, 2), GO_WEST, DISH, DISH, id="full hands at a dispenser"),
+        pytest.param((3, 2), GO_SOUTH, NOTHING, DISH, id="dish dispenser"),
+        pytest.param((3, 4), GO_SOUTH, SOUP, NOTHING, id="serving a soup"),
+        pytest.param((3, 4), GO_SOUTH, ONION, ONION, id="serving an onion"),
+        pytest.param((3, 3), GO_NORTH, ONION, ONION, id="floor"),
     ],
 )
 def test_stations_give_and_take(
@@ -224,7 +224,7 @@ def test_stations_give_and_take(
 @pytest.mark.parametrize("held", [ONION, DISH, SOUP])
 def test_a_counter_holds_one_thing(held: int) -> None:
     game, state = solo()
-    put(game, state, 0, (2, 2), NORTH, held)
+    put(game, state, 0, (2, 2), GO_NORTH, held)
     counter = cell(game, 1, 2)
     play(game, state, INTERACT)
     assert (state.hand[0], state.there[counter]) == (NOTHING, held)
@@ -239,20 +239,20 @@ def test_a_counter_holds_one_thing(held: int) -> None:
 def test_two_players_use_one_thing_in_order_of_seats() -> None:
     game = Kitchen(layout=OPEN, num_players=2)
     state = game.initial_state(0)
-    put(game, state, 0, (2, 6), EAST, NOTHING)
-    put(game, state, 1, (2, 2), NORTH, NOTHING)
+    put(game, state, 0, (2, 6), GO_EAST, NOTHING)
+    put(game, state, 1, (2, 2), GO_NORTH, NOTHING)
     fill(game, state, (2, 7), ONION)
     state.cell[1] = state.cell[0]  # both at one counter, which only a test can bring about
-    state.facing[1] = EAST
+    state.facing[1] = GO_EAST
     play(game, state, INTERACT, INTERACT)
     assert state.hand.tolist() == [ONION, NOTHING]
 
 
 def test_things_are_used_before_anybody_moves() -> None:
     game, state = solo()
-    put(game, state, 0, (2, 2), WEST, NOTHING)
-    play(game, state, EAST)  # turns and walks away in one
-    assert (state.hand[0], state.cell[0], state.facing[0]) == (NOTHING, cell(game, 2, 3), EAST)
+    put(game, state, 0, (2, 2), GO_WEST, NOTHING)
+    play(game, state, GO_EAST)  # turns and walks away in one
+    assert (state.hand[0], state.cell[0], state.facing[0]) == (NOTHING, cell(game, 2, 3), GO_EAST)
 
 
 # Walking
@@ -261,13 +261,19 @@ def test_things_are_used_before_anybody_moves() -> None:
 @pytest.mark.parametrize(
     ("actions", "ends"),
     [
-        ([EAST, STAY, STAY, STAY], "same"),  # the cell is taken
-        pytest.param([EAST, WEST, STAY, STAY], "same", id="swap"),
-        pytest.param([EAST, EAST, STAY, STAY], [(2, 3), (2, 4), (3, 2), (3, 3)], id="follow"),
-        pytest.param([EAST, SOUTH, NORTH, WEST], [(2, 3), (3, 3), (2, 2), (3, 2)], id="all round"),
-        pytest.param([NORTH, EAST, WEST, SOUTH], [(2, 2), (2, 4), (3, 2), (4, 3)], id="walls"),
-        pytest.param([STAY, SOUTH, STAY, EAST], [(2, 2), (3, 3), (3, 2), (3, 4)], id="into a gap"),
-        pytest.param([EAST, STAY, STAY, EAST], "same", id="a collision holds up everybody"),
+        ([GO_EAST, REST, REST, REST], "same"),  # the cell is taken
+        pytest.param([GO_EAST, GO_WEST, REST, REST], "same", id="swap"),
+        pytest.param([GO_EAST, GO_EAST, REST, REST], [(2, 3), (2, 4), (3, 2), (3, 3)], id="follow"),
+        pytest.param(
+            [GO_EAST, GO_SOUTH, GO_NORTH, GO_WEST], [(2, 3), (3, 3), (2, 2), (3, 2)], id="all round"
+        ),
+        pytest.param(
+            [GO_NORTH, GO_EAST, GO_WEST, GO_SOUTH], [(2, 2), (2, 4), (3, 2), (4, 3)], id="walls"
+        ),
+        pytest.param(
+            [REST, GO_SOUTH, REST, GO_EAST], [(2, 2), (3, 3), (3, 2), (3, 4)], id="into a gap"
+        ),
+        pytest.param([GO_EAST, REST, REST, GO_EAST], "same", id="a collision holds up everybody"),
     ],
 )
 def test_players_move_together_or_not_at_all(actions: list[int], ends: Any) -> None:
@@ -277,17 +283,17 @@ def test_players_move_together_or_not_at_all(actions: list[int], ends: Any) -> N
     play(game, state, *actions)
     places = starts if ends == "same" else [cell(game, *place) for place in ends]
     assert state.cell.tolist() == places
-    assert state.facing.tolist() == [NORTH if action == STAY else action for action in actions]
+    assert state.facing.tolist() == [GO_NORTH if action == REST else action for action in actions]
 
 
 def test_two_players_do_not_enter_one_cell() -> None:
     game = Kitchen()
     state = game.initial_state(0)
-    put(game, state, 0, (2, 2), NORTH, NOTHING)
-    put(game, state, 1, (2, 4), NORTH, NOTHING)
-    play(game, state, EAST, WEST)
+    put(game, state, 0, (2, 2), GO_NORTH, NOTHING)
+    put(game, state, 1, (2, 4), GO_NORTH, NOTHING)
+    play(game, state, GO_EAST, GO_WEST)
     assert state.cell.tolist() == [cell(game, 2, 2), cell(game, 2, 4)]
-    assert state.facing.tolist() == [EAST, WEST]
+    assert state.facing.tolist() == [GO_EAST, GO_WEST]
 
 
 # What it pays, and when it ends
@@ -314,11 +320,11 @@ def test_a_dish_is_paid_for_where_it_is_needed(
 ) -> None:
     game = Kitchen(shaped=True)
     state = game.initial_state(0)
-    put(game, state, 0, (3, 2), SOUTH, NOTHING)
+    put(game, state, 0, (3, 2), GO_SOUTH, NOTHING)
     state.hand[1] = others_dish
     fill(game, state, (1, 1), lying)
     fill(game, state, (1, 3), *pot)
-    assert play(game, state, INTERACT, STAY) == paid
+    assert play(game, state, INTERACT, REST) == paid
     assert state.hand[0] == DISH
 
 
@@ -329,7 +335,7 @@ def test_shaped_terms_are_named() -> None:
     state.hand[0] = DISH
     fill(game, state, (1, 3), 3, 21)
     assert play(game, state, INTERACT) == {"plate": 5.0}
-    put(game, state, 0, (3, 4), SOUTH, SOUP)
+    put(game, state, 0, (3, 4), GO_SOUTH, SOUP)
     assert play(game, state, INTERACT) == {"soup": 20.0}
 
 
@@ -338,7 +344,7 @@ def test_an_episode_is_cut_off_after_its_steps() -> None:
     state = game.initial_state(0)
     for _ in range(3):
         assert game.outcome(state) is None
-        play(game, state, STAY, STAY)
+        play(game, state, REST, REST)
     outcome = game.outcome(state)
     assert outcome is not None
     assert outcome.results == ("truncated", "truncated")
@@ -439,8 +445,8 @@ def test_a_kitchen_without_room_is_refused() -> None:
 def test_the_view_has_the_own_player_first() -> None:
     game = Kitchen()
     state = game.initial_state(0)
-    put(game, state, 0, (2, 2), WEST, ONION)
-    put(game, state, 1, (3, 4), SOUTH, SOUP)
+    put(game, state, 0, (2, 2), GO_WEST, ONION)
+    put(game, state, 1, (3, 4), GO_SOUTH, SOUP)
     fill(game, state, (1, 3), 2)
     fill(game, state, (1, 1), DISH)
     view = game.observe(state, 1).transpose(2, 0, 1)
@@ -474,8 +480,8 @@ def test_the_view_says_when_time_runs_out() -> None:
 def test_the_text_says_where_everybody_is_and_what_there_is() -> None:
     game = Kitchen(auto_cook=False)
     state = game.initial_state(0)
-    put(game, state, 0, (2, 2), WEST, ONION)
-    put(game, state, 1, (3, 2), NORTH, DISH + 1)
+    put(game, state, 0, (2, 2), GO_WEST, ONION)
+    put(game, state, 1, (3, 2), GO_NORTH, DISH + 1)
     fill(game, state, (1, 3), 3, 15)
     fill(game, state, (1, 1), DISH)
     fill(game, state, (4, 5), ONION)
@@ -524,17 +530,38 @@ def test_moves_are_written_and_read_as_words() -> None:
 @pytest.mark.parametrize(
     ("place", "facing", "held", "pot", "action", "words"),
     [
-        ((2, 2), WEST, NOTHING, (0, 0), INTERACT, "takes an onion from the onion dispenser in row"),
-        ((2, 2), NORTH, DISH, (0, 0), INTERACT, "puts a dish on the counter in row 1, column 2"),
-        ((2, 3), NORTH, ONION, (1, 0), INTERACT, "puts an onion into the pot in row 1, column 3"),
-        ((2, 3), NORTH, DISH, (3, 21), INTERACT, "takes a soup from the pot in row 1, column 3"),
-        ((2, 3), NORTH, NOTHING, (2, 0), INTERACT, "starts the pot in row 1, column 3"),
-        ((2, 3), NORTH, DISH, (2, 0), INTERACT, "interacts with the pot in row 1, column 3 to no"),
-        ((3, 4), SOUTH, SOUP, (0, 0), INTERACT, "hands in a soup"),
-        ((2, 2), NORTH, DISH, (0, 0), WEST, "turns west to the onion dispenser"),
-        ((2, 2), NORTH, DISH, (0, 0), EAST, "moves east"),
-        ((2, 2), NORTH, DISH, (0, 0), STAY, "stays"),
-        ((3, 4), NORTH, DISH, (0, 0), NORTH, "turns north and is held up"),
+        (
+            (2, 2),
+            GO_WEST,
+            NOTHING,
+            (0, 0),
+            INTERACT,
+            "takes an onion from the onion dispenser in row",
+        ),
+        ((2, 2), GO_NORTH, DISH, (0, 0), INTERACT, "puts a dish on the counter in row 1, column 2"),
+        (
+            (2, 3),
+            GO_NORTH,
+            ONION,
+            (1, 0),
+            INTERACT,
+            "puts an onion into the pot in row 1, column 3",
+        ),
+        ((2, 3), GO_NORTH, DISH, (3, 21), INTERACT, "takes a soup from the pot in row 1, column 3"),
+        ((2, 3), GO_NORTH, NOTHING, (2, 0), INTERACT, "starts the pot in row 1, column 3"),
+        (
+            (2, 3),
+            GO_NORTH,
+            DISH,
+            (2, 0),
+            INTERACT,
+            "interacts with the pot in row 1, column 3 to no",
+        ),
+        ((3, 4), GO_SOUTH, SOUP, (0, 0), INTERACT, "hands in a soup"),
+        ((2, 2), GO_NORTH, DISH, (0, 0), GO_WEST, "turns west to the onion dispenser"),
+        ((2, 2), GO_NORTH, DISH, (0, 0), GO_EAST, "moves east"),
+        ((2, 2), GO_NORTH, DISH, (0, 0), REST, "stays"),
+        ((3, 4), GO_NORTH, DISH, (0, 0), GO_NORTH, "turns north and is held up"),
     ],
 )
 def test_events_tell_what_everybody_did(
@@ -549,7 +576,7 @@ def test_events_tell_what_everybody_did(
     state = game.initial_state(0)
     put(game, state, 0, place, facing, held)
     fill(game, state, (1, 3), *pot)
-    events = game.step(state, {0: action, 1: STAY}).events
+    events = game.step(state, {0: action, 1: REST}).events
     assert events[0].text.startswith(f"player_0 {words}")
     assert events[1].text == "player_1 stays."
     delivered = [event.text for event in events[2:]]
@@ -567,7 +594,7 @@ def test_the_rules_give_the_numbers_of_this_kitchen() -> None:
 def test_the_picture_shows_players_things_and_pots() -> None:
     game = Kitchen()
     state = game.initial_state(0)
-    put(game, state, 0, (2, 2), WEST, DISH)
+    put(game, state, 0, (2, 2), GO_WEST, DISH)
     fill(game, state, (1, 3), 3, 11)
     fill(game, state, (1, 1), ONION)
     scene = game.scene(state)
@@ -596,7 +623,7 @@ def test_pickles_keep_options_and_states() -> None:
     twin = pickle.loads(pickle.dumps(game))
     assert twin == game
     state = game.initial_state(0)
-    play(game, state, EAST, SOUTH, NORTH, WEST)
+    play(game, state, GO_EAST, GO_SOUTH, GO_NORTH, GO_WEST)
     for copy in (game.clone(state), pickle.loads(pickle.dumps(state))):
         assert copy.tobytes() == state.tobytes()
         assert twin.state_key(copy) == game.state_key(state)
@@ -658,13 +685,13 @@ def test_any_number_of_cooks_delivers_soups(seats: int) -> None:
 def test_a_cook_reads_its_view() -> None:
     game = Kitchen(layout="counter_circuit", auto_cook=False)
     state = game.initial_state(0)
-    put(game, state, 0, (2, 2), WEST, ONION)
-    put(game, state, 1, (4, 4), SOUTH, DISH + 2)
+    put(game, state, 0, (2, 2), GO_WEST, ONION)
+    put(game, state, 1, (4, 4), GO_SOUTH, DISH + 2)
     fill(game, state, (1, 4), 2)
     fill(game, state, (1, 5), 3, 21)
     fill(game, state, (1, 1), DISH)
     seen = read_observation(game.observe(state, 1), 2, None, 1)
-    own, other = Hand(cell(game, 4, 4), SOUTH, DISH + 2), Hand(cell(game, 2, 2), WEST, ONION)
+    own, other = Hand(cell(game, 4, 4), GO_SOUTH, DISH + 2), Hand(cell(game, 2, 2), GO_WEST, ONION)
     assert seen.hands == (own, other)
     assert seen.pots == (Pot(cell(game, 1, 4), 2, None), Pot(cell(game, 1, 5), 3, 0))
     assert seen.lying == {0: DISH}
@@ -673,25 +700,25 @@ def test_a_cook_reads_its_view() -> None:
 def test_a_cook_hands_on_what_it_cannot_use_itself() -> None:
     game = Kitchen(layout="forced_coordination")
     state = game.initial_state(0)
-    put(game, state, 1, (2, 2), EAST, ONION)
+    put(game, state, 1, (2, 2), GO_EAST, ONION)
     episode = Episode(game, 0, compiled=False)
     episode.load(state)
     decision = Cook(restless=0.0).act([Turn(episode, 1)])[0]
-    episode.act({0: STAY, 1: decision.action})
+    episode.act({0: REST, 1: decision.action})
     assert episode.state.there[cell(game, 2, 3)] == ONION
 
 
 def test_two_cooks_do_not_fetch_the_same_dish() -> None:
     game = Kitchen()
     state = game.initial_state(0)
-    put(game, state, 0, (3, 2), SOUTH, NOTHING)
-    put(game, state, 1, (3, 4), SOUTH, NOTHING)
+    put(game, state, 0, (3, 2), GO_SOUTH, NOTHING)
+    put(game, state, 1, (3, 4), GO_SOUTH, NOTHING)
     fill(game, state, (1, 3), 3, 10)
     episode = Episode(game, 0, compiled=False)
     episode.load(state)
     turns = [Turn(episode, seat) for seat in range(2)]
     actions = [decision.action for decision in Cook(restless=0.0).act(turns)]
-    assert actions == [INTERACT, STAY]
+    assert actions == [INTERACT, REST]
 
 
 def test_a_cook_refuses_other_games() -> None:

@@ -18,14 +18,14 @@ from palestra_envs.grid.kitchen.game import Kitchen
 from palestra_envs.grid.kitchen.observations import read_observation
 from palestra_envs.grid.kitchen.rules import (
     DISH,
-    EAST,
+    GO_EAST,
+    GO_NORTH,
+    GO_SOUTH,
+    GO_WEST,
     INTERACT,
-    NORTH,
     ONION,
+    REST,
     SOUP,
-    SOUTH,
-    STAY,
-    WEST,
 )
 
 KITCHEN = "grid/Kitchen-v0"
@@ -264,8 +264,8 @@ def put(
 
 def test_the_text_tells_what_is_in_the_window_and_no_more() -> None:
     game, state = near()
-    put(game, state, 0, 2, 5, EAST, ONION)
-    put(game, state, 1, 2, 4, NORTH, 0)
+    put(game, state, 0, 2, 5, GO_EAST, ONION)
+    put(game, state, 1, 2, 4, GO_NORTH, 0)
     state.there[3], state.there[0], state.there[11] = 2, DISH, 1
     state.there[5] = SOUP
     assert game.describe(state, 0).splitlines() == [
@@ -280,7 +280,7 @@ def test_the_text_tells_what_is_in_the_window_and_no_more() -> None:
         "X.X",
         "You cannot see what is more than one cell away.",
     ]
-    put(game, state, 1, 4, 2, WEST, DISH)
+    put(game, state, 1, 4, 2, GO_WEST, DISH)
     text = game.describe(state, 0)
     assert "player_1" not in text
     assert "away, nor where one other player may be." in text
@@ -291,8 +291,8 @@ def test_the_text_tells_what_is_in_the_window_and_no_more() -> None:
 
 def test_what_another_faces_is_told_only_where_it_is_in_sight() -> None:
     game, state = near()
-    put(game, state, 0, 2, 3, NORTH, 0)
-    put(game, state, 1, 2, 4, EAST, 0)
+    put(game, state, 0, 2, 3, GO_NORTH, 0)
+    put(game, state, 1, 2, 4, GO_EAST, 0)
     assert "player_1 is one cell east of you, facing east, holding nothing." in game.describe(
         state, 0
     )
@@ -300,8 +300,8 @@ def test_what_another_faces_is_told_only_where_it_is_in_sight() -> None:
 
 def test_the_picture_of_a_player_is_his_window_and_a_spectators_the_kitchen() -> None:
     game, state = near()
-    put(game, state, 0, 2, 5, EAST, ONION)
-    put(game, state, 1, 4, 2, WEST, DISH)
+    put(game, state, 0, 2, 5, GO_EAST, ONION)
+    put(game, state, 1, 4, 2, GO_WEST, DISH)
     state.there[11], state.clock[11] = 3, 5
     scene = game.scene(state, 0)
     assert scene.grid is not None
@@ -390,7 +390,7 @@ XXXXSXXXX
 
 def test_a_known_kitchen_is_not_imagined_otherwise() -> None:
     game, state = near()
-    put(game, state, 1, 4, 4, SOUTH, ONION)
+    put(game, state, 1, 4, 4, GO_SOUTH, ONION)
     places, holders = set(), set()
     for number in range(60):
         imagined = game.determinize(state, 0, Rng(number))
@@ -414,8 +414,8 @@ def events_of(game: Kitchen, state: Any, *actions: int) -> list[tuple[str, str, 
 
 def test_players_are_told_what_they_did_themselves() -> None:
     game, state = near()
-    put(game, state, 1, 4, 2, WEST, 0)
-    assert events_of(game, state, STAY, INTERACT) == [
+    put(game, state, 1, 4, 2, GO_WEST, 0)
+    assert events_of(game, state, REST, INTERACT) == [
         ("move", "player_0 stays.", [0]),
         ("move", "player_1 takes an onion from the onion dispenser.", [1]),
     ]
@@ -424,10 +424,10 @@ def test_players_are_told_what_they_did_themselves() -> None:
 def test_soups_of_others_are_news_only_to_those_who_do_not_see_them() -> None:
     paid = "1 soup delivered: 20 points."
     game, state = near(num_players=3)
-    put(game, state, 0, 2, 2, NORTH, 0)
-    put(game, state, 1, 4, 4, SOUTH, SOUP)
-    put(game, state, 2, 4, 5, STAY - 1, 0)
-    events = events_of(game, state, STAY, INTERACT, STAY)
+    put(game, state, 0, 2, 2, GO_NORTH, 0)
+    put(game, state, 1, 4, 4, GO_SOUTH, SOUP)
+    put(game, state, 2, 4, 5, REST - 1, 0)
+    events = events_of(game, state, REST, INTERACT, REST)
     assert [event for event in events if event[0] != "move"] == [
         ("reveal", paid, [0]),
         ("delivery", paid, [1]),
@@ -437,19 +437,25 @@ def test_soups_of_others_are_news_only_to_those_who_do_not_see_them() -> None:
 
 def test_what_strangers_do_that_does_not_show_is_no_news() -> None:
     game, state = near(num_players=3)
-    put(game, state, 0, 3, 2, NORTH, 0)
-    put(game, state, 1, 4, 4, WEST, 0)
-    put(game, state, 2, 4, 5, WEST, 0)
-    for actions in ((STAY, EAST, EAST), (STAY, INTERACT, NORTH), (STAY, SOUTH, SOUTH)):
+    put(game, state, 0, 3, 2, GO_NORTH, 0)
+    put(game, state, 1, 4, 4, GO_WEST, 0)
+    put(game, state, 2, 4, 5, GO_WEST, 0)
+    for actions in (
+        (REST, GO_EAST, GO_EAST),
+        (REST, INTERACT, GO_NORTH),
+        (REST, GO_SOUTH, GO_SOUTH),
+    ):
         assert [kind for kind, _, to in events_of(game, state, *actions) if to == [0]] == ["move"]
 
 
 def test_being_held_up_by_strangers_is_news() -> None:
     game, state = near(num_players=3)
-    put(game, state, 0, 2, 2, NORTH, 0)
-    put(game, state, 1, 4, 4, EAST, 0)
-    put(game, state, 2, 4, 5, WEST, 0)
-    assert events_of(game, state, SOUTH, EAST, WEST)[:2] == [  # the other two would change places
+    put(game, state, 0, 2, 2, GO_NORTH, 0)
+    put(game, state, 1, 4, 4, GO_EAST, 0)
+    put(game, state, 2, 4, 5, GO_WEST, 0)
+    assert events_of(game, state, GO_SOUTH, GO_EAST, GO_WEST)[
+        :2
+    ] == [  # the other two would change places
         ("move", "player_0 turns south and is held up.", [0]),
         ("reveal", "You see what you could not foresee.", [0]),
     ]

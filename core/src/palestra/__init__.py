@@ -46,9 +46,9 @@ from palestra.kernel.specs import (
     load_entry_point,
 )
 from palestra.kernel.state import ArrayState, Shape
-from palestra.kernel.talk import Talking
 from palestra.kernel.text import beside, printable, quote, unquote
 from palestra.kernel.text_game import TextGame
+from palestra.phrasing.vocabulary import Vocabulary
 from palestra.records.metrics import measure
 from palestra.records.record import (
     EpisodeRecord,
@@ -63,8 +63,10 @@ from palestra.records.verify import verify
 from palestra.runner.play import play, rollouts, stream
 from palestra.runner.runner import Runner
 from palestra.shaping import Transition
+from palestra.talk import Talking
 from palestra.version import __version__
 from palestra.views.registration import push
+from palestra.views.remote import connect
 
 VIEWS = {
     "gym": "palestra.views.gym:make",
@@ -138,12 +140,14 @@ __all__ = [
     "Turn",
     "UnknownName",
     "Usage",
+    "Vocabulary",
     "Widget",
     "__version__",
     "agent",
     "beside",
     "check_choice",
     "check_ranges",
+    "connect",
     "constant",
     "environment",
     "game",
@@ -174,5 +178,6 @@ __all__ = [
 ]
 
 load_entry_point("palestra.engine.array_simulator:register")()
+load_entry_point("palestra.phrasing:register")()
 push()
 warn_of_failures()

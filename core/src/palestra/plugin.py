@@ -1,12 +1,17 @@
-"""What the core itself gives, as a plugin like any other: opponents that need no install."""
+"""What the core itself gives, as a plugin like any other: opponents and counts."""
 
 from __future__ import annotations
 
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
-from palestra.kernel.specs import AgentSpec
+from palestra.kernel.specs import AgentSpec, MetricSpec
 
 
 @hookimpl
 def palestra_agents() -> list[AgentSpec]:
     return read_catalogue("palestra").agents
+
+
+@hookimpl
+def palestra_metrics() -> list[MetricSpec]:
+    return read_catalogue("palestra").metrics

@@ -7,14 +7,18 @@ standard fields (see `palestra.kernel.array_game.HEADER`) are set through these,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palestra.kernel.rng import MASK, threefry
+
+if TYPE_CHECKING:
+    from palestra.kernel.array_game import Out
+    from palestra.kernel.state import ArrayState
 
 NO_RESULT, WIN, DRAW, LOSS, FORFEIT = 0, 1, 2, 3, 4
 
 
-def randint(state: Any, n: int) -> int:
+def randint(state: ArrayState, n: int) -> int:
     """Draw a uniform integer in [0, n), 0 < n <= 2**31, from the state's own generator."""
     counter = state.rng[2]
     state.rng[2] = counter + 1
@@ -22,12 +26,12 @@ def randint(state: Any, n: int) -> int:
     return (x * n) >> 32
 
 
-def uniform(state: Any) -> float:
+def uniform(state: ArrayState) -> float:
     """Draw a uniform float in [0, 1) from the state's own generator."""
     return randint(state, 2147483648) / 2147483648.0
 
 
-def shuffle(state: Any, items: Any) -> None:
+def shuffle(state: ArrayState, items: Any) -> None:
     """Shuffle a one-dimensional array field in place."""
     for i in range(len(items) - 1, 0, -1):
         j = randint(state, i + 1)
@@ -36,7 +40,7 @@ def shuffle(state: Any, items: Any) -> None:
         items[j] = held
 
 
-def mover(state: Any) -> int:
+def mover(state: ArrayState) -> int:
     """The first seat that is asked to act; -1 when nobody is."""
     found = -1
     for seat in range(len(state.acting) - 1, -1, -1):
@@ -44,14 +48,14 @@ def mover(state: Any) -> int:
     return found
 
 
-def turn_to(state: Any, seat: int) -> None:
+def turn_to(state: ArrayState, seat: int) -> None:
     """Ask `seat`, and nobody else, to act next."""
     for other in range(len(state.acting)):
         state.acting[other] = 0
     state.acting[seat] = 1
 
 
-def pass_turn(state: Any) -> None:
+def pass_turn(state: ArrayState) -> None:
     """Ask the next seat that is still in the game, going round the table."""
     seats = len(state.acting)
     start = mover(state)
@@ -62,32 +66,32 @@ def pass_turn(state: Any) -> None:
             return
 
 
-def all_act(state: Any) -> None:
+def all_act(state: ArrayState) -> None:
     """Ask everybody who is still in the game to act at once."""
     for seat in range(len(state.acting)):
         state.acting[seat] = state.present[seat]
 
 
-def leave(state: Any, seat: int) -> None:
+def leave(state: ArrayState, seat: int) -> None:
     """Take a seat out of the game; the others go on."""
     state.present[seat] = 0
     state.acting[seat] = 0
 
 
-def finish(state: Any) -> None:
+def finish(state: ArrayState) -> None:
     """End the episode by the rules; set `state.result` first where there are winners."""
     state.over = 1
     for seat in range(len(state.acting)):
         state.acting[seat] = 0
 
 
-def truncate(state: Any) -> None:
+def truncate(state: ArrayState) -> None:
     """End the episode because time is up, not because the rules say so."""
     state.truncated = 1
     finish(state)
 
 
-def win(state: Any, winner: int, out: Any) -> None:
+def win(state: ArrayState, winner: int, out: Out) -> None:
     """End the episode: `winner` gets +1 in the first reward term, everybody else -1."""
     for seat in range(len(state.result)):
         state.result[seat] = LOSS
@@ -97,7 +101,7 @@ def win(state: Any, winner: int, out: Any) -> None:
     finish(state)
 
 
-def draw(state: Any) -> None:
+def draw(state: ArrayState) -> None:
     """End the episode with no winner and nothing paid."""
     for seat in range(len(state.result)):
         state.result[seat] = DRAW

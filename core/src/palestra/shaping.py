@@ -10,11 +10,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import InvalidOption, UnknownName
-from palestra.kernel.game import Game, Step, total
+from palestra.kernel.game import Game, Step, Terms, total
 from palestra.kernel.naming import construct, parse_agent
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
@@ -30,7 +30,7 @@ class Transition:
     in `after` or the episode is over, and 1 where it waits for others. A seat's rewards are
     discounted once for each of its own turns, so that `gamma * potential(after) -
     potential(before)` adds up to an exact potential difference from own turn to own turn, however
-    many seats move in between.
+    many seats move in between. See `potential_based` for ends from outside.
     """
 
     game: Game[Any, Any]
@@ -43,6 +43,22 @@ class Transition:
 
 
 Shaper = Callable[[Transition], Mapping[str, float]]
+AnyShaper = TypeVar("AnyShaper", bound=Callable[..., Any])
+
+
+def potential_based(shaper: AnyShaper) -> AnyShaper:
+    """Mark a step shaper that pays `gamma * potential(after) - potential(before)`, 0 after the end.
+
+    It is asked once more where an episode ends from outside, by a forfeit or a limit of steps:
+    then nobody has moved, `over` is true, and it takes back the potential of where it ended, so
+    that its terms add up to the same whatever is played. Other shapers pay nothing there.
+    """
+    shaper.potential_based = True  # type: ignore[attr-defined]
+    return shaper
+
+
+def is_potential_based(shaper: Shaper) -> bool:
+    return bool(getattr(getattr(shaper, "func", shaper), "potential_based", False))
 
 
 @runtime_checkable
@@ -79,8 +95,20 @@ def load_shaper(text: str) -> Shaper:
     return partial(found, **options)
 
 
+def _summed(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    """Named amounts added up."""
+    return {**one, **{name: one.get(name, 0.0) + value for name, value in other.items()}}
+
+
 def _copied(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
     return {n: s.copy() if isinstance(s, Remembering) else s for n, s in shapers.items()}
+
+
+def check_gamma(gamma: float) -> float:
+    """A discount, or `InvalidOption`."""
+    if not 0 <= gamma <= 1:
+        raise InvalidOption(f"gamma must be from 0 to 1, not {gamma}")
+    return gamma
 
 
 def open_episode(
@@ -113,9 +141,7 @@ class ShapedEpisode(Episode):
         gamma: float = 1.0,
         **settings: Any,
     ) -> None:
-        if not 0 <= gamma <= 1:
-            raise InvalidOption(f"gamma must be from 0 to 1, not {gamma}")
-        self.rewards_from, self.gamma = tuple(rewards), gamma
+        self.rewards_from, self.gamma = tuple(rewards), check_gamma(gamma)
         self._loaded = {name: load_shaper(name) for name in rewards if name != OWN}
         super().__init__(game, seed, **settings)
 
@@ -128,12 +154,36 @@ class ShapedEpisode(Episode):
         self._terms: tuple[Any, ...] = ()  # (all before, of this step), so that forks share them
         self._paid = [0.0] * self.game.num_players
         self._total = list(self._paid)
+        self._named: Terms = {}
 
     def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
         before, turn = self.state, self.turn
         super().act(actions, notes)
         if self.turn == turn + 1 and self._history and self._extra is None:
             self._shape(before)
+
+    def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
+        asked = [other for other in self.to_act if other != seat]
+        super().forfeit(seat, why, notes)
+        assert self._extra is not None
+        self._paid = [0.0] * self.game.num_players  # instead of a step, not after one
+        self._named = {}
+        self._settle(asked, {p: {"forfeit": v} for p, v in self._extra.items() if v})
+
+    def truncate(self, why: str = "stopped") -> None:
+        if self.over:
+            return
+        asked = self.to_act
+        super().truncate(why)
+        self._settle(asked, {})
+
+    def _end(self, results: Sequence[Any], why: str) -> None:
+        super()._end(results, why)
+        assert self._ended is not None
+        own = self._simulator.returns
+        extra = self._extra or {}
+        scores = tuple(value + extra.get(seat, 0.0) for seat, value in enumerate(own))
+        self._ended = replace(self._ended, scores=scores)
 
     def _shape(self, before: Any) -> None:
         assert self._history is not None
@@ -149,26 +199,47 @@ class ShapedEpisode(Episode):
                 own = self._simulator.step.rewards.get(seat, {}) if name == OWN else None
                 named |= self._shapers[name](step) if own is None else own
             terms[seat] = named
+        self._paid, self._named = [0.0] * self.game.num_players, {}
+        self._pay(terms)
+
+    def _settle(self, asked: Sequence[int], terms: Terms) -> None:
+        """Pay for an end from outside; `asked` are seats that were to move and did not.
+
+        Their potential counts `gamma`, as it did when it came to be their turn, and the others' 1.
+        """
+        state = self._simulator.state
+        ending = [s for s in self._shapers.values() if is_potential_based(s)]
+        paid = {}
+        for seat in range(self.game.num_players):
+            weight = self.gamma if seat in asked else 1.0
+            step = Transition(self.game, state, {}, state, seat, True, 1.0)
+            named = dict(terms.get(seat, {}))
+            for shaper in ending:
+                named |= {name: weight * value for name, value in shaper(step).items()}
+            paid[seat] = named
+        self._pay(paid)
+
+    def _pay(self, terms: Terms) -> None:
+        """Keep the terms of one step of the history."""
         self._terms = (self._terms, terms, self.turn)
-        self._paid = [total(terms[seat]) for seat in range(self.game.num_players)]
-        self._total = [a + b for a, b in zip(self._total, self._paid, strict=True)]
+        paid = [total(terms[seat]) for seat in range(self.game.num_players)]
+        self._paid = [a + b for a, b in zip(self._paid, paid, strict=True)]
+        self._total = [a + b for a, b in zip(self._total, paid, strict=True)]
+        self._named = {seat: _summed(self._named.get(seat, {}), terms[seat]) for seat in terms}
 
     @property
     def rewards(self) -> Sequence[float]:
-        return self._paid if self._extra is None else super().rewards
+        """What the last step paid, with what it cost to be truncated after it."""
+        return self._paid
 
     @property
     def step(self) -> Step:
-        if self._extra is not None or not self._terms:
-            return super().step
         step = self._simulator.step
-        return Step(self._terms[1], step.costs, step.events)
+        return Step(self._named, step.costs, step.events) if self._terms else super().step
 
     @property
     def returns(self) -> Sequence[float]:
-        if self._extra is None:
-            return self._total
-        return [value + self._extra[p] for p, value in enumerate(self._total)]
+        return self._total
 
     def terms_by_step(self) -> list[Mapping[int, Mapping[str, float]]]:
         """What every shaped step so far paid, by seat and term."""
@@ -191,11 +262,11 @@ class ShapedEpisode(Episode):
         return twin
 
     def snapshot(self) -> Snapshot:
-        kept = (self._terms, self._paid, self._total, _copied(self._shapers))
+        kept = (self._terms, self._paid, self._total, self._named, _copied(self._shapers))
         return replace(super().snapshot(), shaped=kept)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)
         if snapshot.shaped is not None:
-            self._terms, self._paid, self._total, shapers = snapshot.shaped
+            self._terms, self._paid, self._total, self._named, shapers = snapshot.shaped
             self._shapers = _copied(shapers)

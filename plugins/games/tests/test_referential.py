@@ -154,7 +154,7 @@ def test_batches_play_the_same_rules() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"num_players": 3}, "even"),
+        ({"num_players": 3}, "divisible by 2"),
         ({"attributes": 4}, "attributes"),
         ({"symbols": 26, "length": 3}, "at most 1000"),
         ({"candidates": 10}, "from 2 to 9"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -19,7 +20,8 @@ from palestra import (
     agent,
     open_model,
 )
-from palestra.agents.models import Ability, Model, Reply, Request
+from palestra.agents.agent import Undecided
+from palestra.agents.models import Ability, Model, Reply, Request, Unanswered
 from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import ANSWER, STYLES, Conversation, Example
 from palestra.llm.legal import hold, listable
@@ -28,6 +30,7 @@ from palestra.llm.prices import price_of
 from palestra_agents.llm.examples import demonstrate
 
 MODES = ("free", "choice", "score")
+CONTEXTS = ("conversation", "position", "bare")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 SEEDS = 1 << 31
 STREAM = 8  # of random numbers, apart from other agents of the same seed
@@ -51,11 +54,15 @@ class LLMAgent(Agent):
 
     mode: "free": the reply is text, which the game parses; a refused reply is asked again with
     the reason, as often as the run's policy allows. "choice": the model can only write a legal
-    move (a pattern holds it to the grammar of a typed action). "score": the legal move that the
+    move (a pattern holds it to the grammar of a typed action); a model that cannot be held at all
+    is refused, and a turn or a server that cannot is played as "free", with a warning and
+    `sampling["held"]` false on the record. "score": the legal move that the
     model finds likeliest a token is played; moves must be listable.
     prompt: "chat" uses the model's chat template; "raw" is one text to be continued, which small
     models follow better. examples: so many demonstration turns of the agent `teacher` stand
-    before the first question. A conversation that outgrows the model's context loses its oldest
+    before the first question. context: "conversation", "position" (every turn stands alone: rules
+    and position) or "bare" (the position alone), for games that the position says all of. A
+    conversation that outgrows the model's context loses its oldest
     half; `dropped` counts those messages. adapter is a LoRA folder, keep_tokens records the exact
     tokens of every decision. Other options go to the model.
     """
@@ -71,6 +78,7 @@ class LLMAgent(Agent):
         max_tokens: int = 64,
         temperature: float = 0.0,
         seed: int | None = None,
+        context: str = "conversation",
         adapter: str | None = None,
         keep_tokens: bool = False,
         model: Model | None = None,
@@ -80,11 +88,14 @@ class LLMAgent(Agent):
             raise UnknownName("decoding mode", mode, MODES)
         if prompt not in STYLES:
             raise UnknownName("prompt", prompt, STYLES)
+        if context not in CONTEXTS:
+            raise UnknownName("context", context, CONTEXTS)
         if model is None and not target:
             raise InvalidOption("llm needs a model: llm:local:, llm:vllm:…, llm:openai:…@…")
         self._model: Model = model or open_model(target, **options)
         self._mode, self._style = mode, STYLES[prompt]()
         self._count, self._teacher = examples, teacher
+        self._context = context
         self._max_tokens, self._temperature = max_tokens, temperature
         self._fixed = seed is not None  # a seed that was asked for outlasts reseed
         self._seed = check_seed(seed)
@@ -94,13 +105,17 @@ class LLMAgent(Agent):
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
         self._examples: dict[str, list[Example]] = {}
         self.dropped = 0
+        self._warned = False
+        self._require(mode == "choice", ("choices", "pattern"), "mode=choice")
         self._require(mode == "score", "score", "mode=score")
         self._require(self._style.raw, "raw", "prompt=raw")
         self._require(keep_tokens, "tokens", "keep_tokens")
         self._require(adapter is not None, "adapter", "adapter")
 
-    def _require(self, wanted: bool, ability: Ability, option: str) -> None:
-        if wanted and ability not in self._model.abilities:
+    def _require(self, wanted: bool, ability: Ability | tuple[Ability, ...], option: str) -> None:
+        """Raise `InvalidOption` if what is wanted takes an ability the model does not have."""
+        able = {ability} if isinstance(ability, str) else set(ability)
+        if wanted and not able & self._model.abilities:
             raise InvalidOption(
                 f"{option} is not possible with {self._model.name}; it can: "
                 f"{', '.join(sorted(self._model.abilities)) or 'chat only'}"
@@ -114,22 +129,54 @@ class LLMAgent(Agent):
             for item in asked:  # the same turns may be put again, one by one
                 item.talk.take_back()
             raise
-        return [self._decide(item, reply) for item, reply in zip(asked, replies, strict=True)]
+        answers = [self._answer(item, reply) for item, reply in zip(asked, replies, strict=True)]
+        decided = [answer for answer in answers if isinstance(answer, Decision)]
+        if len(decided) == len(answers):
+            return decided
+        if len(answers) == 1 and isinstance(answers[0], ModelError):
+            raise answers[0]
+        raise Undecided(turns, answers)
 
-    def _replies(self, asked: Sequence[OpenRequest]) -> list[Reply]:
+    def _replies(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
         """What the model says to each, in conversations shortened to what it can hold."""
-        replies = list(self._model.chat([item.request for item in asked]))
-        while long := [i for i, reply in enumerate(replies) if reply.overflow]:
+        replies = self._chat(asked)
+        while True:
+            long = [i for i, r in enumerate(replies) if isinstance(r, Reply) and r.overflow]
             for i in long:
-                self._shorten(asked[i])
-            again = self._model.chat([asked[i].request for i in long])
-            for i, reply in zip(long, again, strict=True):
+                try:
+                    self._shorten(asked[i])
+                except ModelError as error:
+                    replies[i] = error
+            again = [i for i in long if isinstance(replies[i], Reply)]
+            if not again:
+                return replies
+            for i, reply in zip(again, self._chat([asked[i] for i in again]), strict=True):
                 replies[i] = reply
-        return replies
+
+    def _chat(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
+        """One reply each, or the error that stands in its place."""
+        try:
+            return list(self._model.chat([item.request for item in asked]))
+        except ModelError as error:
+            if isinstance(error, Unanswered):
+                return error.replies
+            if len(asked) == 1:
+                return [error]
+            raise
+
+    def _answer(self, item: OpenRequest, reply: Reply | ModelError) -> Decision | ModelError:
+        if isinstance(reply, Reply):
+            return self._decide(item, reply)
+        item.talk.take_back()
+        return reply
 
     def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)
-        talk.ask(f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text)
+        if self._context == "conversation":
+            talk.ask(f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text)
+        else:
+            refused = f"That was refused: {turn.error}\n" if turn.error else ""
+            talk.ask(f"{refused}{turn.position}")
         request = Request(
             messages=tuple(talk.messages),
             raw=self._style.raw,
@@ -137,15 +184,18 @@ class LLMAgent(Agent):
             seed=turn.rng(self._seed, STREAM).word() % SEEDS if self._temperature else None,
             adapter=self._adapter,
             tokens=self._keep,
+            read=talk.read,
+            new=talk.new if talk.read else 0,
             **self._held(turn),
         )
         return OpenRequest(turn, talk, request)
 
     def _talk(self, turn: Turn) -> Conversation:
         talks = self._talks.setdefault(turn.episode_key, {})
-        if turn.seat not in talks:
+        if turn.seat not in talks or self._context != "conversation":
             examples = self._demonstrations(turn) if self._count else []
-            talks[turn.seat] = Conversation(self._style, turn.game.rules_for(turn.seat), examples)
+            rules = "" if self._context == "bare" else turn.game.rules_for(turn.seat)
+            talks[turn.seat] = Conversation(self._style, rules, examples)
         return talks[turn.seat]
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
@@ -176,7 +226,9 @@ class LLMAgent(Agent):
                 f"{self._model.name}; give fewer examples or a model with a longer context"
             )
         self.dropped += item.talk.dropped - before
-        item.request = msgspec.structs.replace(item.request, messages=tuple(item.talk.messages))
+        item.request = msgspec.structs.replace(
+            item.request, messages=tuple(item.talk.messages), read=(), new=0
+        )
 
     def _decide(self, item: OpenRequest, reply: Reply) -> Decision:
         text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
@@ -185,7 +237,7 @@ class LLMAgent(Agent):
             text, logprob = item.request.score[best].strip(), reply.scores[best].logprob
         elif found := _THOUGHT.match(reply.text):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
-        item.talk.answer(text)
+        item.talk.answer(text, reply.tokens)
         usage = reply.usage
         if self._price is not None:
             usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
@@ -196,10 +248,35 @@ class LLMAgent(Agent):
             thought=thought,
             model=reply.model or self._model.name,
             sampling=_sampling(
-                self._mode, item.request.temperature, item.request.max_tokens, item.request.seed
+                self._mode,
+                item.request.temperature,
+                item.request.max_tokens,
+                item.request.seed,
+                self._mode != "choice" or self._was_held(item, reply),
             ),
             tokens=reply.tokens,
         )
+
+    def _was_held(self, item: OpenRequest, reply: Reply) -> bool:
+        """Whether a reply under mode=choice is one of what was allowed; warns once if not."""
+        request, text = item.request, reply.text
+        if request.choices is not None:
+            held = text.strip() in map(str.strip, request.choices)
+            why = "it does not hold its replies to the moves it was given"
+        elif request.pattern is not None:
+            held = re.fullmatch(request.pattern, text) is not None
+            why = "it does not hold its replies to the pattern it was given"
+        else:
+            held, why = False, "it knows no patterns, which free text takes"
+        if not held and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"mode=choice with {self._model.name} in {item.turn.env}: {why}, so that these "
+                "turns are played as in mode=free (sampling['held'] is false on the record)",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return held
 
     def reseed(self, seed: int) -> None:
         if not self._fixed:
@@ -214,7 +291,13 @@ class LLMAgent(Agent):
 
 
 @lru_cache(maxsize=256)
-def _sampling(mode: str, temperature: float, max_tokens: int, seed: int | None) -> dict[str, Any]:
-    """What a record says of a decision's settings; decisions under the same settings share it."""
-    settings = {"mode": mode, "temperature": temperature, "max_tokens": max_tokens}
-    return settings if seed is None else settings | {"seed": seed}
+def _sampling(
+    mode: str, temperature: float, max_tokens: int, seed: int | None, held: bool
+) -> dict[str, Any]:
+    """What a record says of a decision's settings; decisions under the same settings share it.
+
+    `held` is false, and recorded, where mode=choice could not hold the reply.
+    """
+    settings: dict[str, Any] = {"mode": mode, "temperature": temperature, "max_tokens": max_tokens}
+    settings |= {} if seed is None else {"seed": seed}
+    return settings if held else settings | {"held": False}

@@ -9,22 +9,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from math import isfinite
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
+from typing_extensions import TypeVar
 
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import PalestraError, shown
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
 from palestra.kernel.scene import Scene
 
+GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 
-class Turn(msgspec.Struct, eq=False, gc=False):
-    """One seat of one episode waiting for a decision, and all that this seat may know."""
+
+class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
+    """One seat of one episode waiting for a decision, and all that this seat may know.
+
+    `Turn[Chess]` says which game it is a turn of: its `game` is then typed.
+    """
 
     _episode: Episode
     seat: int
@@ -35,8 +41,8 @@ class Turn(msgspec.Struct, eq=False, gc=False):
     sibling: int = 0  # tells rollouts from one start apart, which draw differently
 
     @property
-    def game(self) -> Game[Any, Any]:
-        return self._episode.game
+    def game(self) -> GameT:
+        return self._episode.game  # type: ignore[return-value]  # an episode of any game
 
     @property
     def env(self) -> str:
@@ -170,6 +176,19 @@ class Decision(msgspec.Struct, gc=False):
     tokens: Tokens | None = None
 
 
+class Undecided(PalestraError):
+    """An agent has no answer to some of the turns it was given; the others are not lost.
+
+    `answers` has one entry for each of `turns`: a `Decision`, or the exception in its place, which
+    ends the episode of that turn.
+    """
+
+    def __init__(self, turns: Sequence[Turn], answers: Sequence[Decision | Exception]) -> None:
+        failed = [answer for answer in answers if isinstance(answer, Exception)]
+        super().__init__(f"no answer to {len(failed)} of {len(turns)} turns; first: {failed[0]}")
+        self.turns, self.answers = list(turns), list(answers)
+
+
 def decision_problem(decision: Any) -> str:
     """What keeps an answer from being recorded; empty if nothing does."""
     if not isinstance(decision, Decision):
@@ -183,8 +202,20 @@ def decision_problem(decision: Any) -> str:
     if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
         return f"Decision.logprob is a finite number or None, not {shown(logprob)}"
     used = said["usage"]
-    if not isinstance(used, Usage) or used.negative:
-        return f"Decision.usage is a Usage without negative amounts, not {shown(used)}"
+    if not isinstance(used, Usage) or used.negative or not isfinite(used.cost + used.seconds):
+        return f"Decision.usage is a Usage of finite amounts, none negative, not {shown(used)}"
+    if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
+        return f"Decision.tokens is a Tokens or None, not {shown(said['tokens'])}"
+    return _sampling_problem(said["sampling"]) if said["sampling"] else ""
+
+
+def _sampling_problem(sampling: Any) -> str:
+    try:
+        written = msgspec.json.decode(msgspec.json.encode(sampling))
+    except Exception:  # whatever object stands in it
+        written = None
+    if not isinstance(sampling, Mapping) or written is None:
+        return f"Decision.sampling is a mapping that JSON can hold, not {shown(sampling)}"
     return ""
 
 
@@ -195,7 +226,7 @@ class Agent(ABC):
 
     @abstractmethod
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """One decision for every turn, in order."""
+        """One decision for every turn, in order; raises `Undecided` where some have none."""
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
         """Start the agent's own random numbers afresh; called before a run or an episode."""

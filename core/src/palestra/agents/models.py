@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import msgspec
 
 from palestra.agents.budget import Usage
+from palestra.kernel.errors import ModelError
 
 Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter"]
 
@@ -27,7 +28,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     score: continuations to weigh; nothing is written, and `Reply.scores` has one entry each.
     raw: the contents are joined as they stand, without a chat template. max_tokens bounds the
     reply, which ends before any of `stop`; `seed` fixes sampling. adapter names a LoRA folder.
-    tokens: return the exact tokens with their log-probabilities.
+    tokens: return the exact tokens with their log-probabilities. read: the exact tokens of this
+    conversation so far, prompt and replies; only the last `new` messages are then put into tokens,
+    and follow them as they are.
     A model serves what its `abilities` list; an agent must not ask it for more.
     """
 
@@ -42,17 +45,26 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     seed: int | None = None
     adapter: str | None = None
     tokens: bool = False
+    read: tuple[int, ...] = ()
+    new: int = 0
 
 
 class Tokens(msgspec.Struct, frozen=True, gc=False):
-    """The exact tokens of one exchange; `logprobs` has one natural log-probability a reply token.
+    """The exact tokens of one exchange, as the engine read and sampled them.
 
-    They are the model's own at temperature 1, before any constraint or sampling setting.
+    `logprobs` has one natural log-probability a reply token. They are the model's own at
+    temperature 1, before any constraint or sampling setting, unless `under` says "sampling": then
+    they are of the distribution that was drawn from, temperature and constraint included. `finish`
+    says why the reply ended: "end" (an end token, which is its last), "stop", "length" or
+    "complete" (nothing else was allowed). `policy` is the version of the weights.
     """
 
     prompt: tuple[int, ...]
     reply: tuple[int, ...]
     logprobs: tuple[float, ...]
+    under: Literal["model", "sampling"] = "model"
+    finish: str = ""
+    policy: str = ""
 
 
 class Score(NamedTuple):
@@ -83,10 +95,23 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     overflow: bool = False
 
 
+class Unanswered(ModelError):
+    """Some requests of one call have no reply; the others are not lost.
+
+    `replies` has one entry a request, in order: a `Reply`, or the `ModelError` in its place.
+    """
+
+    def __init__(self, replies: Sequence[Reply | ModelError]) -> None:
+        failed = [reply for reply in replies if isinstance(reply, ModelError)]
+        super().__init__(f"{len(failed)} of {len(replies)} requests failed; the first: {failed[0]}")
+        self.replies = list(replies)
+
+
 class Model(ABC):
     """A language model, opened by `palestra.open_model(uri)` through a plugin.
 
-    Raises `ModelError` where it cannot answer at all: a server that is down, a key that is wrong.
+    Raises `ModelError` where it cannot answer at all: a server that is down, a key that is wrong;
+    `Unanswered` where it cannot answer some of many requests.
     """
 
     name: str = ""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, get_args, get_origin
 
-from palestra.agents.agent import Agent, Decision, Turn
+from palestra.agents.agent import Agent, Decision, GameT, Turn
 from palestra.catalogue.declare import agent
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
 from palestra.kernel.rng import Rng, check_seed
 
 
-class ScriptedAgent(Agent):
+class ScriptedAgent(Agent, Generic[GameT]):
     """An agent that decides one turn at a time: a subclass writes `choose`.
 
-    `plays` are the game classes it is written for (empty: any); a turn of another game raises
+    `ScriptedAgent[Chess]` and `ScriptedAgent[Chess | Othello]` name the games it is written for,
+    which become its `plays`; without them it plays any game. A turn of another game raises
     `InvalidOption`. `self.rng` is the generator to draw from in `choose`: one for every decision,
     from the agent's seed, its `stream` and the turn, so that what it draws in one episode does not
     depend on others beside it.
@@ -24,6 +25,12 @@ class ScriptedAgent(Agent):
 
     plays: ClassVar[tuple[type[Game[Any, Any]], ...]] = ()
     stream: ClassVar[int] = 2
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        games = _games_named(cls)
+        if games and "plays" not in vars(cls):
+            cls.plays = games
 
     def __init__(self, *, seed: int | None = None) -> None:
         self._seed = check_seed(seed)
@@ -56,8 +63,19 @@ class ScriptedAgent(Agent):
         return chosen if isinstance(chosen, Decision) else Decision(chosen)
 
     @abstractmethod
-    def choose(self, turn: Turn) -> Any:
+    def choose(self, turn: Turn[GameT]) -> Any:
         """The action to play in a turn, or a whole `Decision`."""
+
+
+def _games_named(kind: type) -> tuple[type[Game[Any, Any]], ...]:
+    """The games in the brackets of `ScriptedAgent[…]` where a class derives from it."""
+    for base in vars(kind).get("__orig_bases__", ()):
+        origin = get_origin(base)
+        if isinstance(origin, type) and issubclass(origin, ScriptedAgent):
+            named = get_args(base)[0]
+            games = get_args(named) or (named,)
+            return tuple(g for g in games if isinstance(g, type) and issubclass(g, Game))
+    return ()
 
 
 @agent("random", summary="A random legal action.")

@@ -7,17 +7,26 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
+from palestra.agents.fitting import NEEDS
 from palestra.catalogue.declare import Declaration, declarations, declared_ids
 from palestra.catalogue.read import FILE, Catalogue, folder_of, read_catalogue
+from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame
-from palestra.kernel.errors import MissingExtra, PluginError
-from palestra.kernel.files import write_text
+from palestra.kernel.errors import MissingExtra, PluginError, UnknownName, shown
 from palestra.kernel.options import described, described_parameters, option_range
-from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
+from palestra.kernel.specs import (
+    AgentSpec,
+    EnvSpec,
+    MetricSpec,
+    MoveOrder,
+    Payoffs,
+    RendererSpec,
+    RewardSpec,
+)
 
 
 def build_catalogue(package: str) -> Catalogue:
@@ -95,8 +104,8 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
             id=said.name,
             entry_point=said.entry_point,
             players=facts["players"] or _players(kind, said.name),
-            moves=facts["moves"] or kind.order,
-            payoffs=facts["payoffs"] or kind.payoffs,
+            moves=facts["moves"] or _fact(said, "order", get_args(MoveOrder)),
+            payoffs=facts["payoffs"] or _fact(said, "payoffs", get_args(Payoffs)),
             observations=("array", "text") if game.has_numbers else ("text",),
             family=facts["family"],
             tags=facts["tags"],
@@ -111,6 +120,16 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
             array_game=isinstance(game, ArrayGame),
         )
     )
+
+
+def _fact(said: Declaration, name: str, choices: tuple[str, ...]) -> Any:
+    """What a class declares of itself; raises `PluginError` where it declares nothing."""
+    value = getattr(said.subject, name, None)
+    if value in choices:
+        return value
+    came = "declares no" if value is None else f"declares {shown(value)} as its"
+    words = ", ".join(map(repr, choices))
+    raise PluginError(f"{said.name}: the class {came} {name}; write {name} = … with one of {words}")
 
 
 def _players(kind: Any, id: str) -> tuple[int, int]:
@@ -129,6 +148,9 @@ def _players(kind: Any, id: str) -> tuple[int, int]:
 
 def _add_agent(catalogue: Catalogue, said: Declaration) -> None:
     plays = said.facts["plays"]
+    for need in said.facts["needs"]:
+        if need not in NEEDS:
+            raise UnknownName(f"need of agent {said.name!r}", need, NEEDS)
     if plays is None:
         games = getattr(said.subject, "plays", ())
         plays = tuple(id for game in games for id in declared_ids(game)) if games else ("*",)

@@ -133,8 +133,11 @@ def agent(
     kind: "scripted", "search", "solver", "learned", "llm" or "human".
     plays: ids, namespaces ("text/*") or "*"; by default the ids of the games that the class names
     in its attribute `plays`, or every environment where it names none.
-    needs: what it asks of a game beyond that. paper: where it is published.
-    summary: one sentence for lists; by default the first of the docstring.
+    needs: what it asks of a game beyond that: "array" (numbered actions and array observations),
+    "two players", "zero-sum", "perfect information", "fork" (perfect information, or secrets that
+    can be drawn anew), "deals" (initial states that can be listed) or "script" (its own player).
+    paper: where it is published. summary: one sentence for lists; by default the first of the
+    docstring.
     """
     facts = {"kind": kind, "plays": plays, "needs": tuple(needs), "paper": paper}
     return _declare("palestra_agents", name, summary=summary, **facts)

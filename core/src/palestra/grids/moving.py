@@ -8,7 +8,9 @@ for) and `blocked`, by seat; for obstacles and distances also `walls` and `queue
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from palestra.grids.compass import EAST, EASTWARD, NORTH, SOUTHWARD
 from palestra.rules import randint, uniform
@@ -17,7 +19,31 @@ NOWHERE = -1
 REGION = 2  # a cell without a wall that has been counted
 
 
-def neighbour(config: Any, cell: int, action: int) -> int:
+class OnGrid(Protocol):
+    """A game on a grid."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def columns(self) -> int: ...
+    @property
+    def num_players(self) -> Any: ...
+
+
+class Standing(Protocol):
+    """A state in which players stand on cells."""
+
+    cell: NDArray[Any]  # where each seat stands
+
+
+class Moving(Standing, Protocol):
+    """A state in which players move at once."""
+
+    target: NDArray[Any]  # the cell it heads for
+    blocked: NDArray[Any]  # 1 where the last move failed
+
+
+def neighbour(config: OnGrid, cell: int, action: int) -> int:
     """The cell an action leads to; NOWHERE beyond the edge."""
     row = cell // config.columns + SOUTHWARD[action]
     column = cell % config.columns + EASTWARD[action]
@@ -27,7 +53,7 @@ def neighbour(config: Any, cell: int, action: int) -> int:
     return there
 
 
-def holder(config: Any, state: Any, cell: int) -> int:
+def holder(config: OnGrid, state: Standing, cell: int) -> int:
     """The seat that stands on a cell; -1 if there is none."""
     cells, found = state.cell, -1
     for seat in range(config.num_players):
@@ -36,7 +62,7 @@ def holder(config: Any, state: Any, cell: int) -> int:
     return found
 
 
-def resolve(config: Any, state: Any, following: bool) -> None:
+def resolve(config: OnGrid, state: Moving, following: bool) -> None:
     """Make the moves to `target` that do not collide; the others are `blocked` and stay.
 
     Nobody enters a cell that several players head for, nor one whose holder stays, and no two
@@ -65,7 +91,7 @@ def resolve(config: Any, state: Any, following: bool) -> None:
         cell[seat] = target[seat]
 
 
-def is_held(config: Any, state: Any, seat: int) -> bool:
+def is_held(config: OnGrid, state: Moving, seat: int) -> bool:
     """Whether the holder of a player's target stays there or heads for the player's own cell."""
     cell, target, blocked = state.cell, state.target, state.blocked
     for other in range(config.num_players):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
 
-from palestra.kernel.answers import LONGEST_ANSWER
+from palestra.kernel.answers import LONGEST_ANSWER, said
 from palestra.kernel.errors import InvalidAction, shown
 from palestra.kernel.rng import Rng
 
@@ -47,7 +47,7 @@ class Integer:
     high: int
 
     def problem(self, value: object) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, int):
+        if type(value) is not int:  # neither True nor a subclass, which a record cannot hold
             return f"must be a whole number, not {shown(value)}"
         if not self.low <= value <= self.high:
             return f"must be from {self.low} to {self.high}, not {shown(value)}"
@@ -93,13 +93,13 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Free text of at most `limit` characters; `samples` are lines a program may say."""
+    """Free text of at most `limit` characters; `samples` are lines a program may say, cut to it."""
 
     limit: int = 300
     samples: tuple[str, ...] = ("...",)
 
     def problem(self, value: object) -> str | None:
-        if not isinstance(value, str):
+        if type(value) is not str:
             return f"must be a string, not {shown(value)}"
         if len(value) > self.limit:
             return f"has {len(value)} characters, more than {self.limit}"
@@ -108,7 +108,7 @@ class Text:
         return None
 
     def sample(self, rng: Rng) -> str:
-        return rng.choice(self.samples)
+        return rng.choice(self.samples)[: self.limit]
 
     def pattern(self, chars: int) -> str:
         """One line in single quotes, with nothing in it that would have to be escaped."""
@@ -242,12 +242,12 @@ class Grammar:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _START = re.compile(
-    r"^[ \t>*_`]*(?:(?:my |final |my final )?(?:answer|move|action)(?: is)?[*_]*\s*:[*_`]*\s*)?"
+    r"^[ \t]*[*_`]*(?:(?:my |final |my final )?(?:answer|move|action)(?: is)?[*_]*\s*:[*_`]*\s*)?"
     r"(?P<action>(?P<name>[A-Z]\w*)\s*\(|\{)",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKS = re.compile(r"""\\.|['"()\[\]{}]""", re.DOTALL)
-_AFTER = re.compile(r"[\s*_`.;]*\Z")
+_AFTER = re.compile(r"[\s*_`]*+[.;]?[\s*_`]*+\Z")
 STARTS = 4  # places, from the end, where an action may begin
 FORM = "write the action alone at the end, on a line of its own or after 'Action:'"
 
@@ -257,26 +257,43 @@ def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) 
 
     It begins a line, alone or after a label ("Action: …"), and nothing follows it but what cannot
     change its meaning: spaces, a full stop, asterisks, back-ticks. A model may think aloud before
-    it; prose is never searched. Raises `InvalidAction`.
+    it; prose, thoughts and what stands inside another action are never searched. Raises
+    `InvalidAction`.
     """
     known = {kind.__name__: kind for kind in types}
     why: str | None = f"no action is stated; {FORM}"
     if len(text) > LONGEST_ANSWER:
         why = f"the answer has {len(text)} characters, more than {LONGEST_ANSWER}"
-        raise InvalidAction(text, str(grammar), grammar.example(), why)
-    for start in list(_START.finditer(text))[: -STARTS - 1 : -1]:
-        begin = start.start("action")
-        end = _closing(text, begin)
-        if end is None or not _AFTER.match(text, end):
-            continue
-        written = text[begin:end]
-        read = _read_json if start["action"] == "{" else _read_call
+    elif written := stated_action(text, known):
+        read = _read_json if written.startswith("{") else _read_call
         action, problem = read(written, known)
         why = problem or grammar.problem(action)
         if action is not None and why is None:
             return action
-        break
     raise InvalidAction(text, str(grammar), grammar.example(), why or "")
+
+
+def stated_action(text: str, names: Container[str]) -> str:
+    """The call or JSON object that ends an answer, as it is written; empty if none does.
+
+    What stands inside a call of one of `names`, or inside an object, is part of that, even where
+    it is cut off. An answer of more than `LONGEST_ANSWER` characters states nothing.
+    """
+    if len(text) > LONGEST_ANSWER:
+        return ""
+    text, inside = said(text), 0
+    starts = []
+    for start in _START.finditer(text):
+        if start.start("action") < inside:
+            continue
+        starts.append(start.start("action"))
+        if start["action"] == "{" or start["name"] in names:
+            inside = _closing(text, starts[-1]) or len(text)
+    for begin in starts[: -STARTS - 1 : -1]:
+        end = _closing(text, begin)
+        if end is not None and _AFTER.match(text, end):
+            return text[begin:end]
+    return ""
 
 
 def _closing(text: str, start: int) -> int | None:

@@ -2,8 +2,9 @@
 
 An answer states its move on its last line: the move alone, or after a label ("Move: …"). What
 cannot change the meaning is allowed around a move: spaces, square brackets, quotation marks,
-back-ticks, asterisks, a full stop, and another case where the game's moves differ by more than
-case. Prose is never searched for something legal: what is not stated is refused.
+back-ticks, asterisks, underscores, one full stop, and another case where the game's moves differ by
+more than case. Prose and thoughts are never searched for something legal: what is not stated is
+refused.
 """
 
 from __future__ import annotations
@@ -20,12 +21,22 @@ _LABEL = re.compile(
     r"(?:\s+is)?[*_]*\s*:[*_]*\s*(?P<move>[^:]*)$",
     re.IGNORECASE,
 )
+_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
+_BULLET = re.compile(r"[*_]\s")
 _AROUND = "*_`\"'“”‘’ \t"
 
 
+def said(text: str) -> str:
+    """What follows the last thought in tags such as `<think>`; empty if one is not closed."""
+    tags = list(_THOUGHT.finditer(text))
+    if not tags:
+        return text
+    return text[tags[-1].end() :] if tags[-1][1] else ""
+
+
 def last_line(text: str) -> str:
-    """The last line that is not empty, code fences left out."""
-    for line in reversed(text[-LONGEST_ANSWER:].splitlines()):
+    """The last line that is not empty, code fences and thoughts left out."""
+    for line in reversed(said(text[-LONGEST_ANSWER:]).splitlines()):
         if line.strip() and line.strip().strip("`") != "":
             return line.strip()
     return ""
@@ -35,19 +46,20 @@ def stated(text: str) -> list[str]:
     """What an answer can state, the most literal reading first."""
     line = last_line(text)
     labelled = _LABEL.search(line)
-    readings = [line]
-    if labelled:
-        readings.append(labelled["move"])
+    if _BULLET.match(line):  # one of several, perhaps
+        return [line]
+    readings = [line, labelled["move"]] if labelled else [line]
     return [form for reading in readings for form in _bare(reading)]
 
 
 def _bare(move: str) -> list[str]:
     """A move with ever less of what may stand around it."""
     move = " ".join(move.split())
-    forms = [move]
+    forms, stops = [move], 1
     for _ in range(3):  # such as **[4].**
         move = move.strip(_AROUND)
-        move = move.removesuffix(".").strip(_AROUND)
+        if stops and move.endswith("."):  # one; three leave something unsaid
+            move, stops = move[:-1].strip(_AROUND), 0
         if move.startswith("[") and move.endswith("]") and "[" not in move[1:]:
             move = move[1:-1].strip()
         if move in forms:

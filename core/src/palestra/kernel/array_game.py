@@ -19,9 +19,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, ClassVar, Generic, NamedTuple, get_args
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, get_args
 
 import numpy as np
 from gymnasium import spaces
@@ -30,13 +31,13 @@ from typing_extensions import TypeVar
 
 from palestra import rules
 from palestra.kernel.answers import FORM, find_stated
-from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError
+from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError, shown
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed
 from palestra.kernel.rng import MASK, Rng, check_seed
-from palestra.kernel.state import HEADER, ArrayState, fields_of
+from palestra.kernel.state import HEADER, ArrayState, Record, fields_of
 
-StateT = TypeVar("StateT", default=Any)
+StateT = TypeVar("StateT", bound=Record, default=Any)
 Constant = TypeVar("Constant")
 
 # numba has no nested boolean arrays, so flags are bytes
@@ -119,7 +120,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     def has_script(self) -> bool:
         return type(self).scripted_action is not ArrayGame.scripted_action
 
-    def scripted(self, state: Any, seat: int) -> int:
+    def scripted(self, state: StateT, seat: int) -> int:
         if not self.has_script:
             return super().scripted(state, seat)
         return int(self.scripted_action(self.config, state, seat))
@@ -153,7 +154,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     @cached_property
     def config(self) -> Any:
         numbers = dict(self.constants())
-        return namedtuple("config", numbers)(**numbers)
+        return _config_class(type(self), numbers)(**numbers)
 
     @cached_property
     def state_dtype(self) -> np.dtype[Any]:
@@ -191,33 +192,33 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     # Game, over a record; interpreted, the reference the compiled forms are tested against
 
-    def initial_state(self, seed: int | None = None) -> Any:
-        state: Any = np.zeros(1, self.state_dtype)[0]
+    def initial_state(self, seed: int | None = None) -> StateT:
+        state: StateT = np.zeros(1, self.state_dtype)[0]
         self.reseed(state, check_seed(seed))
-        state.present[:] = 1
+        state["present"][:] = 1
         self.init_state(self.config, state)
         return state
 
-    def to_act(self, state: Any) -> tuple[int, ...]:
+    def to_act(self, state: StateT) -> tuple[int, ...]:
         return tuple(state["acting"].nonzero()[0].tolist())
 
-    def present(self, state: Any) -> tuple[int, ...]:
+    def present(self, state: StateT) -> tuple[int, ...]:
         return tuple(state["present"].nonzero()[0].tolist())
 
-    def truncated(self, state: Any) -> bool:
+    def truncated(self, state: StateT) -> bool:
         return bool(state["truncated"])
 
-    def legal(self, state: Any, seat: int) -> Mask:
+    def legal(self, state: StateT, seat: int) -> Mask:
         mask = np.zeros(self.num_actions, np.int8)
         self.write_legal_mask(self.config, state, seat, mask)
         return mask
 
-    def action_mask(self, state: Any, seat: int) -> Mask:
-        if not state.acting[seat]:
+    def action_mask(self, state: StateT, seat: int) -> Mask:
+        if not state["acting"][seat]:
             return np.ones(self.num_actions, np.int8)
         return self.legal(state, seat)
 
-    def step(self, state: Any, actions: Mapping[int, int]) -> Step:
+    def step(self, state: StateT, actions: Mapping[int, int]) -> Step:
         before = self.clone(state)
         chosen = np.full(self.num_players, -1, np.int64)
         for seat, action in actions.items():
@@ -227,7 +228,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
             np.zeros((self.num_players, max(1, len(self.cost_terms)))),
         )
         self.apply_actions(self.config, state, chosen, out)
-        state.turn += 1
+        state["turn"] += 1
         return Step(
             rewards=self.name_terms(out.rewards, self.reward_terms),
             costs=self.name_terms(out.costs, self.cost_terms),
@@ -247,10 +248,10 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
             if any(row)
         }
 
-    def opening(self, state: Any) -> Sequence[Event]:
+    def opening(self, state: StateT) -> Sequence[Event]:
         return self.narrate(None, {}, state)
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: StateT) -> Outcome | None:
         # item access: several times quicker than attributes on an np.record
         if not state["over"]:
             return None
@@ -259,7 +260,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
             results = ("truncated",) * self.num_players
         return Outcome(results, self.scores(state))
 
-    def scores(self, state: Any) -> tuple[float, ...]:
+    def scores(self, state: StateT) -> tuple[float, ...]:
         """The score of every seat at the end; by default 1, 0 or -1 for its result."""
         values = {rules.WIN: 1.0, rules.LOSS: -1.0, rules.FORFEIT: -1.0}
         return tuple(values.get(code, 0.0) for code in state["result"].tolist())
@@ -272,12 +273,12 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         low, high = self.observation_bounds
         return spaces.Box(low, high, self.observation_shape, self.observation_dtype)  # type: ignore[arg-type]
 
-    def observe(self, state: Any, seat: int) -> NDArray[Any]:
+    def observe(self, state: StateT, seat: int) -> NDArray[Any]:
         view = np.zeros(self.observation_shape, self.observation_dtype)
         self.write_observation(self.config, state, seat, view)
         return view
 
-    def parse(self, state: Any, seat: int, text: str) -> int:
+    def parse(self, state: StateT, seat: int, text: str) -> int:
         """Read the move that an answer states (see `palestra.kernel.answers`)."""
         written = self._written(state, seat, self.legal(state, seat))
         action = find_stated(text, written)
@@ -288,17 +289,17 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
             text, legal, next(iter(written), ""), f"no legal move is stated; {FORM}"
         )
 
-    def action_text(self, state: Any, seat: int, action: int) -> str:
+    def action_text(self, state: StateT, seat: int, action: int) -> str:
         return str(action)
 
-    def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:
+    def legal_text(self, state: StateT, seat: int, moves: Mapping[str, int]) -> str:
         """What a player may do now, in one line; by default all legal `moves`, as written.
 
         A game with many moves may say the same in fewer words.
         """
         return ", ".join(moves)
 
-    def _written(self, state: Any, seat: int, mask: Mask) -> dict[str, int]:
+    def _written(self, state: StateT, seat: int, mask: Mask) -> dict[str, int]:
         """Legal moves by their text."""
         return {self.action_text(state, seat, move): move for move in allowed(mask)}
 
@@ -315,23 +316,23 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     def index_of(self, action: int) -> int:
         return action
 
-    def check(self, state: Any, seat: int, action: int) -> None:
+    def check(self, state: StateT, seat: int, action: int) -> None:
         mask = self.legal(state, seat)
         number = action_number(action)
         if number is None or not 0 <= number < len(mask) or not mask[number]:
             moves = self._written(state, seat, mask)
             legal, example = self.legal_text(state, seat, moves), next(iter(moves), "")
-            why = f"action {action!r} is not legal for {self.players[seat]}"
+            why = f"action {shown(action)} is not legal for {self.players[seat]}"
             raise InvalidAction(action, legal, example, why)
 
-    def sample(self, state: Any, seat: int, rng: Rng) -> int:
+    def sample(self, state: StateT, seat: int, rng: Rng) -> int:
         return int(rng.choice(allowed(self.legal(state, seat))))
 
-    def clone(self, state: Any) -> Any:
-        copied: Any = np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]
+    def clone(self, state: StateT) -> StateT:
+        copied: StateT = np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]
         return copied
 
-    def state_key(self, state: Any, seat: int | None = None) -> bytes:
+    def state_key(self, state: StateT, seat: int | None = None) -> bytes:
         if seat is not None:
             seen = self.observe(state, seat).tobytes() + self.action_mask(state, seat).tobytes()
             return blake2b(bytes([seat % 256]) + seen, digest_size=16).digest()
@@ -340,8 +341,23 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     rng_bytes: ClassVar[int] = 24  # `rng` is the record's first field
 
-    def reseed(self, state: Any, seed: int) -> None:
-        state.rng[0], state.rng[1], state.rng[2] = seed & MASK, seed >> 32, 0
+    def reseed(self, state: StateT, seed: int) -> None:
+        state["rng"][:] = seed & MASK, seed >> 32, 0
+
+
+def _config_class(game: type, numbers: Mapping[str, Any]) -> Any:
+    """A named tuple, which numba compiles, whose missing fields say what is wrong."""
+    kind: Any = namedtuple("config", tuple(numbers))  # type: ignore[misc]
+
+    def explain(_: object, name: str) -> NoReturn:
+        close = get_close_matches(name, numbers, n=1)
+        why = f"did you mean config.{close[0]}?" if close else "there is no such option"
+        if hasattr(game, name):
+            why = f"{name} is not an option that is a number; make it a @constant method"
+        raise AttributeError(f"the rules of {game.__name__} cannot read config.{name}: {why}")
+
+    setattr(kind, "__getattr__", explain)  # noqa: B010 - mypy takes the tuple's class for its own
+    return kind
 
 
 def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:

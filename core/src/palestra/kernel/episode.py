@@ -187,12 +187,9 @@ class Episode:
 
     def prompt(self, seat: int, since: int = 0) -> str:
         """The text view: events from log position `since` on, the position, and what is legal."""
-        game, state = self.game, self._simulator.state
-        lines = [event.text for event in self.transcript(seat)[since:]]
-        lines.append(game.describe(state, seat))
-        if seat in self.to_act:
-            lines.append(f"{self.players[seat]}, you may play: {self.legal_text(seat)}")
-        return "\n".join(lines)
+        news = [event.text for event in self.transcript(seat)[since:]]
+        legal = self.legal_text(seat) if seat in self.to_act else None
+        return self.game.prompt(self._simulator.state, seat, news, legal)
 
     def legal(self, seat: int) -> Any:
         """What the game calls legal: a mask, or a grammar of typed actions."""

@@ -20,6 +20,8 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+LONGEST_WHY = 1_000  # characters of the reason for which a move or an option is refused
+
 
 class PalestraError(Exception):
     """The one class to catch."""
@@ -43,7 +45,8 @@ class UnknownName(PalestraError, LookupError):
             message += f"; did you mean {' or '.join(repr(c) for c in close)}?"
         elif names:
             message += f"; choose from: {', '.join(names[:20])}"
-        super().__init__(f"{message}. {hint}" if hint else message)
+        stop = "" if message.endswith("?") else "."
+        super().__init__(f"{message}{stop} {hint}" if hint else message)
         self.name = name
         self.close = close
 
@@ -74,7 +77,10 @@ def _core(name: str) -> str:
 
 
 class InvalidOption(PalestraError, ValueError):
-    """An option whose value cannot be used."""
+    """An option whose value cannot be used; a message that quotes a long value is cut."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if len(message) <= LONGEST_WHY else f"{message[:LONGEST_WHY]}…")
 
 
 class InvalidAction(PalestraError, ValueError):
@@ -85,6 +91,8 @@ class InvalidAction(PalestraError, ValueError):
     """
 
     def __init__(self, read: object, legal: str, example: str = "", why: str = "") -> None:
+        if len(why) > LONGEST_WHY:  # it may quote what came
+            why = f"{why[:LONGEST_WHY]}…"
         message = f"cannot play {shown(read)}"
         if why:
             message += f": {why}"
@@ -97,7 +105,11 @@ class InvalidAction(PalestraError, ValueError):
 
 def cause(error: BaseException) -> str:
     """An exception in one line for a message: its type and what it says."""
-    return f"{type(error).__name__}: {shown(str(error))}"
+    try:
+        said = str(error)
+    except Exception:  # a __str__ that raises
+        return type(error).__name__
+    return f"{type(error).__name__}: {shown(said)}"
 
 
 def shown(value: object, limit: int = 120) -> str:

@@ -8,7 +8,7 @@ here and named `player_0`, `player_1`, … in the views.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -74,9 +74,10 @@ class Game(ABC, Generic[State, Action]):
     `rules_text` is what a player reads; the docstring is for Python users.
 
     Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic`
-    (no chance after the start), the names of the reward and cost terms, and `payoff_bounds`, the
-    least and most one seat can be paid in an
-    episode (a forfeit pays the least).
+    (no chance after the start), the names of the reward and cost terms, `counters` (state fields
+    that count the past and change nothing to come: steps up to a limit that truncates, points so
+    far), and `payoff_bounds`, the least and most one seat can be paid in an episode (a forfeit
+    pays the least).
     """
 
     rules_text: ClassVar[str] = ""  # what a player reads before the first move
@@ -86,6 +87,7 @@ class Game(ABC, Generic[State, Action]):
     deterministic: ClassVar[bool] = False  # no chance once the first move is to be made
     reward_terms: ClassVar[tuple[str, ...]] = ("payoff",)
     cost_terms: ClassVar[tuple[str, ...]] = ()
+    counters: ClassVar[tuple[str, ...]] = ()  # state fields that `anchor` leaves out
     num_players: Any  # int; a class attribute, or a dataclass field where the number varies
 
     def __post_init__(self) -> None:
@@ -172,6 +174,11 @@ class Game(ABC, Generic[State, Action]):
     def describe(self, state: State, seat: int) -> str:
         """The text view: what `observe` shows, for a reader."""
 
+    def prompt(self, state: State, seat: int, news: Sequence[str], legal: str | None) -> str:
+        """`news`, the position, and what is `legal`, put together for a reader."""
+        asked = [] if legal is None else [f"{self.players[seat]}, you may play: {legal}"]
+        return "\n".join([*news, self.describe(state, seat), *asked])
+
     @abstractmethod
     def parse(self, state: State, seat: int, text: str) -> Action:
         """Read a move; raises `InvalidAction`, which names what was read and what is legal."""
@@ -240,6 +247,20 @@ class Game(ABC, Generic[State, Action]):
         Random numbers still to be drawn are not part of it.
         """
 
+    def anchor(self, state: State, seat: int) -> bytes:
+        """Equal where a seat's decision is, whenever it comes up: `state_key` without `counters`.
+
+        A game that overrides it has counters; elsewhere records hold `state_key` alone.
+        """
+        return self.state_key(self.without_counters(state), seat)
+
+    def without_counters(self, state: State) -> State:
+        """A copy of a state with all `counters` at zero."""
+        still = self.clone(state)
+        for name in self.counters:
+            setattr(still, name, zeroed(getattr(still, name)))
+        return still
+
     @abstractmethod
     def reseed(self, state: State, seed: int) -> None:
         """Replace the chance still to come, in place."""
@@ -282,10 +303,13 @@ def allowed(mask: Mask) -> list[int]:
     return numbers
 
 
+def zeroed(count: Any) -> Any:
+    """A number, or numbers in an array, a list or a tuple, as zeros."""
+    if isinstance(count, list | tuple):
+        return type(count)(zeroed(item) for item in count)
+    return count - count  # -1.0 * 0 is -0.0, which is written otherwise than 0.0
+
+
 def total(terms: Mapping[str, float] | None) -> float:
     """Sum named terms."""
     return sum(terms.values()) if terms else 0.0
-
-
-def describe_events(events: Iterable[Event]) -> str:
-    return "\n".join(event.text for event in events)

@@ -49,6 +49,20 @@ def palestra_models(uri: str, options: dict[str, Any]) -> Any:
     """Open the language model a URI such as `vllm:…` names; None if it is not yours."""
 
 
+@hookspec(firstresult=True)
+def palestra_credit(names: str) -> Any:
+    """Open estimators such as `grpo+salt`; None if they are not yours.
+
+    The answer has `credit(records, agents)`, which gives each record's advantages of the turns of
+    those agents as `{(seat, step): advantage}`, and `state()` and `load(state)` in plain JSON.
+    """
+
+
+@hookspec(firstresult=True)
+def palestra_connect(url: str, options: dict[str, Any]) -> Any:
+    """Open a seat of a match on a server as a `gymnasium.Env`; None if the address is not yours."""
+
+
 @hookspec
 def palestra_commands(app: Any) -> None:
     """Add commands to the command line, a `typer.Typer`."""

@@ -44,7 +44,10 @@ def _value(text: str) -> Any:
 
 
 def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -> Any:
-    """Call a constructor, turning options it does not have into a sentence about those it has."""
+    """Call a constructor, turning options it does not have into a sentence about those it has.
+
+    What the constructor itself raises is left as it is.
+    """
     accepted = {
         name: parameter
         for name, parameter in inspect.signature(make).parameters.items()
@@ -60,9 +63,10 @@ def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -
         for name, value in options.items()
     }
     try:
-        return make(**fitted)
+        inspect.signature(make).bind(**fitted)
     except TypeError as error:
-        raise InvalidOption(f"{what}: {error}") from error
+        raise InvalidOption(f"{what}: {error}") from None
+    return make(**fitted)
 
 
 def _checks_itself(make: Any) -> bool:

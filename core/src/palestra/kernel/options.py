@@ -26,6 +26,7 @@ from msgspec import Meta
 from palestra.kernel.errors import InvalidOption, PluginError, shown
 from palestra.kernel.specs import OptionSpec
 
+WIDEST = 2**64  # integers below it fit into what files and compiled rules hold
 Range = tuple[str, float, float | None]
 
 
@@ -39,7 +40,7 @@ def check_options(game: Any) -> None:
     Raises `InvalidOption`, which names the option, what is accepted and what came.
     """
     kind: Any = type(game)
-    for name, hint in _fields(kind).items():
+    for name, hint in option_hints(kind).items():
         value = getattr(game, name)
         fitted = fit_option(name, hint, value)
         if fitted is not value:
@@ -50,11 +51,13 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
     """A value in the plain form its annotation asks for; raises `InvalidOption`."""
     try:
         return _fit(hint, value)
-    except Refused:
+    except Exception:  # Refused, or whatever a strange object raises when it is looked at
         meaning = _meta(hint, "description")
         of = f" of {what}" if what else ""
+        wide = type(value) is int and abs(value) >= WIDEST
         raise InvalidOption(
             f"{name}{of} must be {accepted(hint)}, not {shown(value)}"
+            + (", which has more than 64 bits" if wide else "")
             + (f" ({name}: {meaning})" if meaning else "")
         ) from None
 
@@ -64,7 +67,7 @@ def described(kind: Any) -> tuple[OptionSpec, ...]:
     defaults = {f.name: f for f in fields(kind) if f.init} if is_dataclass(kind) else {}
     return tuple(
         _spec(name, hint, defaults[name].default, defaults[name].default_factory)
-        for name, hint in _fields(kind).items()
+        for name, hint in option_hints(kind).items()
     )
 
 
@@ -103,8 +106,8 @@ def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
 
 
 @lru_cache(maxsize=512)
-def _fields(kind: Any) -> dict[str, Any]:
-    """Annotations of a dataclass's options by name."""
+def option_hints(kind: Any) -> dict[str, Any]:
+    """Annotations of a game class's options by name; raises `PluginError` for unreadable ones."""
     if not is_dataclass(kind):
         return {}
     try:
@@ -120,9 +123,15 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 def option_range(kind: Any, name: str) -> tuple[int, int] | None:
     """The least and greatest value an integer option declares; None if it declares none."""
-    hint = _fields(kind).get(name)
+    hint = option_hints(kind).get(name)
     low, high = _meta(hint, "ge"), _meta(hint, "le")
     return None if low is None or high is None else (int(low), int(high))
+
+
+def limits_of(hint: Any) -> dict[str, Any]:
+    """The limits that an annotation declares, by msgspec's names for them: {"ge": 1, "le": 127}."""
+    names = ("ge", "gt", "le", "lt")
+    return {name: limit for name in names if (limit := _meta(hint, name)) is not None}
 
 
 def _metas(hint: Any) -> list[Meta]:
@@ -147,7 +156,7 @@ def _fit(hint: Any, value: Any) -> Any:
             _constrain(meta, fitted)
         return fitted
     if origin is Literal:
-        if any(value == choice and type(value) is type(choice) for choice in get_args(hint)):
+        if any(type(value) is type(choice) and value == choice for choice in get_args(hint)):
             return value
         raise Refused
     if origin in (Union, types.UnionType):
@@ -168,6 +177,8 @@ def _fit_plain(hint: Any, value: Any) -> Any:
     if hint in (int, float, bool):
         if type(value) is not hint or (hint is float and math.isnan(value)):
             raise Refused
+        if hint is int and abs(value) >= WIDEST:
+            raise Refused
         return value
     if hint is None or hint is type(None):
         if value is not None:
@@ -175,7 +186,18 @@ def _fit_plain(hint: Any, value: Any) -> Any:
         return None
     if isinstance(hint, type) and hint not in (object, Any) and not isinstance(value, hint):
         raise Refused
+    if hint is str and not _is_readable(value):
+        raise Refused
     return value
+
+
+def _is_readable(text: str) -> bool:
+    """Whether a text can be encoded: half of a surrogate pair is no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fit_union(choices: Iterable[Any], value: Any) -> Any:

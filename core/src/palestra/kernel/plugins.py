@@ -203,11 +203,6 @@ class Plugins:
             raise broken
         return None
 
-    def call_each(self, hook: str, **arguments: Any) -> None:
-        """Call a hook of every plugin, each on its own."""
-        for name in list(self.plugins):
-            self.call_one(name, hook, **arguments)
-
     def call_one(self, name: str, hook: str, **arguments: Any) -> None:
         """Call a hook of one plugin, if it is loaded and has it; a broken one is kept aside."""
         module = self.manager.get_plugin(name)
@@ -230,6 +225,8 @@ OFFICIAL = (
     "palestra-arena",
     "palestra-adapters",
     "palestra-web",
+    "palestra-server",
+    "palestra-training",
 )
 
 
@@ -249,31 +246,3 @@ def _message(error: BaseException) -> str:
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(",") if name.strip())
-
-
-class Listeners:
-    """Life-cycle hooks of the objects a caller passed to one run.
-
-    Resolved once: a hook nobody implements is None here and costs nothing.
-    """
-
-    def __init__(self, objects: Iterable[object] = ()) -> None:
-        manager = pluggy.PluginManager(hooks.GROUP)
-        manager.add_hookspecs(hooks)
-        for item in objects:
-            manager.register(item)
-            for caller in manager.get_hookcallers(item) or ():
-                if caller.name not in hooks.LIFE_CYCLE:
-                    raise UnknownName(
-                        "life-cycle hook", caller.name, hooks.LIFE_CYCLE, f"(in {item!r})"
-                    )
-        self.episode_started = _caller(manager, "palestra_episode_started")
-        self.turn_ready = _caller(manager, "palestra_turn_ready")
-        self.action_chosen = _caller(manager, "palestra_action_chosen")
-        self.stepped = _caller(manager, "palestra_stepped")
-        self.episode_finished = _caller(manager, "palestra_episode_finished")
-
-
-def _caller(manager: pluggy.PluginManager, hook: str) -> Any:
-    caller = getattr(manager.hook, hook)
-    return caller if caller.get_hookimpls() else None

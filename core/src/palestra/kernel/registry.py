@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName
+from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName, shown
 from palestra.kernel.game import Game
 from palestra.kernel.naming import construct
 from palestra.kernel.plugins import Plugins
@@ -36,6 +36,8 @@ AGENT_HOMES = {
     **dict.fromkeys(("react", "reflexion", "bestof", "beam", "treesearch"), "palestra-adapters"),
     "human": "palestra-renderers",
 }
+# modes that palestra-renderers draws for every environment
+DRAWN = ("human", "rgb_array", "ansi", "terminal", "gif", "mp4", "strip", "html")
 
 
 class Registry:
@@ -140,6 +142,10 @@ def specs(
     ]
 
 
+# Options that any game can be given besides its own, and what makes a class that takes them
+more_options: dict[str, Callable[[type[Game[Any, Any]]], type[Game[Any, Any]]]] = {}
+
+
 def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Game[Any, Any]:
     """Construct the game a spec names, with its options checked.
 
@@ -152,13 +158,18 @@ def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Gam
     chosen = {**spec.kwargs, **options}
     if "split" in chosen:
         split = chosen.pop("split")
-        if split not in spec.splits:
+        if not isinstance(split, str) or split not in spec.splits:
             hint = "" if spec.splits else "It has none: name the options themselves."
-            raise UnknownName(f"split of {spec.id}", str(split), spec.splits, hint)
+            named = split if isinstance(split, str) else shown(split)
+            raise UnknownName(f"split of {spec.id}", named, spec.splits, hint)
         chosen = {**spec.kwargs, **spec.splits[split], **chosen}
     if fewest < most and fewest <= agents <= most and agents > 1:
         chosen.setdefault("num_players", agents)
+    more = {name: chosen.pop(name) for name in sorted(more_options.keys() & chosen.keys())}
     game: Game[Any, Any] = construct(kind, spec.id, chosen)
+    for name, value in more.items():
+        chosen[name] = value
+        game = construct(more_options[name](type(game)), spec.id, chosen)
     return game
 
 
@@ -186,7 +197,7 @@ def renderer(spec: EnvSpec | None, mode: str) -> Any:
     found = available.get(f"{family} {mode}") or available.get(f"* {mode}")
     if found is None:
         modes = sorted({s.mode for s in available.values()})
-        if not modes:
+        if mode in DRAWN or not modes:
             raise MissingExtra("a renderer", "palestra-renderers")
         raise UnknownName("render mode", mode, modes)
     return load_entry_point(found.entry_point)

@@ -78,6 +78,10 @@ class Simulator(ABC):
     def state_key(self, seat: int | None) -> bytes:
         """`Game.state_key` of the state."""
 
+    def anchors(self, seats: Sequence[int]) -> list[bytes]:
+        """`Game.anchor` of the state, for each of some seats."""
+        return [self.game.anchor(self.state, seat) for seat in seats]
+
     # What a seat may do; the default asks the game
 
     def legal(self, seat: int) -> Any:
@@ -178,8 +182,9 @@ class GameSimulator(Simulator):
         return True
 
     def _allows(self, seat: int, action: Any) -> bool:
+        legal = self.game.legal(self._state, seat)
         try:
-            return action in self.game.legal(self._state, seat)
+            return action in legal
         except Exception:  # an object that cannot even be compared with a legal action
             return False
 

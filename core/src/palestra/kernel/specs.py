@@ -6,7 +6,8 @@ import importlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from palestra.kernel.errors import InvalidOption, PluginError
 
@@ -37,6 +38,25 @@ def _check_seats(id: object, players: Any) -> None:
         raise InvalidOption(
             f"players of {id} must be the fewest and the most seats, as in (2, 5), not {players!r}"
         )
+
+
+def _check_words(spec: Any) -> None:
+    """Raise `InvalidOption` for a word that its field does not know, and name those it knows."""
+    for name, words in _words(spec.__class__).items():
+        given = getattr(spec, name)
+        for word in given if isinstance(given, tuple | list) else (given,):
+            if word not in words:
+                accepted = " or ".join(map(repr, words))
+                owner = getattr(spec, "id", None) or getattr(spec, "name", "")
+                raise InvalidOption(f"{name} of {owner!r} must be {accepted}, not {word!r}")
+
+
+@lru_cache(maxsize=16)
+def _words(kind: type) -> dict[str, tuple[str, ...]]:
+    """The words that each field of a spec knows, where there are only some."""
+    hints = get_type_hints(kind).items()
+    found = {name: get_args(hint)[0] if get_origin(hint) is tuple else hint for name, hint in hints}
+    return {name: get_args(hint) for name, hint in found.items() if get_origin(hint) is Literal}
 
 
 def _tuples(value: Any) -> Any:
@@ -98,6 +118,7 @@ class EnvSpec:
 
     def __post_init__(self) -> None:
         _check_seats(self.id, self.players)
+        _check_words(self)
         object.__setattr__(self, "kwargs", _tuples(self.kwargs))
         object.__setattr__(self, "splits", _tuples(self.splits))
         if not _ID.match(self.id):
@@ -117,8 +138,9 @@ AgentKind = Literal["scripted", "search", "solver", "learned", "llm", "human"]
 class AgentSpec:
     """One agent that can be named in a string such as `mcts:simulations=200`.
 
-    `plays` lists the ids, namespaces (`"text/*"`) or `"*"` it can play; `needs` lists what it asks
-    of a game beyond that ("array", "menu", "perfect-information", "fork").
+    `kind` is "scripted", "search", "solver", "learned", "llm" or "human". `plays` lists the ids,
+    namespaces (`"text/*"`) or `"*"` it can play; `needs` lists what it asks of a game beyond that,
+    in the words of `palestra.agents.fitting.NEEDS`.
     """
 
     name: str
@@ -130,6 +152,9 @@ class AgentSpec:
     options: tuple[OptionSpec, ...] = ()
     paper: str = ""
 
+    def __post_init__(self) -> None:
+        _check_words(self)
+
     def can_play(self, env: str) -> bool:
         return names_environment(self.plays, env)
 
@@ -139,7 +164,7 @@ RewardShape = Literal["step", "episode", "group"]
 
 @dataclass(frozen=True, slots=True)
 class RewardSpec:
-    """A step shaper, an episode shaper or a group estimator; nothing applies one unasked."""
+    """A "step" or "episode" shaper or a "group" estimator; nothing applies one unasked."""
 
     name: str
     entry_point: str
@@ -148,6 +173,9 @@ class RewardSpec:
     needs: tuple[str, ...] = ()
     paper: str = ""
     options: tuple[OptionSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_words(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,16 @@ annotated with the class are completed by editors and checked by mypy.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +53,14 @@ class Shape:
         return f"Shape({', '.join(map(repr, self.sides))})"
 
 
+class Record(Protocol):
+    """What a state is besides its fields: a numpy record."""
+
+    def tobytes(self) -> bytes: ...
+    def __getitem__(self, name: str) -> Any: ...
+    def __setitem__(self, name: str, value: Any) -> None: ...
+
+
 class ArrayState:
     """What every array game's state holds; a game's own class adds its fields.
 
@@ -57,6 +74,12 @@ class ArrayState:
     result: Annotated[NDArray[np.uint8], Shape("num_players")]  # rules.WIN, … once it is over
     over: Annotated[int, np.uint8]  # 1 once the episode has ended
     truncated: Annotated[int, np.uint8]  # 1 if it ended because time was up
+
+    if TYPE_CHECKING:  # as `Record`
+
+        def tobytes(self) -> bytes: ...
+        def __getitem__(self, name: str) -> Any: ...
+        def __setitem__(self, name: str, value: Any) -> None: ...
 
 
 HEADER = tuple(ArrayState.__annotations__)
@@ -75,6 +98,7 @@ def fields_of(kind: type[ArrayState], game: Any) -> list[tuple[Any, ...]]:
 def _layout(where: str, hint: Any, game: Any) -> tuple[Any, ...]:
     """The dtype of a field and, for an array, its shape."""
     inner, *extra = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    inner = _resolved(inner)
     shape = next((item for item in extra if isinstance(item, Shape)), None)
     if get_origin(inner) is np.ndarray:
         if shape is None:
@@ -82,6 +106,12 @@ def _layout(where: str, hint: Any, game: Any) -> tuple[Any, ...]:
         return _dtype(where, get_args(get_args(inner)[1])[0]), shape.of(game)
     exact = next((item for item in extra if isinstance(item, type)), None)
     return (_dtype(where, exact or {int: np.int64, float: np.float64}.get(inner)),)
+
+
+def _resolved(hint: Any) -> Any:
+    """What a type alias stands for; from numpy 2.5 on `NDArray` is one."""
+    meaning = getattr(get_origin(hint), "__value__", None)
+    return hint if meaning is None else meaning[get_args(hint)]
 
 
 def _dtype(where: str, kind: Any) -> Any:

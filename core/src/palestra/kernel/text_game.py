@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -96,11 +96,55 @@ class TextGame(Game[State, TextAction]):
         if seat is not None:
             seen = self.describe(state, seat)
             return blake2b(f"{seat}\n{seen}".encode(), digest_size=16).digest()
-        values = {f.name: getattr(state, f.name) for f in fields(state) if f.name != "rng"}  # type: ignore[arg-type]
-        return blake2b(repr(sorted(values.items())).encode(), digest_size=16).digest()
+        return blake2b(written_state(state).encode(), digest_size=16).digest()
+
+    def anchor(self, state: State, seat: int) -> bytes:
+        """By default a hash of the description, the array view and the legal moves of the seat."""
+        if not self.counters:
+            return self.state_key(state, seat)
+        still = self.without_counters(state)
+        seen = f"{seat}\n{self.describe(still, seat)}\n{self.legal(state, seat)}".encode()
+        if self.has_numbers:
+            seen += self.observe(still, seat).tobytes()
+        return blake2b(seen, digest_size=16).digest()
 
     def reseed(self, state: State, seed: int) -> None:
         state.rng = Rng.seeded(seed)
+
+
+def written_state(state: Any) -> str:
+    """A state but for its generator as text: equal states are written alike, in every process."""
+    return written(
+        sorted((f.name, getattr(state, f.name)) for f in fields(state) if f.name != "rng")
+    )
+
+
+def written(value: Any) -> str:
+    """A value as text: equal values are written alike, in every process."""
+    text = repr(value)
+    # most have neither sets nor dicts nor arrays, and their repr will do
+    in_order = "{" not in text and "array(" not in text
+    return text if in_order else repr(_in_order(value))
+
+
+def _in_order(value: Any) -> Any:
+    """A value whose repr depends neither on the order of sets and dicts nor on a cut array."""
+    if isinstance(value, set | frozenset):
+        return {"set": sorted(repr(_in_order(item)) for item in value)}
+    if isinstance(value, Mapping):
+        return {"dict": sorted((repr(_in_order(k)), repr(_in_order(v))) for k, v in value.items())}
+    if isinstance(value, list):
+        return list(map(_in_order, value))
+    if isinstance(value, tuple):
+        return tuple(map(_in_order, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, msgspec.Struct):
+        return type(value).__name__, [_in_order(getattr(value, n)) for n in value.__struct_fields__]
+    if is_dataclass(value):
+        shown = [getattr(value, f.name) for f in fields(value) if f.repr]
+        return type(value).__name__, _in_order(shown)
+    return value
 
 
 _ATOMS = (int, float, str, bytes, bool, type(None), frozenset, msgspec.Struct)

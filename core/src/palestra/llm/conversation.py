@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from palestra.agents.models import Message
+from palestra.agents.models import Message, Tokens
 
 ANSWER = "Answer with your move only."
+RAW_END = "\n\n"  # what follows a move in a raw text
 
 
 class Example(NamedTuple):
@@ -55,7 +56,7 @@ class Raw(Chat):
         return Message("user", f"{text}\nMove:")
 
     def move(self, text: str) -> Message:
-        return Message("assistant", f" {text.strip()}\n\n")
+        return Message("assistant", f" {text.strip()}{RAW_END}")
 
     def reply(self, text: str) -> str:
         return f" {text}"
@@ -65,17 +66,19 @@ STYLES: dict[str, type[Chat]] = {"chat": Chat, "raw": Raw}
 
 
 class Conversation:
-    """The messages of one seat: rules and examples, which stay, then questions and moves."""
+    """The messages of one seat: rules (if any) and examples, which stay; questions and moves."""
 
     def __init__(
         self, style: Chat, rules: str, examples: Sequence[Example] = (), **answer: str
     ) -> None:
         self._style = style
-        self.messages = [style.rules_message(rules, **answer)]
+        self.messages = [style.rules_message(rules, **answer)] if rules else []
         for question, move in examples:
             self.messages += style.question(question), style.move(move)
         self._fixed = len(self.messages)
         self.dropped = 0
+        self.read: tuple[int, ...] = ()  # exact tokens up to the last reply, where kept
+        self._known = 0  # messages that those stand for
 
     def ask(self, question: str) -> None:
         self.messages.append(self._style.question(question))
@@ -85,8 +88,16 @@ class Conversation:
         if len(self.messages) > self._fixed:
             self.messages.pop()
 
-    def answer(self, move: str) -> None:
+    @property
+    def new(self) -> int:
+        """How many messages `read` does not hold."""
+        return len(self.messages) - self._known
+
+    def answer(self, move: str, tokens: Tokens | None = None) -> None:
+        """Add a reply, with the exact tokens of the exchange if the next one is to follow them."""
         self.messages.append(self._style.move(move))
+        if tokens is not None:
+            self.read, self._known = (*tokens.prompt, *tokens.reply), len(self.messages)
 
     def shorten(self) -> bool:
         """Drop the older half of what was said, the open question kept; False if that is all."""
@@ -96,5 +107,6 @@ class Conversation:
         if going < 1:
             return False
         del self.messages[self._fixed : self._fixed + going]
+        self.read, self._known = (), 0  # what is left is a text of its own
         self.dropped += going
         return True

@@ -63,7 +63,7 @@ class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
             raw=readable(decision.text),
             usage=decision.usage,
             thought=readable(decision.thought) or "",
-            model=decision.model,
+            model=readable(decision.model) or "",
             logprob=decision.logprob,
             tokens=decision.tokens,
         )
@@ -84,7 +84,8 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` say why the
     answers before it were refused, and `refused` holds those answers and what they took. `usage`
     is what the answer that was played took. `sampling` and `tokens` are those of a model that
-    decided.
+    decided. `state_key` is `Game.state_key` of what the seat faced, and `anchor` is
+    `Game.anchor` where the game has counters.
     """
 
     seat: int = msgspec.field(name="player")  # the file format says player
@@ -103,6 +104,7 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     tokens: Tokens | None = None
     state_key: str = ""
     refused: list[Attempt] = []
+    anchor: str = ""
 
     @property
     def spent(self) -> Usage:
@@ -160,6 +162,11 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
         return [turn for step in self.steps for turn in step.turns]
 
     @property
+    def own_turns(self) -> list[TurnRecord]:
+        """The turns after the branch: those before it are shared with all its siblings."""
+        return [turn for step in self.steps[self.branched_at :] for turn in step.turns]
+
+    @property
     def events(self) -> list[EventRecord]:
         return [*self.opening, *(event for step in self.steps for event in step.events)]
 
@@ -203,10 +210,11 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     for played in episode.history():
         notes = played.notes or {}
         turns = []
-        for seat, action in sorted(played.actions.items()):
-            if isinstance(action, Truncate):
-                continue
+        moves = [(s, a) for s, a in sorted(played.actions.items()) if not isinstance(a, Truncate)]
+        anchors = simulator.anchors([s for s, _ in moves]) if game.counters else [b""] * len(moves)
+        for (seat, action), anchor in zip(moves, anchors, strict=True):
             turn = _turn(simulator, seat, action, notes.get(seat))
+            turn.anchor = anchor.hex()
             turn.seen = (shown[seat], counts[seat])
             shown[seat] = counts[seat]
             turns.append(turn)
@@ -273,7 +281,7 @@ def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -
         errors=[attempt.error for attempt in note.refused] if note else [],
         refused=list(note.refused) if note else [],
         thought=readable(made.thought) or "",
-        model=made.model,
+        model=readable(made.model) or "",
         logprob=made.logprob,
         usage=made.usage,
         sampling=dict(made.sampling),
@@ -295,7 +303,7 @@ def _play(
     game = simulator.game
     for seat, action in actions.items():
         if isinstance(action, Forfeit):
-            rewards = {p: {"forfeit": v} for p, v in game.forfeit(seat).items() if v}
+            rewards = _plain({p: {"forfeit": v} for p, v in game.forfeit(seat).items() if v})
             text = f"{game.players[seat]} forfeits: {action.why}."
             return StepRecord(turns, rewards, events=[EventRecord("end", text)])
         if isinstance(action, Truncate):
@@ -357,7 +365,7 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
     episode = _restart(record, game, spec)
     _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
     for number, step in enumerate(record.steps):
-        _replay_step(episode, number, step, _notes(step))
+        _replay_step(episode, number, step, notes_of(step))
     if episode.over != (record.outcome is not None):
         raise Divergence(len(record.steps), "over", record.outcome is not None, episode.over)
     if record.outcome is not None and episode.outcome is not None:
@@ -370,13 +378,14 @@ def go_on(episode: Episode, record: EpisodeRecord) -> None:
     """Bring a fresh episode to where an unfinished record stops, with all that was noted on it."""
     _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
     for number, step in enumerate(record.steps):
-        _replay_step(episode, number, step, _notes(step))
+        _replay_step(episode, number, step, notes_of(step))
     for seat, count in enumerate(record.mistakes):
         for _ in range(count - episode.mistakes[seat]):
             episode.count_mistake(seat)
 
 
-def _notes(step: StepRecord) -> dict[int, TurnNote]:
+def notes_of(step: StepRecord) -> dict[int, TurnNote]:
+    """What the runner knew of every turn of a recorded step, by seat."""
     return {turn.seat: _note(turn) for turn in step.turns}
 
 

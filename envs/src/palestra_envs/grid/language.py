@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, MissingExtra
 from palestra.grids.compass import MOVES
-from scipy.stats import spearmanr
 
 Meaning = tuple[int, ...]
 Pair = tuple[Meaning, Sequence[int]]
@@ -42,7 +41,12 @@ def topographic_similarity(pairs: Sequence[Pair]) -> float:
     It is 1 where similar things are said alike, about 0 for names without parts (Brighton and
     Kirby, "Understanding linguistic evolution by visualizing the emergence of topographic
     mappings", 2006). Not a number where all meanings, or all messages, are equally far apart.
+    Raises `MissingExtra` without scipy.
     """
+    try:
+        from scipy.stats import spearmanr
+    except ImportError as error:
+        raise MissingExtra("scipy, which correlates ranks,", "palestra-envs[scipy]") from error
     if len(pairs) < 3:
         raise InvalidOption(f"topographic similarity needs three pairs or more, not {len(pairs)}")
     couples = list(combinations(pairs, 2))

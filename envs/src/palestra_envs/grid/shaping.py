@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palestra import InvalidOption, Transition, reward
+from palestra.shaping import potential_based
 
 from palestra_envs.grid.foraging.game import Foraging, ForagingState
 from palestra_envs.grid.foraging.rules import place_of
@@ -25,6 +26,7 @@ def distance_potential(game: Foraging, state: ForagingState, seat: int) -> float
     shape="step",
     paper="Ng, Harada and Russell (1999), Policy invariance under reward transformations",
 )
+@potential_based
 def food_distance(step: Transition) -> dict[str, float]:
     """Potential-based: pays for coming nearer to the nearest food.
 
@@ -37,5 +39,5 @@ def food_distance(step: Transition) -> dict[str, float]:
         name = type(step.game).__name__
         raise InvalidOption(f"food-distance shapes grid/Foraging-v0, not {name}")
     before = distance_potential(step.game, step.before, step.seat)
-    after = distance_potential(step.game, step.after, step.seat)
+    after = 0.0 if step.over else distance_potential(step.game, step.after, step.seat)
     return {"food-distance": step.gamma * after - before}

@@ -14,11 +14,12 @@ from palestra.grids.windows import window_mask
 from palestra.grids.words import quantity
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
+from palestra.kernel.state import Record
 
 WALL = Piece("#", shape="square", label="wall")
 
 
-class WalkersState(Protocol):
+class WalkersState(Record, Protocol):
     """What the state of a game of walkers holds besides its own fields.
 
     Games with collisions also have `blocked` by seat, see `palestra.grids.moving`.

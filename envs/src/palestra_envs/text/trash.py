@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -135,6 +135,7 @@ class Trash(Talking, TextGame[TrashState]):
         int, Meta(ge=40, le=10_000, description="longest message, in characters")
     ] = 300
 
+    counters = ("cleared",)
     order = "phased"
     payoffs = "general"
     deterministic = True
@@ -317,14 +318,12 @@ def clear_grammar(most: int) -> Grammar:
 
 
 @agent("tidier")
-class Tidier(ScriptedAgent):
+class Tidier(ScriptedAgent[Trash]):
     """Clears its share of the trash by rule: policy=farsighted|needed|idle.
 
     Its share is even, rounded up: of what costs least over all rounds, of what must be cleared now,
     or nothing. It says nothing and reads only its own array observation.
     """
-
-    plays = (Trash,)
 
     def __init__(
         self,
@@ -337,8 +336,8 @@ class Tidier(ScriptedAgent):
         super().__init__(seed=0)  # it draws nothing
         self._policy = policy
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Trash, turn.game)
+    def choose(self, turn: Turn[Trash]) -> TextAction:
+        game = turn.game
         trash, played, talking, *_ = np.asarray(turn.observation).tolist()
         if talking:
             return Pass()

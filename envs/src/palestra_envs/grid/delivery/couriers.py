@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from palestra import Meta, ScriptedAgent, Turn, agent
 from palestra.grids.compass import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
@@ -11,14 +11,12 @@ from palestra_envs.grid.delivery.game import Delivery
 
 
 @agent("courier", needs=("array",))
-class Courier(ScriptedAgent):
+class Courier(ScriptedAgent[Delivery]):
     """Drives shortest ways, two cells a step if `fast`, whoever might step in between.
 
     It stops for robots and pedestrians that stand in its way now, but not for those who could step
     into it: a policy that delivers as much as it can, where the game's own script avoids all harm.
     """
-
-    plays = (Delivery,)
 
     def __init__(
         self, *, fast: Annotated[bool, Meta(description="drive two cells a step")] = True
@@ -26,8 +24,8 @@ class Courier(ScriptedAgent):
         super().__init__(seed=0)
         self._fast = fast
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Delivery, turn.game)
+    def choose(self, turn: Turn[Delivery]) -> int:
+        game = turn.game
         sight = game.sight
         _, walkers, robots, steps = game.planes(turn.observation)
 

@@ -43,6 +43,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
 )
@@ -180,6 +181,9 @@ class Delivery(Walkers[DeliveryState]):
         float, Meta(ge=0, le=MAX_PRICE, description="dollars for hitting a bin at two cells a step")
     ] = 300.0
 
+    vocabulary = Vocabulary(
+        words=("delivery", "robot", "pedestrian", "bin", "cargo", "order"),
+    )
     rules_text = """
         You drive a delivery robot through a city. What counts is profit.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 from numpy.typing import NDArray
 from palestra import InvalidOption, ScriptedAgent, Turn, agent
@@ -150,10 +150,8 @@ def known_by(
 
 
 @agent("fetch-oracle", kind="solver", needs=("array",))
-class FetchOracle(ScriptedAgent):
+class FetchOracle(ScriptedAgent[Fetch]):
     """The best plan for one robot and up to four spots, by search over what can be known."""
-
-    plays = (Fetch,)
 
     def __init__(self) -> None:
         super().__init__(seed=0)
@@ -162,8 +160,8 @@ class FetchOracle(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._plans.pop(episode_key, None)
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Fetch, turn.game)
+    def choose(self, turn: Turn[Fetch]) -> int:
+        game = turn.game
         spots, looks, knowledge = known_by(game, turn.observation)
         if turn.episode_key not in self._plans:
             self._plans[turn.episode_key] = Plan(game, spots, looks)

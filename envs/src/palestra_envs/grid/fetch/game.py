@@ -39,6 +39,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
 )
@@ -136,6 +137,9 @@ class Fetch(Walkers[FetchState]):
         float, Meta(ge=0, le=MAX_PRICE, description="price of recalling where mugs were seen")
     ] = 0.05
 
+    vocabulary = Vocabulary(
+        words=("mug", "robot", "house"),
+    )
     rules_text = """
         You are a robot in a house. The user wants a mug, but there are several of them.
 

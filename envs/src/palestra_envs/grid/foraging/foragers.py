@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, cast
+from typing import Annotated
 
 from palestra import Meta, ScriptedAgent, Turn, agent
 from palestra.grids.compass import NORTH, STAY
@@ -18,7 +18,7 @@ Mask = Sequence[int]
 
 
 @agent("forager", needs=("array",))
-class Forager(ScriptedAgent):
+class Forager(ScriptedAgent[Foraging]):
     """Walks to the nearest food it can load, alone or with those it sees.
 
     It plays from its own observation and mask alone. Food it can load alone comes first, the
@@ -28,7 +28,6 @@ class Forager(ScriptedAgent):
     random: two foragers in each other's way would otherwise stay there.
     """
 
-    plays = (Foraging,)
     stream = 3
 
     def __init__(
@@ -42,8 +41,8 @@ class Forager(ScriptedAgent):
         super().__init__(seed=seed)
         self._restless = restless
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Foraging, turn.game)
+    def choose(self, turn: Turn[Foraging]) -> int:
+        game = turn.game
         seen, mask = game.read(turn.observation), turn.mask.tolist()
         ways = shortest_routes(game, seen, mask)
         food = choose_food(seen, ways)

@@ -48,6 +48,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -167,6 +168,9 @@ class Foraging(ArrayGame[ForagingState]):
         int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
     ] = 50
 
+    vocabulary = Vocabulary(
+        words=("food", "level"),
+    )
     rules_text = """
         You gather food on a grid together with, or in competition with, other players.
 
@@ -400,12 +404,12 @@ class Foraging(ArrayGame[ForagingState]):
         remembered nothing. Where a hundred draws find nothing that fits, the state stays as it is.
         """
         if self.perfect_information:
-            return self.clone(state)  # type: ignore[no-any-return]
+            return self.clone(state)
         for _ in range(REDRAWS):
             imagined = self._imagine(state, seat, rng)
             if imagined is not None:
                 return imagined
-        return self.clone(state)  # type: ignore[no-any-return]
+        return self.clone(state)
 
     def _imagine(self, state: ForagingState, seat: int, rng: Rng) -> ForagingState | None:
         """One draw for `determinize`; None if it does not fit."""

@@ -33,6 +33,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     environment,
 )
 from palestra.grids.compass import EAST, MOVES, NORTH, SOUTH, WEST
@@ -93,6 +94,9 @@ class Fruit(Walkers[FruitState]):
         float, Meta(ge=0, le=1e9, description="what every player pays for each step")
     ] = 0.0
 
+    vocabulary = Vocabulary(
+        words=("fruit",),
+    )
     rules_text = """
         You eat fruit on a grid.
 

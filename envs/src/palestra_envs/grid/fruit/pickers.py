@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from palestra import Meta, ScriptedAgent, Turn, agent
 from palestra.grids.compass import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
@@ -37,18 +37,16 @@ def shortest_tour(start: Cell, fruits: Sequence[Cell]) -> tuple[int, list[int]]:
 
 
 @agent("fruit-picker", kind="solver", needs=("array",))
-class FruitPicker(ScriptedAgent):
+class FruitPicker(ScriptedAgent[Fruit]):
     """Takes the shortest tour through all fruit in sight: optimal for one who sees all.
 
     Where it sees none it walks up and down the rows.
     """
 
-    plays = (Fruit,)
-
     def __init__(self) -> None:
         super().__init__(seed=0)
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Fruit]) -> int:
         here, fruits, taken = read_observation(turn)
         if not fruits:
             return wander(turn, here)
@@ -63,15 +61,13 @@ class FruitPicker(ScriptedAgent):
 
 
 @agent("fruit-advisors", needs=("array",))
-class FruitAdvisors(ScriptedAgent):
+class FruitAdvisors(ScriptedAgent[Fruit]):
     """Adds up what one advisor a fruit values a move at; a large gamma makes it stall.
 
     The advisor of a fruit d steps away values it gamma ** d, as if it alone were to decide; the
     move with the largest sum is played. With gamma above 1 / (fruits - 1) the sum can be largest
     where there is no fruit, and the player stalls (Laroche et al. 2017, "attractors").
     """
-
-    plays = (Fruit,)
 
     def __init__(
         self,
@@ -83,7 +79,7 @@ class FruitAdvisors(ScriptedAgent):
         super().__init__(seed=0)
         self._gamma = gamma
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Fruit]) -> int:
         here, fruits, taken = read_observation(turn)
         if not fruits:
             return wander(turn, here)
@@ -95,9 +91,9 @@ class FruitAdvisors(ScriptedAgent):
         return float(sum(self._gamma ** distance(cell, fruit) for fruit in fruits))
 
 
-def read_observation(turn: Turn) -> tuple[Cell, list[Cell], set[Cell]]:
+def read_observation(turn: Turn[Fruit]) -> tuple[Cell, list[Cell], set[Cell]]:
     """Where the player is, the fruit they see, and the cells where they see other players."""
-    game = cast(Fruit, turn.game)
+    game = turn.game
     places: list[Any] = [tuple(place) for place in turn.observation.reshape(-1, 2).tolist()]
     fruits = [place for place in places[1 : game.num_fruits + 1] if place[0] >= 0]
     taken = {place for place in places[game.num_fruits + 1 :] if place[0] >= 0}
@@ -109,9 +105,9 @@ def after(here: Cell, move: int) -> Cell:
     return here[0] + SOUTHWARD[move], here[1] + EASTWARD[move]
 
 
-def wander(turn: Turn, here: Cell) -> int:
+def wander(turn: Turn[Fruit], here: Cell) -> int:
     """Walk along the row, east in even rows and west in odd ones; then to the next row."""
-    game = cast(Fruit, turn.game)
+    game = turn.game
     along = EAST if here[0] % 2 == 0 else WEST
     if turn.mask[along]:
         return along

@@ -21,7 +21,7 @@ from palestra_envs.grid.kitchen.drawing import (
     lay_counter,
 )
 from palestra_envs.grid.kitchen.options import KitchenOptions, KitchenState
-from palestra_envs.grid.kitchen.rules import FULL, NORTH, NOTHING, SOUTH, STAY
+from palestra_envs.grid.kitchen.rules import FULL, GO_NORTH, GO_SOUTH, NOTHING, REST
 from palestra_envs.grid.layouts import COUNTER, FLOOR, POT
 
 REDRAWS = 100
@@ -51,7 +51,7 @@ def without_unseen(
     edge[1:-1, 1:-1] = False
     for other, cell in zip(hidden, np.flatnonzero(edge.ravel() & ~seen).tolist(), strict=False):
         bare.cell[other], bare.hand[other] = cell, NOTHING
-        bare.facing[other] = SOUTH if cell < columns else NORTH
+        bare.facing[other] = GO_SOUTH if cell < columns else GO_NORTH
     return bare, hidden
 
 
@@ -149,7 +149,7 @@ def _place_players(
     rng.shuffle(floor)
     for seat in hidden:
         imagined.cell[seat] = floor.pop()
-        imagined.facing[seat] = rng.between(NORTH, STAY - 1) if imagined.turn else NORTH
+        imagined.facing[seat] = rng.between(GO_NORTH, REST - 1) if imagined.turn else GO_NORTH
         imagined.hand[seat] = NOTHING
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Annotated, cast
+from typing import Annotated
 
 from palestra import Meta, ScriptedAgent, Turn, agent
 from palestra.grids.paths import way
@@ -13,11 +13,11 @@ from palestra_envs.grid.kitchen.observations import FAR, SeenKitchen, read_obser
 from palestra_envs.grid.kitchen.rules import (
     DISH,
     FULL,
+    GO_NORTH,
     INTERACT,
-    NORTH,
     NOTHING,
     ONION,
-    STAY,
+    REST,
 )
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
@@ -26,7 +26,7 @@ DISPENSERS = {ONION: ONIONS, DISH: DISHES}
 
 
 @agent("cook", needs=("array",))
-class Cook(ScriptedAgent):
+class Cook(ScriptedAgent[Kitchen]):
     """Does the next chores by shortest paths and shares them with the others without a word.
 
     It reads only its own array observation. All players with empty hands are given something to
@@ -39,7 +39,6 @@ class Cook(ScriptedAgent):
     onions and dishes for pots it does not see, and walks about where it sees nothing to do.
     """
 
-    plays = (Kitchen,)
     stream = 3
 
     def __init__(
@@ -51,8 +50,8 @@ class Cook(ScriptedAgent):
         super().__init__(seed=seed)
         self._restless = restless
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Kitchen, turn.game)
+    def choose(self, turn: Turn[Kitchen]) -> int:
+        game = turn.game
         seen = read_observation(turn.observation, game.num_players, game.sight, turn.seat)
         if self.rng.random() < self._restless:
             return self._stray(seen)
@@ -67,7 +66,7 @@ class Cook(ScriptedAgent):
             return self._explore(seen)
         if (goals and action is None) or in_the_way(seen):
             return self._stray(seen)
-        return STAY
+        return REST
 
     def _stock_up(self, seen: SeenKitchen) -> list[int]:
         """Sources of a thing for pots out of sight: mostly onions, as a soup takes three."""
@@ -87,8 +86,8 @@ class Cook(ScriptedAgent):
     def _stray(self, seen: SeenKitchen) -> int:
         """A random step to a free cell, or no step."""
         me, taken = seen.hands[0].cell, {hand.cell for hand in seen.hands}
-        free = [STAY]
-        for action in range(NORTH, STAY):
+        free = [REST]
+        for action in range(GO_NORTH, REST):
             cell = seen.plan.ahead[me][action]
             if cell is not None and seen.plan.tiles[cell] == FLOOR and cell not in taken:
                 free.append(action)
@@ -231,7 +230,7 @@ def step_towards(seen: SeenKitchen, goals: Collection[int], taken: Collection[in
         if cell in goals:
             return
         # straight on first: a player who faces a station already needs no turn
-        for action in (me.facing, *range(NORTH, STAY)):
+        for action in (me.facing, *range(GO_NORTH, REST)):
             there = plan.ahead[cell][action]
             if there is None:
                 continue

@@ -38,7 +38,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from palestra import Bar, Event, Grid, Out, Outcome, Piece, Rng, Scene, beside, environment, only
+from palestra import (
+    Bar,
+    Event,
+    Grid,
+    Out,
+    Outcome,
+    Piece,
+    Rng,
+    Scene,
+    Vocabulary,
+    beside,
+    environment,
+    only,
+)
 from palestra.grids.words import quantity, where
 from palestra.rules import all_act, truncate
 
@@ -54,11 +67,11 @@ from palestra_envs.grid.kitchen.options import (
 from palestra_envs.grid.kitchen.rules import (
     DISH,
     FULL,
+    GO_NORTH,
     INTERACT,
-    NORTH,
     NOTHING,
+    REST,
     SOUP_PAYS,
-    STAY,
     ahead,
     cook,
     count_filled,
@@ -133,6 +146,10 @@ class Kitchen(KitchenOptions):
     columns. What lies beyond the kitchen looks like counters there.
     """
 
+    vocabulary = Vocabulary(
+        words=("kitchen", "onion", "soup", "pot", "dish", "counter", "dispenser"),
+        signs="XPODS",
+    )
     rules_text = beside(__file__, "rules.txt")
     order = "simultaneous"
     payoffs = "common"
@@ -177,7 +194,7 @@ class Kitchen(KitchenOptions):
             for seat in range(config.num_players):
                 state.cell[seat] = config.starts[seat]
         for seat in range(config.num_players):
-            state.facing[seat] = NORTH
+            state.facing[seat] = GO_NORTH
         all_act(state)
 
     @staticmethod
@@ -223,7 +240,7 @@ class Kitchen(KitchenOptions):
         return (SOUP_PAYS * int(state.soups),) * self.num_players
 
     def noop(self, state: KitchenState, seat: int) -> int:
-        return STAY
+        return REST
 
     # What a player sees, and what they do not see
 
@@ -403,7 +420,7 @@ class Kitchen(KitchenOptions):
     ) -> bool:
         """Whether a player sees or is paid what they could not foresee from what they saw."""
         expected, hidden = without_unseen(self, before, seat)
-        seen = {other: STAY if other in hidden else action for other, action in actions.items()}
+        seen = {other: REST if other in hidden else action for other, action in actions.items()}
         differs = self._play(self.clone(before), actions) != self._play(expected, seen)
         return differs or self.look(after, seat) != self.look(expected, seat)
 
@@ -416,7 +433,7 @@ class Kitchen(KitchenOptions):
         return paid
 
     def _walk(self, before: KitchenState, after: KitchenState, seat: int, action: int) -> str:
-        if action == STAY:
+        if action == REST:
             return "stays"
         if before.cell[seat] != after.cell[seat]:
             return f"moves {ACTIONS[action]}"

@@ -12,7 +12,8 @@ from typing import Any
 from palestra_envs.grid.kitchen.options import KitchenOptions, KitchenState
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
-NORTH, SOUTH, EAST, WEST, STAY, INTERACT = range(6)
+# Overcooked's order of actions. A facing is the number of the action that turns a cook that way.
+GO_NORTH, GO_SOUTH, GO_EAST, GO_WEST, REST, INTERACT = range(6)
 SOUTHWARD = (-1, 1, 0, 0, 0, 0)  # by action
 EASTWARD = (0, 0, 1, -1, 0, 0)
 
@@ -26,7 +27,7 @@ SOUP_PAYS, ONION_PAYS, DISH_PAYS, PLATE_PAYS = 20.0, 3.0, 3.0, 5.0
 
 
 def ahead(config: KitchenOptions, cell: int, direction: int) -> int:
-    """The next cell in a direction; the cell itself for STAY and INTERACT."""
+    """The next cell in a direction; the cell itself for REST and INTERACT."""
     goal: int = cell + SOUTHWARD[direction] * config.columns + EASTWARD[direction]
     return goal
 
@@ -57,7 +58,7 @@ def move(config: KitchenOptions, state: KitchenState, actions: Any) -> None:
         action = actions[seat]
         goal = target(config, state, seat, action)
         state.cell[seat] = state.cell[seat] if clash else goal
-        state.facing[seat] = action if action < STAY else state.facing[seat]
+        state.facing[seat] = action if action < REST else state.facing[seat]
 
 
 def interact(

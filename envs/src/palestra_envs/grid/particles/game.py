@@ -15,6 +15,7 @@ Checked against recorded episodes of MPE2 1.1.1: positions, payments and observa
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,6 +112,8 @@ class Particles(ParticlesOptions):
     observation_dtype = np.float32
     observation_bounds = (-np.inf, np.inf)
 
+    __signature__ = inspect.signature(ParticlesOptions)  # and not that of __new__
+
     def __new__(cls, scenario: Any = "spread", *options: Any, **named: Any) -> Particles:
         """An instance of the scenario's class, where `Particles` itself is called."""
         if cls is Particles:
@@ -120,7 +123,7 @@ class Particles(ParticlesOptions):
 
     def validate(self) -> None:
         super().validate()
-        if load_entry_point(SCENARIOS[self.scenario]) is not type(self):
+        if not isinstance(self, load_entry_point(SCENARIOS[self.scenario])):
             raise InvalidOption(
                 f"{type(self).__name__} is not the scenario {self.scenario!r}; make one with "
                 f"Particles(scenario={self.scenario!r})"

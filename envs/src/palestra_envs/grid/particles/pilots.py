@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ScriptedAgent, Turn, agent
-from scipy.optimize import linear_sum_assignment
+from palestra import MissingExtra, ScriptedAgent, Turn, agent
 
 from palestra_envs.grid.particles.adversary import Adversary
 from palestra_envs.grid.particles.game import Particles
@@ -87,7 +86,7 @@ class Memory:
 
 
 @agent("particle-pilot", needs=("array",))
-class ParticlePilot(ScriptedAgent):
+class ParticlePilot(ScriptedAgent[Particles]):
     """Comes to rest where it is needed, heads off prey, flees, speaks and listens.
 
     It reads only its own array observations and remembers them. A push moves the point where a disc
@@ -100,8 +99,6 @@ class ParticlePilot(ScriptedAgent):
     square spiral.
     """
 
-    plays = (Particles,)
-
     def __init__(self) -> None:
         super().__init__(seed=0)  # it draws nothing
         self._memories: dict[tuple[int, int], Memory] = {}
@@ -109,8 +106,8 @@ class ParticlePilot(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._memories = {k: memory for k, memory in self._memories.items() if k[0] != episode_key}
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Particles, turn.game)
+    def choose(self, turn: Turn[Particles]) -> int:
+        game = turn.game
         seat, obs = turn.seat, turn.observation
         if seat < game.speakers:
             return int(obs[:3].argmax())
@@ -206,8 +203,13 @@ def assign(
 ) -> list[int | None]:
     """A landmark for each player, so that the sum of distances is least.
 
-    None is for players left over. The landmark `first` always gets a player.
+    None is for players left over. The landmark `first` always gets a player. Raises `MissingExtra`
+    without scipy.
     """
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError as error:
+        raise MissingExtra("scipy, which shares landmarks out,", "palestra-envs[scipy]") from error
     found: list[int | None] = [None] * len(players)
     if landmarks:
         far = np.hypot(*(np.array(players)[:, None] - np.array(landmarks)[None]).transpose(2, 0, 1))

@@ -317,10 +317,6 @@ class PathFinding(Walkers[PathFindingState]):
         state.goal[seat] = goal
         measure(self.config, state, seat, goal)
 
-    def throughput(self, state: PathFindingState) -> float:
-        """Goals reached by all, per step."""
-        return float(state.earned.sum()) / max(1, int(state.turn))
-
     def determinize(self, state: PathFindingState, seat: int, rng: Rng) -> PathFindingState:
         """Put players that are out of sight elsewhere out of sight, and change others' goals.
 

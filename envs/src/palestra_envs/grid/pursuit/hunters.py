@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from numpy.typing import NDArray
 from palestra import Meta, ScriptedAgent, Turn, agent
@@ -18,7 +18,7 @@ WAYS = {move: (SOUTHWARD[move], EASTWARD[move]) for move in range(NORTH, EAST + 
 
 
 @agent("hunter", needs=("array",))
-class Hunter(ScriptedAgent):
+class Hunter(ScriptedAgent[Pursuit]):
     """Goes where it is missing to surround the evader that needs fewest.
 
     It plays from its own observation and mask alone. It chooses the evader in sight with the fewest
@@ -27,7 +27,6 @@ class Hunter(ScriptedAgent):
     one of them, each moves away in every second step. Where it sees no evader it walks at random.
     """
 
-    plays = (Pursuit,)
     stream = 3
 
     def __init__(
@@ -41,8 +40,8 @@ class Hunter(ScriptedAgent):
         super().__init__(seed=seed)
         self._restless = restless
 
-    def choose(self, turn: Turn) -> int:
-        game, planes = cast(Pursuit, turn.game), turn.observation
+    def choose(self, turn: Turn[Pursuit]) -> int:
+        game, planes = turn.game, turn.observation
         crowd = {(-north, east): number for north, east, number in cells_of(planes[PURSUERS])}
         wanted = posts(planes, crowd, game.surround)
         if wanted and self.rng.random() >= self._restless:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from palestra import InvalidOption, ScriptedAgent, Turn, agent
 from palestra.grids.compass import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWARD, STAY, WEST
@@ -57,14 +56,12 @@ class Memory:
 
 
 @agent("speller", needs=("array",))
-class Speller(ScriptedAgent):
+class Speller(ScriptedAgent[SignalForaging]):
     """Spells the food it knows, token by token, and walks to where it pays most.
 
     Everybody stays until all messages are heard. It remembers what it heard, by episode and seat.
     Needs two tokens or more.
     """
-
-    plays = (SignalForaging,)
 
     def __init__(self) -> None:
         super().__init__(seed=0)
@@ -73,8 +70,8 @@ class Speller(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._memories = {k: memory for k, memory in self._memories.items() if k[0] != episode_key}
 
-    def choose(self, turn: Turn) -> int:
-        game, seat, now = cast(SignalForaging, turn.game), turn.seat, turn.turn
+    def choose(self, turn: Turn[SignalForaging]) -> int:
+        game, seat, now = turn.game, turn.seat, turn.turn
         if game.vocabulary < 2:
             raise InvalidOption(
                 f"the speller needs two tokens or more, not {game.vocabulary}; set vocabulary=2"
@@ -98,9 +95,9 @@ class Speller(ScriptedAgent):
                 del memory.foods[food]  # it is not here any more
         return walk(game, memory, seat, here)
 
-    def _memory(self, turn: Turn, foods: Sequence[Food]) -> Memory:
+    def _memory(self, turn: Turn[SignalForaging], foods: Sequence[Food]) -> Memory:
         """What this seat remembers; at the start of an episode the food it knows."""
-        game, key = cast(SignalForaging, turn.game), (turn.episode_key, turn.seat)
+        game, key = turn.game, (turn.episode_key, turn.seat)
         if turn.turn == 0 or key not in self._memories:
             own = range(turn.seat, game.num_foods, game.num_players)
             self._memories[key] = Memory({food: foods[food] for food in own})

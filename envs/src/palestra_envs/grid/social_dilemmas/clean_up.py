@@ -40,7 +40,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Meta, Rng, beside, check_ranges, environment
+from palestra import InvalidOption, Meta, Rng, Vocabulary, beside, check_ranges, environment
 from palestra.grids.compass import FACING_NORTH, FACING_SOUTH, FACING_WEST
 from palestra.grids.levels import MAX_SIDE
 from palestra.grids.windows import places_of
@@ -141,6 +141,9 @@ class CleanUp(SocialDilemma[DilemmaState]):
         Meta(ge=0, le=1, description="share of the river under waste at the start of a random map"),
     ] = 0.5
 
+    vocabulary = Vocabulary(
+        words=("apple", "river", "waste", "beam", "orchard", "fine"),
+    )
     rules_text = beside(__file__, "clean_up.txt")
 
     actions = (*HARVEST_ACTIONS, "clean")

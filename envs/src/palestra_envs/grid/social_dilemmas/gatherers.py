@@ -39,7 +39,7 @@ STRAIGHT = 0.8  # chance that a wandering player walks straight on
 
 
 @agent("gatherer", needs=("array",))
-class Gatherer(ScriptedAgent):
+class Gatherer(ScriptedAgent[Harvest | CleanUp]):
     """Walks to the nearest apple and shines no beam; restraint=1 spares the last of a patch.
 
     With `restraint` it takes an apple only while that many others are in sight within the distance
@@ -61,7 +61,7 @@ class Gatherer(ScriptedAgent):
         super().__init__(seed=seed)
         self._restraint, self._restless = restraint, restless
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Harvest | CleanUp]) -> int:
         if not turn.mask[FORWARD]:
             return STAY  # out of the game
         obs = turn.observation

@@ -35,7 +35,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Meta, Rng, Shape, beside, environment
+from palestra import InvalidOption, Meta, Rng, Shape, Vocabulary, beside, environment
 from palestra.grids.levels import MAX_SIDE
 from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, randint, truncate, uniform
@@ -124,6 +124,9 @@ class Harvest(SocialDilemma[HarvestState]):
     )
     patches: Annotated[int, Meta(ge=1, description="patches of five apples on a random map")] = 6
 
+    vocabulary = Vocabulary(
+        words=("apple", "beam", "fine"),
+    )
     rules_text = beside(__file__, "harvest.txt")
 
     actions = ACTIONS

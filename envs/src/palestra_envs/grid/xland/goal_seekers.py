@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from itertools import combinations, product
-from typing import Any, cast
+from typing import Any
 
 from numpy.typing import NDArray
 from palestra import ScriptedAgent, Turn, agent
@@ -298,7 +298,7 @@ def worth_dropping(
 
 
 @agent("goal-seeker", kind="search", needs=("array",))
-class GoalSeeker(ScriptedAgent):
+class GoalSeeker(ScriptedAgent[XLand]):
     """Plans the fewest steps to the nearest option of its goal, by what it has seen.
 
     It reads only its own array observations and remembers them. It plans the fewest steps to each
@@ -311,7 +311,6 @@ class GoalSeeker(ScriptedAgent):
     blocked step, its next step is random with probability one half.
     """
 
-    plays = (XLand,)
     stream = 3
 
     def __init__(self, *, seed: int | None = None) -> None:
@@ -321,10 +320,10 @@ class GoalSeeker(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._beliefs = {k: beliefs for k, beliefs in self._beliefs.items() if k[0] != episode_key}
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[XLand]) -> int:
         key = (turn.episode_key, turn.seat)
         if turn.turn == 0 or key not in self._beliefs:
-            self._beliefs[key] = Beliefs(cast(XLand, turn.game), turn.seat)
+            self._beliefs[key] = Beliefs(turn.game, turn.seat)
         beliefs = self._beliefs[key]
         beliefs.update(turn.observation, turn.turn)
         action = guard(beliefs) if beliefs.met else seek(beliefs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 import numpy as np
 from palestra import ScriptedAgent, TextAction, Turn, agent
@@ -26,7 +25,7 @@ MAP = re.compile(r"Map from row (\d+): ([.#?/]+)")
 
 
 @agent("cartographer", needs=("array",))
-class Cartographer(ScriptedAgent):
+class Cartographer(ScriptedAgent[CollaborationMaze]):
     """Tells its part of the map, listens, and takes a shortest way.
 
     It reads its own array observation and what the others say. First it tells all it sees, as many
@@ -35,13 +34,11 @@ class Cartographer(ScriptedAgent):
     there is no such proposal. It assumes that cells nobody has told it of are open.
     """
 
-    plays = (CollaborationMaze,)
-
     def __init__(self) -> None:
         super().__init__(seed=0)  # it draws nothing
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(CollaborationMaze, turn.game)
+    def choose(self, turn: Turn[CollaborationMaze]) -> TextAction:
+        game = turn.game
         size = len(game.cells)
         seen = np.asarray(turn.observation).tolist()
         messages = list(map_messages(seen[:size], game)) if game.num_players > 1 else []

@@ -219,6 +219,14 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         columns = range(self.columns)
         return tuple(tuple(seats.get((row, c), 0) for c in columns) for row in range(self.rows))
 
+    counters = ("turn",)
+
+    def without_counters(self, state: MazeState) -> MazeState:
+        """A copy whose turn says only who is to move."""
+        still = self.clone(state)
+        still.turn %= self.num_players
+        return still
+
     def to_act(self, state: MazeState) -> tuple[int, ...]:
         return () if state.ended else (state.turn % self.num_players,)
 

@@ -151,6 +151,7 @@ class Commons(Talking, TextGame[CommonsState]):
         Literal["en", "de", "ja"], Meta(description="the language of all that players read")
     ] = "en"
 
+    counters = ("caught",)
     order = "phased"
     payoffs = "general"
     deterministic = False  # who gets what when too much is asked for
@@ -211,19 +212,20 @@ class Commons(Talking, TextGame[CommonsState]):
     def legal(self, state: CommonsState, seat: int) -> Grammar:
         if not state.talking:
             return harvest_grammar(self.capacity)
-        return talk_grammar(self.players, seat, self.message_limit, self.lines)
+        members = self.players[: self.members(state)]
+        return talk_grammar(members, seat, self.message_limit, self.lines)
 
     def step(self, state: CommonsState, actions: Mapping[int, Any]) -> Step:
+        there = self._hearers(state)
         if state.talking:
-            events = self._speak(state, actions)
-            return Step(events=events)
+            return Step(events=self._speak(state, actions, there))
         asked = [actions[p].amount if p in actions else 0 for p in range(self.num_players)]
         got = self.allocate(asked, state.stock, state.rng)
         state.stock -= sum(got)
         state.last = got
         state.caught = [total + n for total, n in zip(state.caught, got, strict=True)]
         state.round += 1
-        events = [self._report(state, got)]
+        events = [self._report(state, got, there)]
         if state.stock < self.collapse:
             state.ended = "collapsed"
             events.append(Event("end", self.tell("dead", stock=state.stock)))
@@ -250,12 +252,21 @@ class Commons(Talking, TextGame[CommonsState]):
             got[rng.choice(wanting)] += 1
         return got
 
-    def _report(self, state: CommonsState, got: Sequence[int]) -> Event:
+    def _hearers(self, state: CommonsState) -> frozenset[int] | None:
+        """Who takes part now, as an event's audience; None where that is everybody."""
+        members = self.members(state)
+        return None if members == self.num_players else only(*range(members))
+
+    def _report(
+        self, state: CommonsState, got: Sequence[int], there: frozenset[int] | None
+    ) -> Event:
         amounts = amounts_text(self.players, got)
         text = self.tell("report", round=state.round, named=amounts, stock=state.stock)
-        return Event("catch", text, {"caught": list(got), "left": state.stock})
+        return Event("catch", text, {"caught": list(got), "left": state.stock}, there)
 
-    def _speak(self, state: CommonsState, actions: Mapping[int, Any]) -> list[Event]:
+    def _speak(
+        self, state: CommonsState, actions: Mapping[int, Any], there: frozenset[int] | None
+    ) -> list[Event]:
         (seat, action), *_ = actions.items()
         events = []
         if isinstance(action, Say):
@@ -263,7 +274,7 @@ class Commons(Talking, TextGame[CommonsState]):
             if action.to == EVERYBODY:
                 data = {"player": seat, "text": action.text}
                 text = self.tell("says", name=name, text=self.quoted(action.text))
-                events.append(Event("message", text, data))
+                events.append(Event("message", text, data, there))
             else:
                 hearer = self.players.index(action.to)
                 data = {"player": seat, "to": hearer, "text": action.text}
@@ -282,7 +293,8 @@ class Commons(Talking, TextGame[CommonsState]):
             return [Event("end", self.tell("lived", rounds=self.rounds))]
         state.stock = min(self.capacity, 2 * state.stock)
         text = self.tell("regrows", stock=state.stock)
-        events = [Event("regrowth", text, {"stock": state.stock})]
+        audience = self._hearers(state)
+        events = [Event("regrowth", text, {"stock": state.stock}, audience)]
         if self.newcomer and state.round == self.newcomer:
             text = self.tell("joins", name=self.players[-1])
             events.append(Event("newcomer", text, {"player": self.num_players - 1}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import numpy as np
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
@@ -12,14 +12,12 @@ from palestra_envs.text.sharing import Pass
 
 
 @agent("harvester")
-class Harvester(ScriptedAgent):
+class Harvester(ScriptedAgent[Commons]):
     """Harvests by rule and says nothing: policy=sustainable|greedy|fixed.
 
     It reads only its own array observation. "sustainable" takes as much as regrows, "greedy" an
     even share of all there is, "fixed" always `amount` units.
     """
-
-    plays = (Commons,)
 
     def __init__(
         self,
@@ -34,8 +32,8 @@ class Harvester(ScriptedAgent):
         super().__init__(seed=0)  # it draws nothing
         self._policy, self._amount = policy, amount
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Commons, turn.game)
+    def choose(self, turn: Turn[Commons]) -> TextAction:
+        game = turn.game
         stock, played, talking, *_ = np.asarray(turn.observation).tolist()
         members = game.num_players - (played < game.newcomer)
         if talking:

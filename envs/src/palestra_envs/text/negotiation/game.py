@@ -158,6 +158,14 @@ class Negotiation(Talking, TextGame[NegotiationState]):
             if pairs:
                 return NegotiationState(rng, counts, rng.choice(pairs))
 
+    counters = ("turn",)
+
+    def without_counters(self, state: NegotiationState) -> NegotiationState:
+        """A copy whose turn says only who is to move."""
+        still = self.clone(state)
+        still.turn %= 2
+        return still
+
     def to_act(self, state: NegotiationState) -> tuple[int, ...]:
         return () if state.ended else (state.turn % 2,)
 

@@ -21,7 +21,7 @@ from palestra_envs.text.negotiation.game import (
 
 
 @agent("negotiator")
-class Negotiator(ScriptedAgent):
+class Negotiator(ScriptedAgent[Negotiation]):
     """Proposes splits and accepts good ones: style=fair|greedy|conceder.
 
     It reads only its own array observation. It aims at a share of 10: "fair" at 6, "greedy" at all
@@ -29,8 +29,6 @@ class Negotiator(ScriptedAgent):
     aim; otherwise it asks for the smallest share worth at least the aim, and so leaves the other as
     much as it can.
     """
-
-    plays = (Negotiation,)
 
     def __init__(
         self,
@@ -42,7 +40,7 @@ class Negotiator(ScriptedAgent):
         super().__init__(seed=0)  # it draws nothing
         self._style = style
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Negotiation]) -> TextAction:
         seen = np.asarray(turn.observation).tolist()
         counts, values = tuple(seen[0:3]), tuple(seen[3:6])
         aim = self._aim(seen[11], seen[12])

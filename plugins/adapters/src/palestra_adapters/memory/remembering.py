@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 from palestra import Decision, InvalidOption, RecordError, Rng, Turn, Usage
-from palestra.kernel.files import write_bytes
+from palestra.files import write_bytes
 
 from palestra_adapters.search.spots import Scale
 from palestra_adapters.thinking import Thinking, Thread, think_together

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, environment
+from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import mover, pass_turn, turn_to, win
 
 from palestra_games.board.marks import (
@@ -59,6 +59,16 @@ class Breakthrough(ArrayGame[BreakthroughState]):
     rows: Annotated[int, Meta(ge=4, le=LONGEST, description="rows of the board")] = 8
     columns: Annotated[int, Meta(ge=2, le=LONGEST, description="columns of the board")] = 8
 
+    vocabulary = Vocabulary(
+        words=("piece", "capture"),
+        signs="XO",
+        cells=True,
+        instead={
+            "Columns have letters from the left, rows have numbers from the bottom.": (
+                "Columns have letters and rows have numbers, which stand beside the board."
+            )
+        },
+    )
     rules_text = """
         You play Breakthrough. Player_0 has the pieces X and moves first; player_1 has the O.
 

@@ -22,6 +22,7 @@ from palestra import (
     Meta,
     Scene,
     Shape,
+    Vocabulary,
     environment,
 )
 from palestra.rules import draw, mover, pass_turn, turn_to, win
@@ -61,6 +62,13 @@ class ConnectFour(ArrayGame[ConnectFourState]):
         int, Meta(ge=2, le=LONGEST, description="discs in a line that win; more of them win too")
     ] = 4
 
+    vocabulary = Vocabulary(
+        words=("disc",),
+        signs="XO123456789",
+        instead={
+            "a column, numbered from 1 at the left.": "a column, whose number stands above it."
+        },
+    )
     rules_text = """
         You play Connect Four: drop a disc into a column, numbered from 1 at the left.
 

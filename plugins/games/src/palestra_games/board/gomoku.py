@@ -16,7 +16,16 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, InvalidOption, Meta, Scene, Shape, environment
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    InvalidOption,
+    Meta,
+    Scene,
+    Shape,
+    Vocabulary,
+    environment,
+)
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 from palestra_games.board.marks import (
@@ -59,6 +68,16 @@ class Gomoku(ArrayGame[GomokuState]):
     line: Annotated[int, Meta(ge=2, le=LARGEST, description="stones in a line that win")] = 5
     exact: Annotated[bool, Meta(description="whether a longer line does not win")] = False
 
+    vocabulary = Vocabulary(
+        words=("stone",),
+        signs="XO",
+        cells=True,
+        instead={
+            "Columns have letters from the left, rows have numbers from the bottom.": (
+                "Columns have letters and rows have numbers, which stand beside the board."
+            )
+        },
+    )
     rules_text = """
         You play Gomoku on a square board. Player_0 has the stones X and moves first.
 

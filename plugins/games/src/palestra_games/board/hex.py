@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, environment
+from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import mover, turn_to, win
 
 from palestra_games.board.marks import LETTERS, MARKS, disc_grid, number_labels
@@ -60,6 +60,16 @@ class Hex(ArrayGame[HexState]):
         Meta(description="whether player_1 may take over the first stone, mirrored"),
     ] = False
 
+    vocabulary = Vocabulary(
+        words=("hex", "hexagonal", "rhombus", "stone"),
+        signs="XO",
+        cells=True,
+        instead={
+            "Columns have letters from the left, rows have numbers from the top, and each": (
+                "Columns have letters and rows have numbers, which stand beside the board, and each"
+            )
+        },
+    )
     rules_text = """
         You play Hex on a rhombus of hexagonal cells. Player_0 has the stones X and moves first.
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, environment
+from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import draw, mover, turn_to, win
 
 from palestra_games.board.marks import (
@@ -57,6 +57,16 @@ class Othello(ArrayGame[OthelloState]):
 
     size: Annotated[Literal[4, 6, 8, 10], Meta(description="rows and columns of the board")] = 8
 
+    vocabulary = Vocabulary(
+        words=("othello", "reversi", "disc"),
+        signs="XO",
+        cells=True,
+        instead={
+            "row number, rows counted from the top, such as": (
+                "row number, which stand beside the board, such as"
+            )
+        },
+    )
     rules_text = """
         You play Othello (Reversi). Player_0 has the discs X and moves first; player_1 has the O.
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Grid, Piece, Scene, Shape, environment
+from palestra import ArrayGame, ArrayState, Grid, Piece, Scene, Shape, Vocabulary, environment
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -35,6 +35,16 @@ class TicTacToe(ArrayGame[TicTacToeState]):
     winner is paid 1, the loser -1.
     """
 
+    vocabulary = Vocabulary(
+        words=("tic-tac-toe", "mark"),
+        signs="XO123456789",
+        instead={
+            "a 3x3 board whose cells are numbered 1 to 9, row by row.": (
+                "a board of three rows of three cells. The cells of the first row are called 1, 2 "
+                "and 3, those of the second 4, 5 and 6, those of the third 7, 8 and 9."
+            )
+        },
+    )
     rules_text = """
         You play tic-tac-toe on a 3x3 board whose cells are numbered 1 to 9, row by row.
 

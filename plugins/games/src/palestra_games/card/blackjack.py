@@ -31,6 +31,7 @@ from palestra import (
     ScriptedAgent,
     Shape,
     Turn,
+    Vocabulary,
     agent,
     environment,
 )
@@ -91,6 +92,9 @@ class Blackjack(ArrayGame[BlackjackState]):
         ),
     ] = 0
 
+    vocabulary = Vocabulary(
+        words=("dealer", "jack", "queen", "king", "ace", "bust"),
+    )
     rules_text = """
         You play one hand of blackjack against a dealer.
 
@@ -235,12 +239,10 @@ class Blackjack(ArrayGame[BlackjackState]):
 
 
 @agent("basic-strategy", needs=("array",))
-class BasicStrategy(ScriptedAgent):
+class BasicStrategy(ScriptedAgent[Blackjack]):
     """Hits and sticks in blackjack by the table that is best with an infinite deck."""
 
-    plays = (Blackjack,)
-
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Blackjack]) -> int:
         own, dealer, ace = np.asarray(turn.observation).tolist()
         return basic_move(own, dealer, ace)
 

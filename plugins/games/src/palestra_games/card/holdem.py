@@ -30,6 +30,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -126,6 +127,32 @@ class Holdem(ArrayGame[HoldemState]):
         ),
     ] = 2
 
+    vocabulary = Vocabulary(
+        words=(
+            "texas hold'em",
+            "hold'em",
+            "poker",
+            "blind",
+            "flop",
+            "river",
+            "pot",
+            "chip",
+        ),
+        signs="TJQKAcdhs",
+        written="[2-9TJQKA][cdhs]",
+        instead={
+            "Ts is the ten of spades;": (
+                "Ts has rank T and suit s; ranks go up from 2 to 9, then T, J, Q, K and A;"
+            ),
+            "takes the pot; equal hands split it.": (
+                "takes the pot; equal hands split it. From the best on, a hand of five is one suit "
+                "with its ranks in sequence; four of one rank; three of one rank and two of "
+                "another; one suit; a sequence; three of one rank; two pairs; one pair; none of "
+                "these. In a sequence A may also stand below 2. Between hands of the same kind the "
+                "higher ranks decide."
+            ),
+        },
+    )
     rules_text = """
         You play one hand of Texas hold'em poker.
 

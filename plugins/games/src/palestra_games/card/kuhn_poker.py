@@ -16,7 +16,18 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Event, Piece, Rng, Scene, Shape, environment, only
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Event,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    Vocabulary,
+    environment,
+    only,
+)
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
 
 PASS, BET = 0, 1
@@ -44,6 +55,20 @@ class KuhnPoker(ArrayGame[KuhnState]):
     two a move so far (pass, bet). Payoffs are the chips won or lost: -2, -1, 1 or 2.
     """
 
+    vocabulary = Vocabulary(
+        words=(
+            "kuhn",
+            "poker",
+            "jack",
+            "queen",
+            "king",
+            "pot",
+            "check",
+            "fold",
+            "call",
+            "showdown",
+        ),
+    )
     rules_text = """
         You play Kuhn poker with a deck of a jack, a queen and a king, king highest.
 

@@ -20,7 +20,18 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Event, Piece, Rng, Scene, Shape, environment, only
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Event,
+    Piece,
+    Rng,
+    Scene,
+    Shape,
+    Vocabulary,
+    environment,
+    only,
+)
 from palestra.rules import LOSS, WIN, draw, finish, mover, shuffle, turn_to
 
 from palestra_games.card.display import FACE_DOWN
@@ -64,6 +75,9 @@ class LeducHoldem(ArrayGame[LeducState]):
     won or lost.
     """
 
+    vocabulary = Vocabulary(
+        words=("leduc hold'em", "jack", "queen", "king", "pot"),
+    )
     rules_text = """
         You play Leduc hold'em with six cards: two jacks, two queens and two kings, king highest.
 

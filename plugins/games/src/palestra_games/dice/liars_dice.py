@@ -36,6 +36,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -93,6 +94,9 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
         ),
     ] = "one"
 
+    vocabulary = Vocabulary(
+        words=("liar's dice", "dice", "die", "bid", "bidder", "roll", "wild"),
+    )
     rules_text = """
         You play liar's dice. Everybody rolls dice, and sees only their own.
 

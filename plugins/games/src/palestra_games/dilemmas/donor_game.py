@@ -393,10 +393,8 @@ def donor_grammar(punishment: bool) -> Grammar:
 
 
 @agent("donor", needs=("array",))
-class Donor(ScriptedAgent):
+class Donor(ScriptedAgent[DonorGame]):
     """Gives `percent` to everybody; with `mirror`, what the recipient gave last, if anything."""
-
-    plays = (DonorGame,)
 
     def __init__(
         self,
@@ -411,7 +409,7 @@ class Donor(ScriptedAgent):
         super().__init__()
         self._percent, self._mirror = percent, mirror
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[DonorGame]) -> TextAction:
         seen = np.asarray(turn.observation)
         if seen[2]:
             how = "at first, then what the recipient last gave" if self._mirror else "to everybody"

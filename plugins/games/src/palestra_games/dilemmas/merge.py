@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from palestra import (
     ScriptedAgent,
     Shape,
     Turn,
+    Vocabulary,
     agent,
     environment,
 )
@@ -71,6 +72,9 @@ class Merge(ArrayGame[MergeState]):
     layout of an observation. A step on the road pays -1, a crash less; a crash is a cost, too.
     """
 
+    vocabulary = Vocabulary(
+        words=("car", "lane", "road", "crash", "merge"),
+    )
     rules_text = """
         You drive one of two cars whose lanes merge into one. Both choose at once how far to go.
 
@@ -87,6 +91,7 @@ class Merge(ArrayGame[MergeState]):
     ] = 50.0
     steps: Annotated[int, Meta(ge=1, le=10_000, description="steps after which time is up")] = 30
 
+    counters = ("turn", "totals")
     order = "simultaneous"
     payoffs = "general"
     num_players = 2
@@ -236,14 +241,13 @@ def crash_between(config: Merge, old: Sequence[int], new: Sequence[int]) -> bool
 
 
 @agent("driver", needs=("array",))
-class Driver(ScriptedAgent):
+class Driver(ScriptedAgent[Merge]):
     """Drives fast, keeps off the car ahead, and yields with probability `yields`.
 
     Whenever both cars could enter the common lane now, it waits with that probability, drawn anew.
     It takes for granted that a car ahead of it keeps its speed.
     """
 
-    plays = (Merge,)
     stream = 7
 
     def __init__(
@@ -258,8 +262,8 @@ class Driver(ScriptedAgent):
         super().__init__(seed=seed)
         self._yields = yields
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Merge, turn.game)
+    def choose(self, turn: Turn[Merge]) -> int:
+        game = turn.game
         own, other, _, speed, _, gone, _ = turn.observation.tolist()
         lane = game.merge - FAST  # from here on the common lane can be entered
         if gone or own < lane or other < lane:

@@ -125,6 +125,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
     ] = (3, 0, 5, 1)
     rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="rounds that are played")] = 20
 
+    counters = ("totals",)
     order = "simultaneous"
     payoffs = "general"
     perfect_information = False
@@ -383,14 +384,13 @@ def lattice_rows(seats: int) -> int:
 
 
 @agent("neighbour", needs=("array",))
-class Neighbour(ScriptedAgent):
+class Neighbour(ScriptedAgent[NetworkDilemma]):
     """Cooperates, or defects, or does as its neighbours did, on any network.
 
     "mirror" cooperates at first, and then if at least the share `threshold` of its neighbours did.
     With probability `epsilon` it plays either move at random, as learners that explore do.
     """
 
-    plays = (NetworkDilemma,)
     stream = 6
 
     def __init__(
@@ -411,7 +411,7 @@ class Neighbour(ScriptedAgent):
         super().__init__(seed=seed)
         self._style, self._threshold, self._epsilon = style, threshold, epsilon
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[NetworkDilemma]) -> int:
         if self._epsilon and self.rng.random() < self._epsilon:
             return self.rng.below(2)
         if self._style != "mirror":

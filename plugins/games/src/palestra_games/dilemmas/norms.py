@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -432,14 +432,12 @@ def doing(topic: int) -> Grammar:
 
 
 @agent("norm-villager", needs=("array",))
-class Villager(ScriptedAgent):
+class Villager(ScriptedAgent[Norms]):
     """Lives by the norms, by its temptations or by the oldest norms, as its strategy says.
 
     The strategies are "conformist", "tempted" and "traditional". With `inherit` a newcomer takes
     over the strategy of whoever had most points, and lives by it.
     """
-
-    plays = (Norms,)
 
     def __init__(
         self,
@@ -456,8 +454,8 @@ class Villager(ScriptedAgent):
         self._line = ("conformist", "tempted", "traditional").index(style)
         self._inherit = inherit
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Norms, turn.game)
+    def choose(self, turn: Turn[Norms]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).tolist()
         seats, topics = game.num_players, game.topics
         strategies = seen[5 + 3 * topics + seats :][:seats]

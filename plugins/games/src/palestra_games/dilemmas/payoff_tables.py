@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption
+from palestra import InvalidOption, Meta, constant
 
 COOPERATE, DEFECT = 0, 1
 COOPERATE_OR_DEFECT = ("cooperate", "defect")  # by move
@@ -16,6 +16,55 @@ FEWEST_MOVES, MOST_MOVES = 2, 10
 
 # Two payoffs a cell, row by row: as one row of numbers, or nested in rows and cells.
 Cells = Iterable[float | Iterable[float | Iterable[float]]]
+
+
+MoveNames = Annotated[
+    Sequence[str],
+    Meta(
+        min_length=FEWEST_MOVES,
+        max_length=MOST_MOVES,
+        description="names of the moves, as players write them",
+    ),
+]
+
+
+class PayoffTable:
+    """What games with an option `payoffs_table` derive from it; a base beside `ArrayGame`.
+
+    The table has a row for each of player_0's `moves` and a column for each of player_1's
+    `replies`, which are the same moves unless a game says otherwise.
+    """
+
+    payoffs_table: Any
+    moves: Any  # tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]
+        object.__setattr__(self, "payoffs_table", self.table)
+
+    def validate(self) -> None:
+        check_names("moves", self.moves)
+
+    @property
+    def replies(self) -> Sequence[str]:
+        """The names of player_1's moves."""
+        moves: Sequence[str] = self.moves
+        return moves
+
+    @constant
+    def table(self) -> tuple[float, ...]:
+        """The payoffs as one row of numbers."""
+        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.replies))
+
+    def payoffs_of(self, times: int) -> tuple[float, float]:
+        """The least and most a seat can be paid in up to `times` plays of the table."""
+        least, most = min(self.table), max(self.table)
+        return (min(least, least * times), max(most, most * times))
+
+    def pay(self, row: int, column: int) -> tuple[float, float]:
+        """What player_0 and player_1 are paid for their moves."""
+        cell = 2 * (row * len(self.replies) + column)
+        return self.table[cell], self.table[cell + 1]
 
 
 class HasTable(Protocol):

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -112,6 +112,7 @@ class TrustAndSplit(Talking, TextGame[SplitState]):
         int, Meta(ge=20, le=100_000, description="most characters of a message")
     ] = 300
 
+    counters = ("points",)
     order = "phased"
     payoffs = "general"
     num_players = 2
@@ -305,14 +306,12 @@ def claim_grammar(coins: int) -> Grammar:
 
 
 @agent("splitter", needs=("array",))
-class Splitter(ScriptedAgent):
+class Splitter(ScriptedAgent[TrustAndSplit]):
     """Tells its hand truthfully, and claims by it, or claims all coins.
 
     "truthful" leaves all coins to the winner, "greedy" never does. A truthful one that has not
     heard the other's hand claims half.
     """
-
-    plays = (TrustAndSplit,)
 
     def __init__(
         self,
@@ -324,8 +323,8 @@ class Splitter(ScriptedAgent):
         super().__init__()
         self._greedy = style == "greedy"
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(TrustAndSplit, turn.game)
+    def choose(self, turn: Turn[TrustAndSplit]) -> TextAction:
+        game = turn.game
         numbers: list[int] = np.asarray(turn.observation).astype(int).tolist()
         seat, played, hand, said = *numbers[:3], numbers[9:]
         if -1 in said:

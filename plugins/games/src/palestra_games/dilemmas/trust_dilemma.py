@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -39,6 +39,7 @@ from palestra import (
     ScriptedAgent,
     Shape,
     Turn,
+    Vocabulary,
     agent,
     environment,
 )
@@ -81,6 +82,9 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     pays `gore`.
     """
 
+    vocabulary = Vocabulary(
+        words=("stag", "plant", "hunt", "gored"),
+    )
     rules_text = """
         Two of you hunt on a grid. In every step both choose a move at the same time.
 
@@ -107,6 +111,7 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     ] = 1.0
     steps: Annotated[int, Meta(ge=1, le=10_000, description="steps that are played")] = 40
 
+    counters = ("turn", "totals")
     order = "simultaneous"
     payoffs = "general"
     num_players = 2
@@ -325,14 +330,12 @@ def pick(config: TrustDilemma, state: TrustDilemmaState, out: Any) -> None:
 
 
 @agent("stag-hunter", needs=("array",))
-class StagHunter(ScriptedAgent):
+class StagHunter(ScriptedAgent[TrustDilemma]):
     """Hunts the stag of the trust dilemma, or picks plants.
 
     "together" goes beside the stag and steps on it once the other is no more than a step away from
     it, "rash" steps on it at once, "plants" goes to the nearest plant and around the stag.
     """
-
-    plays = (TrustDilemma,)
 
     def __init__(
         self,
@@ -344,8 +347,8 @@ class StagHunter(ScriptedAgent):
         super().__init__()
         self._style = style
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(TrustDilemma, turn.game)
+    def choose(self, turn: Turn[TrustDilemma]) -> int:
+        game = turn.game
         seen = turn.observation.tolist()
         cells = [(seen[i], seen[i + 1]) for i in range(0, len(seen) - 1, 2)]
         own, other, stag, *plants = cells

@@ -29,6 +29,7 @@ from palestra import (
     Meta,
     Outcome,
     Scene,
+    Vocabulary,
     constant,
     environment,
 )
@@ -145,6 +146,7 @@ class Ultimatum(Division):
     made. An accepted offer is paid to player_1 and the rest to player_0; a rejected one pays 0.
     """
 
+    vocabulary = Vocabulary(words=("pie", "offer", "unit"))
     rules_text = """
         You and another player divide a pie of whole units.
 
@@ -224,6 +226,7 @@ class Dictator(Ultimatum):
     Actions, observations and payoffs are those of the ultimatum game; reject is never legal.
     """
 
+    vocabulary = Vocabulary(words=("pie", "unit"))
     rules_text = """
         A pie of whole units is divided between you and another player, and only one of you decides.
 
@@ -257,6 +260,7 @@ class Trust(Division):
     returned, player_1 what they did not return.
     """
 
+    vocabulary = Vocabulary(words=("entrust", "unit"))
     rules_text = """
         One of you may entrust units to the other, which grow on the way.
 

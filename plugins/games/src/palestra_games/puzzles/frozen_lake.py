@@ -27,6 +27,7 @@ from palestra import (
     Piece,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
 )
@@ -40,6 +41,7 @@ REACHED = 4  # a flag while a random map is being tested
 TILES = "FHGS"
 TILE_BITS = 2  # of a tile in a packed row
 MAX_SIDE = 20
+PATIENCE, THAW = 20, 0.05  # random maps without a way, and what then makes ice likelier each time
 MAPS = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
     "8x8": (
@@ -73,7 +75,8 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
     """Gymnasium's Frozen Lake: cross the ice from the start to the goal and avoid the holes.
 
     Actions are 0 (left), 1 (down), 2 (right) and 3 (up). An observation is three planes of 0 and 1
-    by row and column: the player, the holes, the goals. The goal pays 1.
+    by row and column: the player, the holes, the goals. The goal pays 1. Random maps have a way;
+    where `frozen` hardly ever leaves one, ice becomes likelier with every map that is thrown away.
     """
 
     grid: Annotated[
@@ -103,6 +106,10 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
         ),
     ] = None
 
+    vocabulary = Vocabulary(
+        words=("frozen", "lake", "ice", "hole", "goal"),
+        signs="@SFHG",
+    )
     rules_text = """
         You walk over a frozen lake from the start to the goal, without falling into a hole.
 
@@ -272,13 +279,18 @@ def walk(config: FrozenLake, state: FrozenLakeState, direction: int) -> None:
 
 
 def draw_map(config: FrozenLake, state: FrozenLakeState) -> None:
-    """Draw ice and holes, again until there is a way from the first cell to the last."""
+    """Draw ice and holes, again until there is a way from the first cell to the last.
+
+    Ice becomes likelier after `PATIENCE` maps without one: of 400 cells with few of ice, none has.
+    """
     state.row, state.column = 0, 0
-    found = False
+    found, tries = False, 0
     while not found:
+        tries += 1
+        chance = config.frozen + THAW * max(0, tries - PATIENCE)
         for row in range(config.rows):
             for column in range(config.columns):
-                state.ice[row, column] = ICE if uniform(state) < config.frozen else HOLE
+                state.ice[row, column] = ICE if uniform(state) < chance else HOLE
         state.ice[0, 0] = START
         state.ice[config.rows - 1, config.columns - 1] = GOAL
         found = has_way(config, state)

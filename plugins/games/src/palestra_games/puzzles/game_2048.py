@@ -27,6 +27,7 @@ from palestra import (
     Piece,
     Scene,
     Shape,
+    Vocabulary,
     environment,
 )
 from palestra.rules import WIN, finish, randint, turn_to
@@ -62,6 +63,9 @@ class Game2048(ArrayGame[State2048]):
         Meta(ge=0, le=2**37, description="the tile that wins, a power of two from 8; 0 for none"),
     ] = 0
 
+    vocabulary = Vocabulary(
+        words=("tile", "merge"),
+    )
     rules_text = """
         You slide numbered tiles on a board; equal tiles that meet merge into one of their sum.
 

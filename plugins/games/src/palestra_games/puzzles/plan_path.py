@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -149,6 +149,7 @@ class PlanPath(TextGame[Maze]):
     payoffs = "common"
     deterministic = True
     reward_terms = ("goal", "shortest")
+    counters = ("blocked",)
     cost_terms = ("blocked",)
     payoff_bounds = (0.0, GOAL_PAYS + SHORTEST_PAYS)
     action_types = (Draft, Plan)
@@ -300,7 +301,8 @@ class PlanPath(TextGame[Maze]):
     @cached_property
     def _space(self) -> spaces.Box:
         size = 9 + len(self.cells) + (self.plan_limit if self.num_players == 2 else 0)
-        return spaces.Box(0, self.turns * self.plan_limit, (size,), np.int32)
+        most = max(self.turns * self.plan_limit, self.rows, self.columns, len(MOVES))
+        return spaces.Box(0, most, (size,), np.int32)
 
     def observe(self, state: Maze, seat: int) -> NDArray[np.int32]:
         """The vector that the class describes."""
@@ -333,10 +335,8 @@ def walk_text(walked: Sequence[Cell], cut: bool) -> str:
 
 
 @agent("path-planner", needs=("array",))
-class PathPlanner(ScriptedAgent):
+class PathPlanner(ScriptedAgent[PlanPath]):
     """Drafts and plans shortest ways."""
-
-    plays = (PlanPath,)
 
     def __init__(
         self,
@@ -349,8 +349,8 @@ class PathPlanner(ScriptedAgent):
         super().__init__(seed=0)
         self._trusting = style == "trusting"
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(PlanPath, turn.game)
+    def choose(self, turn: Turn[PlanPath]) -> TextAction:
+        game = turn.game
         maze = turn.fork(Rng(0)).state  # everything is public
         path = maze.draft if self._trusting and maze.draft else game.shortest(maze) or ""
         path = path[: game.plan_limit]

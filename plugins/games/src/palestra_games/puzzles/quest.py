@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import floor
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -157,6 +157,7 @@ class Quest(TextGame[House]):
         chest holds the treasure. You have reached your aim when you have taken it. Other things
         that lie about are of no use.
     """
+    counters = ("steps",)
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -477,13 +478,11 @@ def draw_walk(
 
 
 @agent("quest-explorer", needs=("array",))
-class QuestExplorer(ScriptedAgent):
+class QuestExplorer(ScriptedAgent[Quest]):
     """Fetches keys in turn, and looks for them in the nearest room it has not seen."""
 
-    plays = (Quest,)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Quest, turn.game)
+    def choose(self, turn: Turn[Quest]) -> TextAction:
+        game = turn.game
         house: House = turn.fork(Rng(0)).state
         for action in turn.legal_actions:
             if isinstance(action, Open) or (

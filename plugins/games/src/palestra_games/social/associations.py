@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from typing import Annotated
 
 import snowballstemmer
-from palestra import InvalidOption, Rng
+from palestra import InvalidOption, Meta, Rng
 
 LEAST_PART = 4  # letters that a word must have to count as a part of another
 
 Associations = tuple[tuple[str, tuple[str, ...]], ...]  # a hint, and the words it fits, best first
+
+
+AssociationOption = Annotated[
+    Associations,
+    Meta(description="pairs of a hint and the words it fits, best first; empty: Palestra's"),
+]
+
+
+class AssociationTable:
+    """What games with an option `associations` derive from it; a base beside `TextGame`."""
+
+    associations: AssociationOption
+
+    @cached_property
+    def table(self) -> Associations:
+        """The associations played with: the caller's, or those of the package."""
+        return self.associations or english()
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """The clues the scripted players know, and the array view names by number."""
+        return tuple(hint for hint, _ in self.table)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words played with, in alphabetical order."""
+        return words_of(self.table)
 
 
 @cache

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, floor
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -179,11 +179,12 @@ class CarDealer(TextGame[Talks]):
 
     def validate(self) -> None:
         amounts = [amount for car in self.stock for amount in (car.cost, car.worth)]
-        distinct = len(set(self.names)) == len(self.names)
+        kinds, colours = self.choices
+        distinct = len(set(self.names)) == len(self.names) and not set(kinds) & set(colours)
         if not distinct or not all(0 <= amount <= MAX_PRICE for amount in amounts):
             raise InvalidOption(
-                "cars must have different names, and costs and worths from 0 to "
-                f"{MAX_PRICE}, not {self.cars!r}"
+                "cars must have different names, no kind that is also a colour, and costs and "
+                f"worths from 0 to {MAX_PRICE}, not {self.cars!r}"
             )
 
     # What follows from the options
@@ -409,7 +410,7 @@ def trade_grammar(
 
 
 @agent("car-trader", needs=("array",))
-class CarTrader(ScriptedAgent):
+class CarTrader(ScriptedAgent[CarDealer]):
     """Sells or buys a car by backward induction, or claims the whole surplus.
 
     As the dealer it asks for both wishes and believes the answers, as the buyer it answers truly.
@@ -417,8 +418,6 @@ class CarTrader(ScriptedAgent):
     as good as waiting. The stubborn style always offers to keep all of the surplus itself and takes
     nothing less before the last offer.
     """
-
-    plays = (CarDealer,)
 
     def __init__(
         self,
@@ -433,8 +432,8 @@ class CarTrader(ScriptedAgent):
         super().__init__(seed=0)
         self._patient = style == "patient"
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(CarDealer, turn.game)
+    def choose(self, turn: Turn[CarDealer]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).tolist()
         role, phase, _, made, _, car, price, *told = seen
         wishes = (told[0], told[1]) if role == DEALER else (told[2], told[3])

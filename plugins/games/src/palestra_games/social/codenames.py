@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -32,7 +32,6 @@ from palestra import (
     Grammar,
     Grid,
     Integer,
-    InvalidOption,
     Meta,
     OneOf,
     Option,
@@ -55,12 +54,12 @@ from palestra import (
 )
 
 from palestra_games.social.associations import (
+    AssociationOption,
     Associations,
+    AssociationTable,
     Word,
     check_associations,
-    english,
     related,
-    words_of,
 )
 
 RED, BLUE, BYSTANDER, ASSASSIN = range(4)
@@ -143,7 +142,7 @@ class Board:
     ),
 )
 @dataclass(frozen=True)
-class Codenames(Talking, TextGame[Board]):
+class Codenames(AssociationTable, Talking, TextGame[Board]):
     """Codenames: two spymasters lead their teams to words by clues of one word and a number.
 
     The menu numbers every hint of the table as a Clue with 1 to 4, then every word as a Guess,
@@ -162,13 +161,10 @@ class Codenames(Talking, TextGame[Board]):
     Every player of the team that wins is paid 1, the others -1.
     """
 
-    associations: Annotated[
-        Associations,
-        Meta(description="pairs of a hint and the words it fits, best first; empty: Palestra's"),
-    ] = ()
+    associations: AssociationOption = ()
     num_players: Annotated[
         int,
-        Meta(ge=4, le=MOST_PLAYERS, description="how many play, an even number; half are red"),
+        Meta(ge=4, le=MOST_PLAYERS, multiple_of=2, description="how many play; half are red"),
     ] = 4
     message_limit: Annotated[
         int, Meta(ge=LETTERS, le=100_000, description="most characters of advice in words")
@@ -199,11 +195,6 @@ class Codenames(Talking, TextGame[Board]):
 
     def validate(self) -> None:
         check_associations(self.table, TABLE)
-        if self.num_players % 2:
-            raise InvalidOption(
-                f"num_players must be an even number from 4 to {MOST_PLAYERS}, half of them a "
-                f"team, not {self.num_players}"
-            )
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
@@ -226,20 +217,6 @@ class Codenames(Talking, TextGame[Board]):
         turns = sum(team == state.team for team, _, _ in state.clues)
         first = state.team * self.side + 1
         return [first + (turns + n) % operatives for n in range(operatives)]
-
-    @cached_property
-    def table(self) -> Associations:
-        """The associations played with: the caller's, or those of the package."""
-        return self.associations or english()
-
-    @cached_property
-    def hints(self) -> tuple[str, ...]:
-        """The clues the scripted players know, and the array view names by number."""
-        return tuple(hint for hint, _ in self.table)
-
-    @cached_property
-    def vocabulary(self) -> tuple[str, ...]:
-        return words_of(self.table)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
@@ -509,7 +486,7 @@ def advice_grammar(words: tuple[str, ...], message_limit: int) -> Grammar:
 
 
 @agent("word-associate", needs=("array",))
-class WordAssociate(ScriptedAgent):
+class WordAssociate(ScriptedAgent[Codenames]):
     """Gives and reads the clues of Codenames by the table of associations.
 
     As the spymaster it gives the hint that fits most of its words before the first word of anybody
@@ -518,10 +495,8 @@ class WordAssociate(ScriptedAgent):
     advises the same where another one touches.
     """
 
-    plays = (Codenames,)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Codenames, turn.game)
+    def choose(self, turn: Turn[Codenames]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).tolist()
         table = seen[6:]
         rows = zip(*(table[at : at + TABLE] for at in range(0, 3 * TABLE, TABLE)), strict=True)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from string import ascii_lowercase
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class Referential(ArrayGame[ReferentialState]):
     """
 
     num_players: Annotated[
-        int, Meta(ge=2, le=MAX_PLAYERS, description="how many play, an even number; half speak")
+        int, Meta(ge=2, le=MAX_PLAYERS, multiple_of=2, description="how many play; half speak")
     ] = 2
     attributes: Annotated[
         int, Meta(ge=1, le=len(VALUES), description="attributes in which objects differ")
@@ -133,16 +133,13 @@ class Referential(ArrayGame[ReferentialState]):
         candidates they take it to be. If they are right, both are paid 1. Afterwards all are told
         what was meant, said and picked.
     """
+    counters = ("totals",)
     order = "phased"
     payoffs = "general"
     perfect_information = False
     observation_dtype = np.int16
 
     def validate(self) -> None:
-        if self.num_players % 2:
-            raise InvalidOption(
-                f"num_players must be even, from 2 to {MAX_PLAYERS}, not {self.num_players}"
-            )
         if self.messages > MAX_MESSAGES:
             raise InvalidOption(
                 f"symbols ** length must be at most {MAX_MESSAGES}, not {self.messages}"
@@ -434,7 +431,7 @@ def read(digits: Sequence[int], base: int) -> int:
 
 
 @agent("signaller", needs=("array",))
-class Signaller(ScriptedAgent):
+class Signaller(ScriptedAgent[Referential]):
     """Speaks and listens by a code, or learns one from an urn.
 
     In the style "code" it says message o + `code` for object o, counted around, and as a listener
@@ -443,7 +440,6 @@ class Signaller(ScriptedAgent):
     weight it drew by grows by 1.
     """
 
-    plays = (Referential,)
     stream = 8
 
     def __init__(
@@ -465,8 +461,8 @@ class Signaller(ScriptedAgent):
         for key in [key for key in self._weights if key[0] == episode_key]:
             del self._weights[key]
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Referential, turn.game)
+    def choose(self, turn: Turn[Referential]) -> int:
+        game = turn.game
         seen = turn.observation.tolist()
         a, n = game.attributes, game.length
         meant = read(seen[5 : 5 + a], game.values)

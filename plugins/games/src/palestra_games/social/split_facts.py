@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -418,10 +418,9 @@ def known_circle(friends: Sequence[int]) -> list[int]:
 
 
 @agent("fact-teller", needs=("array",))
-class FactTeller(ScriptedAgent):
+class FactTeller(ScriptedAgent[SplitFacts]):
     """Tells the facts that answer a question, or all it has, and answers as soon as it can."""
 
-    plays = (SplitFacts,)
     WAIT = "Go on."
 
     def __init__(
@@ -437,8 +436,8 @@ class FactTeller(ScriptedAgent):
         super().__init__(seed=0)
         self._relays = style == "relay"
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(SplitFacts, turn.game)
+    def choose(self, turn: Turn[SplitFacts]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation)
         own = seen[6 + game.people : 6 + 3 * game.people].reshape(2, game.people)
         said = seen[6 + 3 * game.people :].reshape(2, game.people)

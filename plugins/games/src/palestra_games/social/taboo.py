@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -49,12 +49,12 @@ from palestra import (
 )
 
 from palestra_games.social.associations import (
+    AssociationOption,
     Associations,
+    AssociationTable,
     Word,
     check_associations,
-    english,
     related,
-    words_of,
 )
 
 GIVER, GUESSER = 0, 1
@@ -99,7 +99,7 @@ class Cards:
     paper="Hersh (1989), Taboo",
 )
 @dataclass(frozen=True)
-class Taboo(Talking, TextGame[Cards]):
+class Taboo(AssociationTable, Talking, TextGame[Cards]):
     """Taboo for two: a giver describes a word without forbidden ones, a guesser guesses it.
 
     The menu numbers every hint of the table as a Describe, then Skip(), then every word as a Guess.
@@ -127,10 +127,7 @@ class Taboo(Talking, TextGame[Cards]):
     message_limit: Annotated[
         int, Meta(ge=LETTERS, le=100_000, description="most characters of a description")
     ] = 300
-    associations: Annotated[
-        Associations,
-        Meta(description="pairs of a hint and the words it fits, best first; empty: Palestra's"),
-    ] = ()
+    associations: AssociationOption = ()
 
     rules_text = """
         You play Taboo with one other player. player_0 is the giver, player_1 the guesser.
@@ -142,6 +139,7 @@ class Taboo(Talking, TextGame[Cards]):
         word: Guess(word='whale'). If it is wrong, the giver says more. Every word that is found is
         one point for both of you.
     """
+    counters = ("points",)
     order = "sequential"
     payoffs = "common"
     num_players = 2
@@ -165,19 +163,6 @@ class Taboo(Talking, TextGame[Cards]):
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
         return (Seat(self.players[0], "giver"), Seat(self.players[1], "guesser"))
-
-    @cached_property
-    def table(self) -> Associations:
-        """The associations played with: the caller's, or those of the package."""
-        return self.associations or english()
-
-    @cached_property
-    def hints(self) -> tuple[str, ...]:
-        return tuple(hint for hint, _ in self.table)
-
-    @cached_property
-    def vocabulary(self) -> tuple[str, ...]:
-        return words_of(self.table)
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
@@ -364,17 +349,15 @@ def guesser_grammar(words: tuple[str, ...]) -> Grammar:
 
 
 @agent("taboo-player", needs=("array",))
-class TabooPlayer(ScriptedAgent):
+class TabooPlayer(ScriptedAgent[Taboo]):
     """Describes and guesses the words of Taboo by the table of associations.
 
     The giver says a hint that fits the word and has not been said, the shortest list first, and
     skips when there is none left. The guesser says the first word that all the hints fit.
     """
 
-    plays = (Taboo,)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Taboo, turn.game)
+    def choose(self, turn: Turn[Taboo]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).tolist()
         start = 6 + game.forbidden
         flags, words = seen[start : start + len(game.hints)], seen[start + len(game.hints) :]

@@ -213,6 +213,7 @@ class Catan(TextGame[CatanState]):
         least 5 roads 2, and the largest army of at least 3 knights played 2. You win in your own
         turn.
     """
+    counters = ("turns",)
     order = "phased"
     payoffs = "zero-sum"
     perfect_information = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
@@ -88,7 +87,7 @@ def missing(hand: Sequence[int], cost: Cards) -> Cards:
 
 
 @agent("catan-settler", needs=("array",))
-class Settler(ScriptedAgent):
+class Settler(ScriptedAgent[Catan]):
     """Settles where most is yielded, builds what it can pay, and trades for what it lacks.
 
     It prefers cities to settlements, those to development cards, builds roads only to new corners,
@@ -96,11 +95,10 @@ class Settler(ScriptedAgent):
     are not about to win.
     """
 
-    plays = (Catan,)
     stream = 4
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Catan, turn.game)
+    def choose(self, turn: Turn[Catan]) -> TextAction:
+        game = turn.game
         return TurnPlanner(game, turn.fork(self.rng).state, turn.seat, turn).choose()
 
 

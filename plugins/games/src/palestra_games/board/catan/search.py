@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import inf
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
@@ -107,14 +107,13 @@ def share_in_hand(hand: Sequence[int], cost: Sequence[int]) -> float:
 
 
 @agent("catan-value", kind="search", needs=("array",))
-class CatanValue(ScriptedAgent):
+class CatanValue(ScriptedAgent[Catan]):
     """Plays the move of Catan whose outcome a value function likes best."""
 
-    plays = (Catan,)
     stream = 11
 
-    def choose(self, turn: Turn) -> TextAction:
-        game, state = cast(Catan, turn.game), turn.fork(self.rng).state
+    def choose(self, turn: Turn[Catan]) -> TextAction:
+        game, state = turn.game, turn.fork(self.rng).state
         moves = choices(game, state, turn.seat)
         return moves[0] if len(moves) == 1 else self._best(game, state, turn.seat, moves)
 

@@ -48,6 +48,7 @@ from palestra import (
     Outcome,
     Piece,
     Scene,
+    Vocabulary,
     constant,
     environment,
 )
@@ -103,6 +104,40 @@ MOVE = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([NBRQ]?)[+#]?")
 CASTLING = re.compile(r"(O-O-O|O-O|0-0-0|0-0)[+#]?")
 
 
+# The rules for readers who do not know the game
+IN_FULL = """
+    You play chess on a board of 8 rows and 8 columns, which are labelled beside it. White is
+    player_0 and moves first, unless the start position says otherwise. Below, "up" is away from
+    the mover's own side of the board; White's side is at the bottom.
+
+    On a turn move one man to a cell without a man of your own; a man of the other side on it is
+    captured and leaves the board.
+    - A king moves one cell in any direction.
+    - A rook moves any number of cells along its row or column, a bishop along a diagonal, a queen
+      either way; none of them jumps over a man.
+    - A knight jumps two cells along a row or column and one across.
+    - A pawn moves one cell up, from its first row also two, onto empty cells only; it captures one
+      cell up on a diagonal. A pawn that moved two cells can be captured by a pawn in the next turn
+      as if it had moved one: en passant. On the last row a pawn becomes a queen, rook, bishop or
+      knight: its promotion.
+    - Castling: a king and a rook that have not moved, with no man between them, move together: the
+      king two cells towards the rook, the rook over it; not out of, through or into check.
+
+    A king that could be captured next is in check, and you must leave no king of yours in check.
+    Whoever is in check and has no such move has lost: checkmate. The game is drawn where a player
+    not in check has no move (stalemate), when a position occurs for the third time, after fifty
+    moves by each side without a capture or pawn move, and when neither side has the men to give
+    mate. These draws come by themselves; there are no draw offers and no resigning.
+
+    Write a move as the cell it starts from and the cell it goes to, "e2e4"; a promotion ends with
+    the new man, q, r, b or n: "e7e8q"; castle by moving the king two cells: "e1g1". White's men are
+    shown in capital letters: P pawn, N knight, B bishop, R rook, Q queen, K king. Below the board
+    is the position in FEN: the men, whose turn it is, castling rights (K, Q: White on the king's,
+    queen's side; k, q: Black), the cell on which a pawn can be taken en passant, half moves without
+    capture or pawn move, and the move number.
+"""
+
+
 @environment(
     "games/Chess-v0",
     family="board",
@@ -130,6 +165,32 @@ class Chess(ArrayGame[ChessState]):
         ),
     ] = None
 
+    vocabulary = Vocabulary(
+        words=(
+            "pawn",
+            "knight",
+            "bishop",
+            "rook",
+            "queen",
+            "king",
+            "white",
+            "black",
+            "castle",
+            "castling",
+            "check",
+            "checkmate",
+            "stalemate",
+            "capture",
+            "promotion",
+            "promote",
+            "en passant",
+            "fen",
+        ),
+        signs="PNBRQKpnbrqk",
+        cells=True,
+        lines=("FEN:",),
+        rules=IN_FULL,
+    )
     rules_text = """
         You play chess by the usual rules, castling, en passant and promotion included.
 
@@ -323,7 +384,7 @@ class Chess(ArrayGame[ChessState]):
             return super().parse(state, seat, text)
         except InvalidAction as error:
             for word in stated(text):
-                found = list(self.read_algebraic(state, seat, word.rstrip("!?")))
+                found = list(self.read_algebraic(state, seat, word.rstrip("!")))
                 if len(found) == 1:
                     return found[0]
                 if found:

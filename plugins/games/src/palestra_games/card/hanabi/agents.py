@@ -7,7 +7,6 @@ Hanabi-Playing Agents", IEEE CEC 2017.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from palestra import ScriptedAgent, Turn, agent
 
@@ -17,7 +16,7 @@ from palestra_games.card.hanabi.rules import TOLD_COLOUR, TOLD_RANK, copies, rea
 
 
 @agent("hanabi-iggi", needs=("array",))
-class Iggi(ScriptedAgent):
+class Iggi(ScriptedAgent[Hanabi]):
     """Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.
 
     It reads its own observation and legal mask alone, and never plays a card on suspicion.
@@ -33,11 +32,10 @@ class Iggi(ScriptedAgent):
     16.3 and 15.1 on average with 2, 3, 4 and 5 players.
     """
 
-    plays = (Hanabi,)
     stream = 3
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(Hanabi, turn.game)
+    def choose(self, turn: Turn[Hanabi]) -> int:
+        game = turn.game
         seen, legal = game.read(turn.observation), turn.legal_actions
         for action in self._rules(game, seen):
             if action in legal:

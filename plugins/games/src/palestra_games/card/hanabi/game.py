@@ -55,6 +55,7 @@ from palestra import (
     Result,
     Rng,
     Scene,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -149,6 +150,10 @@ class Hanabi(ArrayGame[HanabiState]):
         bool, Meta(description="whether a team that loses its last life scores 0")
     ] = True
 
+    vocabulary = Vocabulary(
+        words=("hanabi", "firework", "token"),
+        kept=("tell",),
+    )
     rules_text = """
         You play Hanabi: you and the other players build fireworks together and score as one team.
 

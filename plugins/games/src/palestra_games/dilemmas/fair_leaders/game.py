@@ -24,7 +24,7 @@ the first three:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -47,11 +47,9 @@ from palestra.rules import finish, randint, turn_to
 
 from palestra_games.dilemmas.outcomes import score_outcome
 from palestra_games.dilemmas.payoff_tables import (
-    FEWEST_MOVES,
-    MOST_MOVES,
     Cells,
-    check_names,
-    flat_payoffs,
+    MoveNames,
+    PayoffTable,
     latest_payoff,
 )
 
@@ -84,7 +82,7 @@ class StagesState(ArrayState):
     ),
 )
 @dataclass(frozen=True)
-class FairLeaders(ArrayGame[StagesState]):
+class FairLeaders(PayoffTable, ArrayGame[StagesState]):
     """A matrix game in stages: one leads, the other answers, and a rule or a mediator says who.
 
     Actions of the players are the numbers of their moves; actions of the mediator are 0 and 1, the
@@ -105,19 +103,14 @@ class FairLeaders(ArrayGame[StagesState]):
     ] = 2
     payoffs_table: Annotated[
         Cells,
+        MoveNames,
+        PayoffTable,
         Meta(
             description="payoffs row by row of player_0's moves, in every cell player_0's and "
             "player_1's; flat, or nested in rows and cells"
         ),
     ] = (2, 1, 0, 0, 0, 0, 1, 2)
-    moves: Annotated[
-        Sequence[str],
-        Meta(
-            min_length=FEWEST_MOVES,
-            max_length=MOST_MOVES,
-            description="names of the moves, as players write them",
-        ),
-    ] = ("opera", "football")
+    moves: MoveNames = ("opera", "football")
     stages: Annotated[int, Meta(ge=1, le=1_000_000, description="stages that are played")] = 10
     mediator: Annotated[
         Rule,
@@ -128,19 +121,7 @@ class FairLeaders(ArrayGame[StagesState]):
     payoffs = "general"
     observation_dtype = np.float32
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "payoffs_table", self.table)
-
-    def validate(self) -> None:
-        check_names("moves", self.moves)
-
     # What follows from the options
-
-    @constant
-    def table(self) -> tuple[float, ...]:
-        """The payoffs as one row of numbers."""
-        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.moves))
 
     @constant
     def rule(self) -> int:
@@ -157,8 +138,7 @@ class FairLeaders(ArrayGame[StagesState]):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        least, most = min(self.table), max(self.table)
-        return (min(least, least * self.stages), max(most, most * self.stages))
+        return self.payoffs_of(self.stages)
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -168,11 +148,6 @@ class FairLeaders(ArrayGame[StagesState]):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         low, high = self.payoff_bounds
         return (min(0.0, low), max(float(self.stages), high))
-
-    def pay(self, row: int, column: int) -> tuple[float, float]:
-        """What player_0 and player_1 are paid for their moves."""
-        cell = 2 * (row * self.num_actions + column)
-        return self.table[cell], self.table[cell + 1]
 
     # The rules
 

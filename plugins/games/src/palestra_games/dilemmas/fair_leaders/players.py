@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from palestra import ScriptedAgent, Turn, agent
 
 from palestra_games.dilemmas.fair_leaders.game import FOLLOW, MEDIATOR, FairLeaders
 
 
 @agent("stackelberg", needs=("array",))
-class Stackelberg(ScriptedAgent):
+class Stackelberg(ScriptedAgent[FairLeaders]):
     """Leads with the move whose best answer pays it most, and answers with what pays it most.
 
     Of answers that pay the follower the same it expects the one that is worst for itself; of its
@@ -18,10 +16,8 @@ class Stackelberg(ScriptedAgent):
     smaller total, of equals the one who has led less.
     """
 
-    plays = (FairLeaders,)
-
-    def choose(self, turn: Turn) -> int:
-        game = cast(FairLeaders, turn.game)
+    def choose(self, turn: Turn[FairLeaders]) -> int:
+        game = turn.game
         seen = [float(x) for x in turn.observation]
         n = game.num_actions
         if turn.seat == MEDIATOR:

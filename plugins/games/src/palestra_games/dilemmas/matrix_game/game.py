@@ -38,7 +38,6 @@ from palestra import (
     Piece,
     Scene,
     Shape,
-    constant,
     environment,
 )
 from palestra.rules import all_act, finish, randint, uniform
@@ -46,11 +45,9 @@ from palestra.rules import all_act, finish, randint, uniform
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
     COOPERATE_OR_DEFECT,
-    FEWEST_MOVES,
-    MOST_MOVES,
     Cells,
-    check_names,
-    flat_payoffs,
+    MoveNames,
+    PayoffTable,
     latest_payoff,
 )
 
@@ -98,7 +95,7 @@ class MatrixState(ArrayState):
     kwargs={"payoffs_table": (3, 2, 0, 0, 0, 0, 2, 3), "moves": ("bach", "stravinsky")},
 )
 @dataclass(frozen=True)
-class MatrixGame(ArrayGame[MatrixState]):
+class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
     """A game of two players with a table of payoffs, played again and again.
 
     An action is the number of a move in `moves`; both players choose at once. The module's
@@ -117,19 +114,14 @@ class MatrixGame(ArrayGame[MatrixState]):
 
     payoffs_table: Annotated[
         Cells,
+        MoveNames,
+        PayoffTable,
         Meta(
             description="payoffs row by row, in every cell the row player's and the column "
             "player's; flat, or nested in rows and cells"
         ),
     ] = (3, 3, 0, 5, 5, 0, 1, 1)
-    moves: Annotated[
-        Sequence[str],
-        Meta(
-            min_length=FEWEST_MOVES,
-            max_length=MOST_MOVES,
-            description="names of the moves, as players write them",
-        ),
-    ] = COOPERATE_OR_DEFECT
+    moves: MoveNames = COOPERATE_OR_DEFECT
     rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="most rounds that are played")] = 10
     continuation: Annotated[
         float, Meta(ge=0, le=1, description="chance after every round that another one follows")
@@ -138,24 +130,13 @@ class MatrixGame(ArrayGame[MatrixState]):
         float, Meta(ge=0, le=1, description="chance that a move comes out as another one")
     ] = 0.0
 
+    counters = ("played", "totals")
     order = "simultaneous"
     payoffs = "general"
     num_players = 2
     observation_dtype = np.float32
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "payoffs_table", self.table)
-
-    def validate(self) -> None:
-        check_names("moves", self.moves)
-
     # What follows from the options
-
-    @constant
-    def table(self) -> tuple[float, ...]:
-        """The payoffs as one row of numbers."""
-        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.moves))
 
     @property
     def num_actions(self) -> int:
@@ -168,8 +149,7 @@ class MatrixGame(ArrayGame[MatrixState]):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        least, most = min(self.table), max(self.table)
-        return (min(least, least * self.rounds), max(most, most * self.rounds))
+        return self.payoffs_of(self.rounds)
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -179,11 +159,6 @@ class MatrixGame(ArrayGame[MatrixState]):
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         low, high = self.payoff_bounds
         return (min(0.0, low), max(float(self.rounds), high))
-
-    def pay(self, row: int, column: int) -> tuple[float, float]:
-        """What the row and the column player are paid for a pair of moves."""
-        cell = 2 * (row * self.num_actions + column)
-        return self.table[cell], self.table[cell + 1]
 
     # The rules
 

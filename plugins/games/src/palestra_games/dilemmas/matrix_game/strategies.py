@@ -9,7 +9,7 @@ cooperating after each pair of moves, own move first: CC, CD, DC, DD. Tit-for-ta
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import numpy as np
 from palestra import InvalidOption, Meta, ScriptedAgent, Turn, agent
@@ -38,7 +38,7 @@ Rule = Literal[
 
 
 @agent("strategy", needs=("array",))
-class Strategy(ScriptedAgent):
+class Strategy(ScriptedAgent[MatrixGame]):
     """Plays any matrix game with two moves by a rule over what has been played.
 
     "grim" cooperates until the other has defected once. "generous-tit-for-tat" forgives a
@@ -46,8 +46,6 @@ class Strategy(ScriptedAgent):
     1, 0. "zero-determinant" is the extortioner with factor `chi`. All but "always-defect" open
     with cooperation.
     """
-
-    plays = (MatrixGame,)
 
     def __init__(
         self,
@@ -63,8 +61,8 @@ class Strategy(ScriptedAgent):
         super().__init__(seed=seed)
         self._rule, self._chi, self._generosity = name, chi, generosity
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(MatrixGame, turn.game)
+    def choose(self, turn: Turn[MatrixGame]) -> int:
+        game = turn.game
         if game.num_actions != 2:
             raise InvalidOption(f"the agent strategy plays 2x2 matrix games, not {turn.env}")
         own_c, own_d, other_c, other_d, *counts = np.asarray(turn.observation).tolist()[:8]
@@ -112,7 +110,7 @@ def extortion(own: Responses, other: Responses, chi: float) -> Responses:
 
 
 @agent("bargainer", needs=("array",))
-class Bargainer(ScriptedAgent):
+class Bargainer(ScriptedAgent[Ultimatum | Dictator | Trust]):
     """Plays the ultimatum, dictator and trust games from either seat.
 
     "fair" aims at equal pay: it offers half (rounded down) and accepts no less; it entrusts all
@@ -120,8 +118,6 @@ class Bargainer(ScriptedAgent):
     by another of its kind: it offers the least that is more than nothing, accepts what is more
     than nothing, entrusts nothing and returns nothing.
     """
-
-    plays = (Ultimatum, Dictator, Trust)
 
     def __init__(
         self,
@@ -133,12 +129,12 @@ class Bargainer(ScriptedAgent):
         super().__init__()
         self._fair = style == "fair"
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Ultimatum | Dictator | Trust]) -> int:
         game = turn.game
         moves = np.asarray(turn.observation).tolist()[2:]
         if isinstance(game, Ultimatum):
             return self._divide(game, turn.seat, offer=moves[0])
-        return self._entrust(cast(Trust, game), turn.seat, sent=moves[0])
+        return self._entrust(game, turn.seat, sent=moves[0])
 
     def _divide(self, game: Ultimatum, seat: int, *, offer: int) -> int:
         half = game.pie // 2

@@ -172,6 +172,7 @@ class Sanctions(ArrayGame[SanctionsState]):
     fee: Annotated[float, Meta(ge=0, le=1e6, description="what it costs to punish")] = 1.0
     fine: Annotated[float, Meta(ge=0, le=1e6, description="what being punished costs")] = 3.0
 
+    counters = ("totals",)
     order = "phased"
     payoffs = "general"
     reward_terms = ("payoff", "fees", "fines")

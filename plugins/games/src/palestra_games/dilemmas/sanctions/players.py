@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import numpy as np
 from palestra import Meta, ScriptedAgent, Turn, agent
@@ -18,8 +18,8 @@ Key = tuple[int, int, int]  # phase, what is known of the other, kind of action
 class SeenEncounter:
     """The observation of one turn, by name."""
 
-    def __init__(self, turn: Turn) -> None:
-        game = cast(Sanctions, turn.game)
+    def __init__(self, turn: Turn[Sanctions]) -> None:
+        game = turn.game
         seen, n = np.asarray(turn.observation).tolist(), game.num_players
         self.seats, self.seat = n, turn.seat
         self.hope = max(game.table)
@@ -42,7 +42,7 @@ class SeenEncounter:
 
 
 @agent("sanction-player", needs=("array",))
-class SanctionPlayer(ScriptedAgent):
+class SanctionPlayer(ScriptedAgent[Sanctions]):
     """Lives among others by rule: punishes defectors, reciprocates, cooperates or defects.
 
     "sanctioner" cooperates and punishes whoever it sees defect; "reciprocator" does to a partner
@@ -51,7 +51,6 @@ class SanctionPlayer(ScriptedAgent):
     else one unknown, drawn evenly.
     """
 
-    plays = (Sanctions,)
     stream = 9
 
     def __init__(
@@ -66,7 +65,7 @@ class SanctionPlayer(ScriptedAgent):
         super().__init__(seed=seed)
         self._style = style
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Sanctions]) -> int:
         seen = SeenEncounter(turn)
         if seen.phase == SELECT:
             best = max(seen.known[seat] for seat in seen.targets)
@@ -83,7 +82,7 @@ class SanctionPlayer(ScriptedAgent):
 
 
 @agent("sanction-learner", kind="learned", needs=("array",))
-class SanctionLearner(ScriptedAgent):
+class SanctionLearner(ScriptedAgent[Sanctions]):
     """Learns values of actions in a table while it plays, one table a seat and an episode.
 
     A state is the phase and what is known of the other's last move, or after an encounter of both
@@ -93,7 +92,6 @@ class SanctionLearner(ScriptedAgent):
     avoid fines, and not to punish.
     """
 
-    plays = (Sanctions,)
     stream = 10
 
     def __init__(
@@ -114,7 +112,7 @@ class SanctionLearner(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._learners = {k: known for k, known in self._learners.items() if k[0] != episode_key}
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Sanctions]) -> int:
         seen = SeenEncounter(turn)
         learned = self._learners.setdefault((turn.episode_key, turn.seat), LearnedValues(seen.hope))
         if learned.encounter != seen.encounter:

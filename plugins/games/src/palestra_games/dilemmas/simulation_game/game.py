@@ -55,8 +55,8 @@ from palestra_games.dilemmas.payoff_tables import (
     FEWEST_MOVES,
     MOST_MOVES,
     Cells,
+    PayoffTable,
     check_names,
-    flat_payoffs,
 )
 
 SIMULATOR, SIMULATEE = 0, 1
@@ -151,7 +151,7 @@ class SimulationState(ArrayState):
     },
 )
 @dataclass(frozen=True)
-class SimulationGame(ArrayGame[SimulationState]):
+class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
     """A simulator may pay to see what a simulatee has committed to, and then moves.
 
     player_0 is the simulator: actions are moves by number, then "simulate". player_1 is the
@@ -209,12 +209,8 @@ class SimulationGame(ArrayGame[SimulationState]):
     reward_terms = ("payoff", "simulation")
     observation_dtype = np.float32
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "payoffs_table", self.table)
-
     def validate(self) -> None:
-        check_names("moves", self.moves)
+        super().validate()
         check_names("answers", self.answers)
         if SIMULATE in self.moves:
             raise InvalidOption(f'moves cannot be called "{SIMULATE}"; choose another name')
@@ -227,10 +223,9 @@ class SimulationGame(ArrayGame[SimulationState]):
 
     # What follows from the options
 
-    @constant
-    def table(self) -> tuple[float, ...]:
-        """The payoffs as one row of numbers."""
-        return flat_payoffs(self.payoffs_table, len(self.moves), len(self.answers))
+    @property
+    def replies(self) -> Sequence[str]:
+        return self.answers
 
     @constant
     def shares(self) -> tuple[int, ...]:
@@ -275,11 +270,6 @@ class SimulationGame(ArrayGame[SimulationState]):
     @property
     def observation_shape(self) -> tuple[int]:
         return (4 + 2 * len(self.answers) + len(self.moves),)
-
-    def pay(self, move: int, answer: int) -> tuple[float, float]:
-        """What the simulator and the simulatee are paid, without the cost of simulation."""
-        cell = 2 * (move * len(self.answers) + answer)
-        return self.table[cell], self.table[cell + 1]
 
     # The rules
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def indifferent(table: Floats, plans: Sequence[int], support: Sequence[int]) -> 
 
 
 @agent("simulation-player", kind="solver", needs=("array",))
-class SimulationPlayer(ScriptedAgent):
+class SimulationPlayer(ScriptedAgent[SimulationGame]):
     """Plays a simulation game by an exact equilibrium, or always trusts, or always simulates.
 
     "equilibrium" plays the Nash equilibrium with the highest sum of payoffs. "trusting" never
@@ -127,7 +127,6 @@ class SimulationPlayer(ScriptedAgent):
     a simulation all reply best.
     """
 
-    plays = (SimulationGame,)
     stream = 8
 
     def __init__(
@@ -141,8 +140,8 @@ class SimulationPlayer(ScriptedAgent):
         super().__init__(seed=seed)
         self._style = style
 
-    def choose(self, turn: Turn) -> int:
-        game = cast(SimulationGame, turn.game)
+    def choose(self, turn: Turn[SimulationGame]) -> int:
+        game = turn.game
         seen = np.asarray(turn.observation)
         if seen[3]:
             shares = np.rint(seen[4 : 4 + len(game.answers)] * game.grain).astype(int)

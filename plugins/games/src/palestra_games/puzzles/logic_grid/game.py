@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -138,6 +138,7 @@ class LogicGrid(TextGame[Notes]):
         back. It is over when every value is noted or time is up, and you are paid the share that is
         right.
     """
+    counters = ("moves",)
     order = "sequential"
     payoffs = "general"
     num_players = 1
@@ -317,13 +318,11 @@ def true_clues(kind: int, solution: Sequence[int], houses: int) -> list[Clue]:
 
 
 @agent("logic-grid-solver", needs=("array",))
-class LogicGridSolver(ScriptedAgent):
+class LogicGridSolver(ScriptedAgent[LogicGrid]):
     """Works out the solution from the clues, and notes one value after the other."""
 
-    plays = (LogicGrid,)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(LogicGrid, turn.game)
+    def choose(self, turn: Turn[LogicGrid]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).tolist()
         count = len(game.values)
         rows = [seen[at : at + 3] for at in range(count, len(seen) - 1, 3)]

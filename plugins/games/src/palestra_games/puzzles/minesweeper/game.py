@@ -29,6 +29,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     environment,
 )
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
@@ -69,6 +70,16 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         bool, Meta(description="whether a mine under the first cell opened is moved elsewhere")
     ] = True
 
+    vocabulary = Vocabulary(
+        words=("minefield", "mine"),
+        signs="#*",
+        cells=True,
+        instead={
+            "; the columns run from a at the left, the rows from 1 at the top.": (
+                "; both stand beside the map."
+            )
+        },
+    )
     rules_text = """
         You open the cells of a minefield one by one, without opening a mine.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from palestra import ScriptedAgent, Turn, agent
 
 from palestra_games.puzzles.minesweeper.game import Minesweeper
@@ -11,12 +9,10 @@ from palestra_games.puzzles.minesweeper.odds import VisibleBoard, odds
 
 
 @agent("minesweeper-odds", needs=("array",))
-class MinesweeperOdds(ScriptedAgent):
+class MinesweeperOdds(ScriptedAgent[Minesweeper]):
     """Opens the cell that is least likely a mine, by exact counting; the first row by row."""
 
-    plays = (Minesweeper,)
-
-    def choose(self, turn: Turn) -> int:
-        game = cast(Minesweeper, turn.game)
+    def choose(self, turn: Turn[Minesweeper]) -> int:
+        game = turn.game
         chances = odds(VisibleBoard(turn.observation.tolist(), game.mines))
         return min(chances, key=lambda cell: (chances[cell], cell))

@@ -29,6 +29,7 @@ from palestra import (
     Piece,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
 )
@@ -95,6 +96,10 @@ class Sokoban(ArrayGame[SokobanState]):
     ] = ()
     max_steps: Annotated[int, Meta(ge=1, le=1_000_000, description="steps until time is up")] = 120
 
+    vocabulary = Vocabulary(
+        words=("keeper", "warehouse", "box", "push"),
+        signs="@+#$*",
+    )
     rules_text = """
         You are the keeper of a warehouse and push all boxes onto goals.
 

@@ -16,14 +16,12 @@ LIMIT = 1_000_000
 
 
 @agent("sokoban-bfs", needs=("array",))
-class SokobanSolver(ScriptedAgent):
+class SokobanSolver(ScriptedAgent[Sokoban]):
     """Plays a shortest solution of a Sokoban level, found by breadth-first search.
 
     Length is counted in steps. It plays "up" where it finds no solution, and searches again when a
     position is not the one its own last move led to.
     """
-
-    plays = (Sokoban,)
 
     def __init__(
         self,
@@ -34,7 +32,7 @@ class SokobanSolver(ScriptedAgent):
         self._limit = limit
         self._plans: dict[bytes, int] = {}
 
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Sokoban]) -> int:
         planes = np.asarray(turn.observation)
         key = planes.tobytes()
         if key not in self._plans:

@@ -32,6 +32,7 @@ from palestra import (
     Piece,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
 )
@@ -93,6 +94,15 @@ class Sudoku(ArrayGame[SudokuState]):
         Meta(description="16 or 81 digits row by row, 0 or . for an empty cell; empty: drawn"),
     ] = ""
 
+    vocabulary = Vocabulary(
+        words=("box",),
+        cells=True,
+        instead={
+            "Columns are named by letters from the left, rows by numbers from the top.": (
+                "Columns are named by letters, rows by numbers, which stand beside the square."
+            )
+        },
+    )
     rules_text = """
         You fill a square so that every row, every column and every box has each digit once.
 

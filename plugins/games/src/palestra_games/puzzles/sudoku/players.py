@@ -12,12 +12,10 @@ from palestra_games.puzzles.sudoku.solver import solutions
 
 
 @agent("sudoku-solver", needs=("array",))
-class SudokuSolver(ScriptedAgent):
+class SudokuSolver(ScriptedAgent[Sudoku]):
     """Fills the first empty cell with its digit in a solution; any legal digit if there is none."""
 
-    plays = (Sudoku,)
-
-    def choose(self, turn: Turn) -> int:
+    def choose(self, turn: Turn[Sudoku]) -> int:
         cells = np.asarray(turn.observation)[0].ravel().tolist()
         solved = next(solutions(cells), None)
         if solved is None:

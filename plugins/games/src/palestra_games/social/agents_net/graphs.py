@@ -3,14 +3,16 @@
 Small worlds after Watts and Strogatz (every agent joined to its four nearest on a ring, links
 rewired with probability 0.4, drawn again until connected), scale-free graphs after Barabási and
 Albert (every newcomer joins two, in proportion to their degree), and Delaunay triangulations of
-random points. A graph is a tuple of neighbours by seat, in ascending order.
+random points. They are drawn here and not by a library, whose next version might draw other graphs
+from the same seed: a record replays for good. A graph is a tuple of neighbours by seat, in
+ascending order.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 
+import networkx as nx
 from palestra import Rng
 
 Neighbours = tuple[tuple[int, ...], ...]
@@ -42,28 +44,18 @@ def from_edges(agents: int, edges: Iterable[Edge]) -> Neighbours:
     return tuple(tuple(sorted(others)) for others in near)
 
 
-def distances(graph: Neighbours, start: int) -> list[int]:
-    """Steps from one agent to every other; -1 where there is no way."""
-    away = [-1] * len(graph)
-    away[start] = 0
-    queue = deque([start])
-    while queue:
-        at = queue.popleft()
-        for other in graph[at]:
-            if away[other] < 0:
-                away[other] = away[at] + 1
-                queue.append(other)
-    return away
-
-
 def is_connected(graph: Neighbours) -> bool:
     """Whether there is a way from every agent to every other."""
-    return min(distances(graph, 0)) >= 0
+    return bool(nx.is_connected(_as_networkx(graph)))
 
 
 def diameter(graph: Neighbours) -> int:
     """The most steps from any agent to any other, in a connected graph."""
-    return max(max(distances(graph, start)) for start in range(len(graph)))
+    return int(nx.diameter(_as_networkx(graph)))
+
+
+def _as_networkx(graph: Neighbours) -> nx.Graph:
+    return nx.Graph(dict(enumerate(graph)))
 
 
 def small_world(agents: int, rng: Rng) -> Neighbours:

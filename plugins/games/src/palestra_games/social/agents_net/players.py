@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
@@ -35,10 +35,8 @@ class Memory:
 
 
 @agent("agents-net-oracle", needs=("array",))
-class AgentsNetOracle(ScriptedAgent):
+class AgentsNetOracle(ScriptedAgent[AgentsNet]):
     """Solves every AgentsNet task by passing on all it hears, if all agents play it."""
-
-    plays = (AgentsNet,)
 
     def __init__(self) -> None:
         super().__init__(seed=0)
@@ -47,8 +45,8 @@ class AgentsNetOracle(ScriptedAgent):
     def forget(self, episode_key: int) -> None:
         self._memories.pop(episode_key, None)
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(AgentsNet, turn.game)
+    def choose(self, turn: Turn[AgentsNet]) -> TextAction:
+        game = turn.game
         memories = self._memories.setdefault(turn.episode_key, {})
         if turn.turn == 0 or turn.seat not in memories:
             memories[turn.seat] = Memory()

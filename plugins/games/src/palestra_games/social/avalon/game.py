@@ -34,7 +34,6 @@ from palestra import (
     Scene,
     Seat,
     Step,
-    Talking,
     TextAction,
     TextGame,
     environment,
@@ -73,12 +72,10 @@ from palestra_games.social.avalon.rules import (
     Assassinate,
     AvalonState,
     Fail,
-    Pass,
     Proposal,
     Propose,
     Quest,
     Reject,
-    Say,
     Succeed,
     assassination_grammar,
     fails_needed,
@@ -89,8 +86,8 @@ from palestra_games.social.avalon.rules import (
     program_lines,
     proposal_grammar,
     redraw,
-    talk_grammar,
 )
+from palestra_games.social.discussion import Discussion, Pass, Say, talk_grammar
 
 LONGEST_LINE = 60  # characters of a line a program may say
 
@@ -104,7 +101,7 @@ LONGEST_LINE = 60  # characters of a line a program may say
     ),
 )
 @dataclass(frozen=True)
-class Avalon(Talking, TextGame[AvalonState]):
+class Avalon(Discussion, TextGame[AvalonState]):
     """The Resistance: Avalon: quests by secret card, and a Merlin who must not be found.
 
     The menu numbers every team that can be proposed, votes, quest cards, every target of the
@@ -182,6 +179,10 @@ class Avalon(Talking, TextGame[AvalonState]):
         )
 
     @cached_property
+    def lines(self) -> tuple[Say, ...]:
+        return program_lines(self.players)
+
+    @cached_property
     def menu(self) -> tuple[TextAction, ...]:
         return full_menu(self.players)
 
@@ -224,7 +225,7 @@ class Avalon(Talking, TextGame[AvalonState]):
 
     def legal(self, state: AvalonState, seat: int) -> Grammar:
         if state.phase == DISCUSS:
-            return talk_grammar(self.players, self.message_limit)
+            return talk_grammar(self.lines, self.message_limit)
         if state.phase == PROPOSE:
             return proposal_grammar(self.players, self.team_size(state))
         if state.phase == VOTE:
@@ -259,16 +260,10 @@ class Avalon(Talking, TextGame[AvalonState]):
         return Step(rewards=paid, events=[*events, self._ending(state)])
 
     def _speak(self, state: AvalonState, actions: Mapping[int, Any]) -> list[Event]:
-        (seat, action), *_ = actions.items()
-        state.speakers.pop(0)
+        events = self.speak(state, actions)
         if not state.speakers:
             state.phase = PROPOSE
-        said = action.text if isinstance(action, Say) else ""
-        state.said.append((seat, said))
-        if not isinstance(action, Say):
-            return []
-        data = {"player": seat, "text": said}
-        return [Event("message", f"{self.players[seat]} says: {self.quoted(said)}", data)]
+        return events
 
     def _propose(self, state: AvalonState, action: Propose) -> list[Event]:
         team = sorted(self.players.index(name) for name in members(action.team))
@@ -403,11 +398,7 @@ class Avalon(Talking, TextGame[AvalonState]):
         ]
         if state.target != NOBODY:
             lines.append(f"The assassin named {self.players[state.target]}.")
-        said = [
-            f"{self.players[other]}: {self.quoted(words) if words else '(silence)'}"
-            for other, words in state.said
-        ]
-        return "\n".join([*lines, *(["Said last:", *said] if said else [])])
+        return "\n".join([*lines, *self.said_last(state)])
 
     def _history(self, state: AvalonState, seat: int) -> list[str]:
         """Proposals and quests so far, quest by quest."""
@@ -462,17 +453,7 @@ class Avalon(Talking, TextGame[AvalonState]):
             quests[number] = 1 + len(quest.failing), seat in quest.failing
         known = knowledge(state, seat)
         parts = [np.array([*head, *known], np.int8), proposals.ravel(), quests.ravel()]
-        return np.concatenate([*parts, self._talk_codes(state)])
-
-    def _talk_codes(self, state: AvalonState) -> NDArray[np.int8]:
-        """Lines said last, by number, see `observe`."""
-        canned = program_lines(self.players)
-        heard = np.zeros((self.talk_rounds, self.num_players), np.int8)
-        for number, (seat, words) in enumerate(state.said):
-            known = Say(words) in canned
-            code = 2 + canned.index(Say(words)) if known else 2 + len(canned)
-            heard[number // self.num_players, seat] = code if words else 1
-        return heard.ravel()
+        return np.concatenate([*parts, self.talk_codes(state)])
 
     def scene(self, state: AvalonState, seat: int | None = None) -> Scene:
         known = [1 + r for r in state.roles] if seat is None else knowledge(state, seat)
@@ -482,9 +463,5 @@ class Avalon(Talking, TextGame[AvalonState]):
             card = Piece(glyph, place, "card", KNOWN[code])
             hands.append((f"{name} (leader)" if place == state.leader else name, (card,)))
         lines = [self._quest_text(state, number) for number in range(len(state.quests))]
-        lines += [
-            f"{self.players[speaker]}: {self.quoted(words)}"
-            for speaker, words in state.said
-            if words
-        ]
+        lines += self.lines_spoken(state)
         return Scene(PHASES[state.phase], hands=tuple(hands), lines=tuple(lines))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from palestra import ScriptedAgent, TextAction, Turn, agent
@@ -20,29 +19,28 @@ from palestra_games.social.avalon.rules import (
     VOTE,
     Approve,
     Fail,
-    Pass,
     Propose,
     Reject,
     Succeed,
     is_evil,
 )
+from palestra_games.social.discussion import Pass
 
 HEAD = 5  # numbers of the array view before what is known of each seat
 
 
 @agent("avalon-trusting", needs=("array",))
-class Trusting(ScriptedAgent):
+class Trusting(ScriptedAgent[Avalon]):
     """Approves every team in Avalon; as an evil player it makes every quest fail.
 
     It proposes itself and the others with the lowest numbers, says nothing, and as the assassin
     names anybody.
     """
 
-    plays = (Avalon,)
     stream = 4
 
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Avalon, turn.game)
+    def choose(self, turn: Turn[Avalon]) -> TextAction:
+        game = turn.game
         seen = np.asarray(turn.observation).tolist()
         own = seen[HEAD + seen[3]] - 1
         if seen[0] == DISCUSS:

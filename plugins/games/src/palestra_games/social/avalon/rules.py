@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
-from palestra import Grammar, OneOf, Option, Rng, Text, TextAction
+from palestra import Grammar, OneOf, Option, Rng, TextAction
+
+from palestra_games.social.discussion import Pass, Say
 
 SERVANT, MERLIN, PERCIVAL, MINION, ASSASSIN, MORGANA, MORDRED, OBERON = range(8)
+
 ROLES = ("servant", "Merlin", "Percival", "minion", "assassin", "Morgana", "Mordred", "Oberon")
 DISCUSS, PROPOSE, VOTE, QUEST, ASSASSINATE, OVER = range(6)
 PHASES = ("Discuss", "Propose", "Vote", "Quest", "Assassinate", "End")
@@ -31,16 +34,6 @@ TWO_FAILS_FROM = 7  # players; then the fourth quest fails only with two fails
 # What one seat may know of another: nothing, a role (1 + its number), or one of these
 UNKNOWN, IS_EVIL, MERLIN_OR_MORGANA = 0, 9, 10
 KNOWN = ("unknown", *ROLES, "evil", "Merlin or Morgana")
-
-
-class Say(TextAction, frozen=True):
-    """Say something to everybody."""
-
-    text: str
-
-
-class Pass(TextAction, frozen=True):
-    """Say nothing."""
 
 
 class Propose(TextAction, frozen=True):
@@ -183,12 +176,6 @@ def full_menu(players: tuple[str, ...]) -> tuple[TextAction, ...]:
     teams = [Propose(team) for size in sizes for team in Team(players, size).teams()]
     named = [Assassinate(name) for name in players]
     return (*teams, Approve(), Reject(), Succeed(), Fail(), *named, *program_lines(players), Pass())
-
-
-@lru_cache(maxsize=64)
-def talk_grammar(players: tuple[str, ...], message_limit: int) -> Grammar:
-    said = Text(message_limit, tuple(line.text for line in program_lines(players)))
-    return Grammar((Option(Say, {"text": said}), Option(Pass)))
 
 
 @lru_cache(maxsize=64)

@@ -37,13 +37,13 @@ from palestra import (
     Scene,
     Seat,
     Step,
-    Talking,
     TextAction,
     TextGame,
     environment,
     only,
 )
 
+from palestra_games.social.discussion import Discussion, Pass, Say, talk_grammar
 from palestra_games.social.werewolf.rules import (
     CLEARED,
     DOCTOR,
@@ -64,9 +64,7 @@ from palestra_games.social.werewolf.rules import (
     Inspect,
     Kill,
     Night,
-    Pass,
     Protect,
-    Say,
     Sleep,
     Vote,
     WerewolfState,
@@ -77,7 +75,6 @@ from palestra_games.social.werewolf.rules import (
     night_targets,
     program_lines,
     redraw,
-    talk_grammar,
     target_grammar,
 )
 
@@ -95,7 +92,7 @@ LONGEST_LINE = 60  # characters of a line a program may say
     ),
 )
 @dataclass(frozen=True)
-class Werewolf(Talking, TextGame[WerewolfState]):
+class Werewolf(Discussion, TextGame[WerewolfState]):
     """Werewolf, or Mafia: an informed minority against a majority that talks and votes.
 
     The menu numbers every night action and vote by target, Sleep(), the lines a program may say and
@@ -173,6 +170,10 @@ class Werewolf(Talking, TextGame[WerewolfState]):
         )
 
     @cached_property
+    def lines(self) -> tuple[Say, ...]:
+        return program_lines(self.players)
+
+    @cached_property
     def menu(self) -> tuple[TextAction, ...]:
         return full_menu(self.players)
 
@@ -197,7 +198,7 @@ class Werewolf(Talking, TextGame[WerewolfState]):
 
     def legal(self, state: WerewolfState, seat: int) -> Grammar:
         if state.phase == TALK:
-            return talk_grammar(self.players, self.message_limit)
+            return talk_grammar(self.lines, self.message_limit)
         if state.phase == VOTE:
             return target_grammar(Vote, self._names([s for s in state.alive if s != seat]))
         kind = NIGHT_ACTIONS.get(state.roles[seat])
@@ -269,16 +270,10 @@ class Werewolf(Talking, TextGame[WerewolfState]):
         return events
 
     def _speak(self, state: WerewolfState, actions: Mapping[int, Any]) -> list[Event]:
-        (seat, action), *_ = actions.items()
-        state.speakers.pop(0)
+        events = self.speak(state, actions)
         if not state.speakers:
             state.phase = VOTE
-        said = action.text if isinstance(action, Say) else ""
-        state.said.append((seat, said))
-        if not isinstance(action, Say):
-            return []
-        data = {"player": seat, "text": said}
-        return [Event("message", f"{self.players[seat]} says: {self.quoted(said)}", data)]
+        return events
 
     def _lynch(self, state: WerewolfState, chosen: list[int]) -> list[Event]:
         day, voters = len(state.nights), state.alive.copy()
@@ -359,11 +354,7 @@ class Werewolf(Talking, TextGame[WerewolfState]):
             lines.append(self._night_text(state, seat, night))
             if night < len(state.lynched):
                 lines.append(self._day_text(state, night))
-        said = [
-            f"{self.players[other]}: {self.quoted(words) if words else '(silence)'}"
-            for other, words in state.said
-        ]
-        return "\n".join([*lines, *(["Said last:", *said] if said else [])])
+        return "\n".join([*lines, *self.said_last(state)])
 
     def _night_text(self, state: WerewolfState, seat: int, number: int) -> str:
         night = state.nights[number]
@@ -416,18 +407,7 @@ class Werewolf(Talking, TextGame[WerewolfState]):
         head = np.array([state.phase, len(state.nights), seat, *alive], np.int8)
         known = np.array(knowledge(state, seat), np.int8)
         past = (victims, pack, choices.ravel(), lynched, votes.ravel())
-        return np.concatenate([head, known, *past, self._talk_codes(state)])
-
-    def _talk_codes(self, state: WerewolfState) -> NDArray[np.int8]:
-        """Lines said last, by number, see `observe`."""
-        canned = program_lines(self.players)
-        heard = np.zeros((self.talk_rounds, self.num_players), np.int8)
-        for seat, words in state.said:
-            turn = int((heard[:, seat] != 0).sum())
-            known = Say(words) in canned
-            code = 2 + canned.index(Say(words)) if known else 2 + len(canned)
-            heard[turn, seat] = code if words else 1
-        return heard.ravel()
+        return np.concatenate([head, known, *past, self.talk_codes(state)])
 
     def scene(self, state: WerewolfState, seat: int | None = None) -> Scene:
         known = [1 + r for r in state.roles] if seat is None else knowledge(state, seat)
@@ -438,10 +418,5 @@ class Werewolf(Talking, TextGame[WerewolfState]):
             card = Piece(glyph, place if alive else -1, "card", KNOWN[code])
             hands.append((name if alive else f"{name} (dead)", (card,)))
         number = len(state.nights) + (state.phase == NIGHT)
-        said = [
-            f"{self.players[speaker]}: {self.quoted(words)}"
-            for speaker, words in state.said
-            if words
-        ]
         caption = f"{PHASES[state.phase]} {number}"
-        return Scene(caption=caption, hands=tuple(hands), lines=tuple(said))
+        return Scene(caption=caption, hands=tuple(hands), lines=tuple(self.lines_spoken(state)))

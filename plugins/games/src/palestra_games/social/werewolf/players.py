@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
+from palestra_games.social.discussion import Pass, Say
 from palestra_games.social.werewolf.game import Werewolf
 from palestra_games.social.werewolf.rules import (
     CLEARED,
@@ -14,21 +15,18 @@ from palestra_games.social.werewolf.rules import (
     TALK,
     VOTE,
     WEREWOLF,
-    Pass,
-    Say,
     Vote,
     program_lines,
 )
 
 
 @agent("villager", needs=("array",))
-class Villager(ScriptedAgent):
+class Villager(ScriptedAgent[Werewolf]):
     """Says nothing in Werewolf, and votes and chooses at random, in every role."""
 
-    plays = (Werewolf,)
     stream = 4
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Werewolf]) -> TextAction:
         if turn.observation[0] == TALK:
             return Pass()
         action: TextAction = turn.sample(self.rng)
@@ -43,7 +41,7 @@ class Telltale(Villager):
     cleared. Werewolves play at random, and so does everybody in all else.
     """
 
-    def choose(self, turn: Turn) -> TextAction:
+    def choose(self, turn: Turn[Werewolf]) -> TextAction:
         chance = super().choose(turn)
         seen = np.asarray(turn.observation).tolist()
         players = turn.game.players

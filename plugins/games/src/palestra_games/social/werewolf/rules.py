@@ -9,9 +9,12 @@ from functools import lru_cache
 from itertools import product
 from math import comb
 
-from palestra import Grammar, OneOf, Option, Rng, Text, TextAction
+from palestra import Grammar, OneOf, Option, Rng, TextAction
+
+from palestra_games.social.discussion import Pass, Say
 
 VILLAGER, WEREWOLF, SEER, DOCTOR = range(4)
+
 ROLES = ("villager", "werewolf", "seer", "doctor")
 NOBODY = -1
 NIGHT, TALK, VOTE, OVER = range(4)
@@ -41,16 +44,6 @@ class Protect(TextAction, frozen=True):
 
 class Sleep(TextAction, frozen=True):
     """What a villager does at night."""
-
-
-class Say(TextAction, frozen=True):
-    """Say something to everybody."""
-
-    text: str
-
-
-class Pass(TextAction, frozen=True):
-    """Say nothing."""
 
 
 class Vote(TextAction, frozen=True):
@@ -129,12 +122,6 @@ def full_menu(players: tuple[str, ...]) -> tuple[TextAction, ...]:
 @lru_cache(maxsize=4096)
 def target_grammar(kind: type[TextAction], targets: tuple[str, ...]) -> Grammar:
     return Grammar((Option(kind, {"target": OneOf(targets)}),))
-
-
-@lru_cache(maxsize=64)
-def talk_grammar(players: tuple[str, ...], message_limit: int) -> Grammar:
-    said = Text(message_limit, tuple(line.text for line in program_lines(players)))
-    return Grammar((Option(Say, {"text": said}), Option(Pass)))
 
 
 SLEEP = Grammar((Option(Sleep),))

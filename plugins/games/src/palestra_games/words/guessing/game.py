@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -305,16 +305,14 @@ def grammar(questions: tuple[str, ...], names: tuple[str, ...]) -> Grammar:
 
 
 @agent("halving", needs=("array",))
-class Halving(ScriptedAgent):
+class Halving(ScriptedAgent[TwentyQuestions | GuessMyCity]):
     """Asks what splits the things that are left most evenly; names one if no question splits them.
 
     With two left it names one, which costs as much as asking if it is wrong and nothing if not.
     """
 
-    plays = (TwentyQuestions, GuessMyCity)
-
-    def choose(self, turn: Turn) -> TextAction:
-        game = cast(Guessing, turn.game)
+    def choose(self, turn: Turn[TwentyQuestions | GuessMyCity]) -> TextAction:
+        game: Guessing = turn.game
         seen = np.asarray(turn.observation)
         asked, guessed = seen[1 : 1 + len(game.questions)], seen[1 + len(game.questions) :]
         known = asked != UNASKED

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from math import log2
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from palestra_games.words.wordle.game import Guess, Wordle, consistent, marks
 
 
 @agent("wordle-entropy", needs=("array",))
-class WordleEntropy(ScriptedAgent):
+class WordleEntropy(ScriptedAgent[Wordle]):
     """Guesses the word with the highest expected information about the hidden one, in bits.
 
     It reads its own observation and keeps the words that fit it. Between equals it prefers a word
@@ -24,10 +23,8 @@ class WordleEntropy(ScriptedAgent):
     may be the hidden one.
     """
 
-    plays = (Wordle,)
-
-    def choose(self, turn: Turn) -> Guess:
-        game = cast(Wordle, turn.game)
+    def choose(self, turn: Turn[Wordle]) -> Guess:
+        game = turn.game
         guesses = read_board(game, np.asarray(turn.observation))
         fitting = consistent(game.vocabulary, guesses)
         if len(guesses) + 1 == game.guesses:

@@ -35,10 +35,19 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         try:
             yield draft
             draft.chmod(0o666 & ~_umask())
+            with draft.open("rb") as written:
+                os.fsync(written.fileno())
             draft.replace(target)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
+
+
+def remove_drafts(path: str | Path) -> None:
+    """Remove what a process that was killed left of writing `path`; nobody may be writing it."""
+    target = Path(path)
+    for draft in target.parent.glob(f".{target.stem}-????????{target.suffix}"):
+        draft.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> Path:

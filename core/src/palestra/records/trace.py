@@ -1,0 +1,194 @@
+"""The exact tokens of a seat: what its model read and wrote, and what each turn was paid.
+
+A trainer needs the ids that the engine sampled, not a text rendered and put into tokens again. A
+`SeatTrace` is one stream of them. Where a conversation was cut or rewritten the stream forks: what
+follows is a trace of its own, and says how much of the one before it still held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+import msgspec
+
+from palestra.agents.models import Tokens
+from palestra.kernel.errors import InvalidOption
+from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord
+
+ROUNDING = 1e-3  # by which a log-probability may lie above 0
+
+
+class TraceTurn(msgspec.Struct, gc=False, omit_defaults=True):
+    """One reply in a trace.
+
+    step: the step of the record it belongs to. start and end: where its sampled tokens lie in
+    `SeatTrace.ids`. refused: whether the answer was refused and asked for again. rewards: what the
+    seat was paid from this turn to its next, by term; a refused answer is paid nothing, unless the
+    seat lost by it.
+    """
+
+    step: int
+    start: int
+    end: int
+    finish: str = ""
+    policy: str = ""
+    under: str = "model"
+    refused: bool = False
+    rewards: dict[str, float] = {}
+    advantage: float | None = None
+
+    @property
+    def reward(self) -> float:
+        return sum(self.rewards.values())
+
+
+class SeatTrace(msgspec.Struct, gc=False, omit_defaults=True):
+    """A token stream of one seat of one episode.
+
+    Over tokens, all of one length: `ids`, `sampled` (True for tokens the policy drew), `logprobs`
+    (natural; 0.0 for what was not sampled) and `turn` (index into `turns` of the reply that a token
+    leads to or belongs to). `fork` numbers the seat's streams; `common` is how many tokens it
+    shares with the one before it. `group` is the key of rollouts that are compared.
+    """
+
+    env: str
+    seed: int
+    number: int
+    seat: int
+    agent: str
+    ids: list[int] = []
+    sampled: list[bool] = []
+    logprobs: list[float] = []
+    turn: list[int] = []
+    turns: list[TraceTurn] = []
+    fork: int = 0
+    common: int = 0
+    group: str = ""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def trace_seats(record: EpisodeRecord, seats: Sequence[int] | None = None) -> list[SeatTrace]:
+    """The token streams of a record's seats, in order of seat; seats without tokens have none.
+
+    Raises `InvalidOption` where a seat's answers have tokens in part only.
+    """
+    traces = []
+    for seat in range(len(record.players)) if seats is None else seats:
+        traces += _trace_seat(record, seat)
+    for trace in traces:
+        check_trace(trace)
+    return traces
+
+
+def _trace_seat(record: EpisodeRecord, seat: int) -> list[SeatTrace]:
+    turns = [
+        (number, turn)
+        for number, step in enumerate(record.steps)
+        for turn in step.turns
+        if turn.seat == seat
+    ]
+    paid = _rewards(record.steps, seat, [number for number, _ in turns])
+    traces: list[SeatTrace] = []
+    for (number, turn), rewards in zip(turns, paid, strict=True):
+        for attempt in turn.refused:
+            last = turn.status == "forfeit" and attempt is turn.refused[-1]
+            pay = rewards if last else {}
+            _append(traces, record, turn, number, attempt.tokens, pay, refused=True)
+        if turn.status in ("ok", "retried"):
+            _append(traces, record, turn, number, turn.tokens, rewards, refused=False)
+    return traces
+
+
+def _append(
+    traces: list[SeatTrace],
+    record: EpisodeRecord,
+    turn: TurnRecord,
+    step: int,
+    tokens: Tokens | None,
+    rewards: dict[str, float],
+    *,
+    refused: bool,
+) -> None:
+    """Add one exchange to the last stream, or begin another where it does not go on from it."""
+    if tokens is None:
+        if traces:
+            raise InvalidOption(
+                f"seat {turn.seat} of episode {record.number} has tokens in some answers only; "
+                "play with keep_tokens=true, and with a model that gives them"
+            )
+        return
+    last = traces[-1] if traces else None
+    common = _common(last.ids, tokens.prompt) if last is not None else 0
+    if last is None or common < len(last.ids):
+        agent = record.agents[turn.seat] if record.agents else ""
+        last = SeatTrace(record.env, record.seed, record.number, turn.seat, agent)
+        last.fork, last.common, last.group = len(traces), common, record.group
+        traces.append(last)
+        common = 0
+    new = tokens.prompt[common:]
+    place = len(last.turns)
+    last.ids += new
+    last.sampled += [False] * len(new)
+    last.logprobs += [0.0] * len(new)
+    start = len(last.ids)
+    last.ids += tokens.reply
+    last.sampled += [True] * len(tokens.reply)
+    last.logprobs += tokens.logprobs
+    last.turn += [place] * (len(new) + len(tokens.reply))
+    last.turns.append(
+        TraceTurn(
+            step, start, len(last.ids), tokens.finish, tokens.policy, tokens.under, refused, rewards
+        )
+    )
+
+
+def _common(known: Sequence[int], prompt: Sequence[int]) -> int:
+    """How many tokens two streams begin with alike."""
+    length = min(len(known), len(prompt))
+    if list(known[:length]) == list(prompt[:length]):
+        return length
+    return next(i for i in range(length) if known[i] != prompt[i])
+
+
+def _rewards(steps: Sequence[StepRecord], seat: int, own: Sequence[int]) -> list[dict[str, float]]:
+    """What a seat was paid from each of its turns to its next, by term.
+
+    What it was paid before its first turn belongs to that one.
+    """
+    paid: list[dict[str, float]] = [{} for _ in own]
+    turn = 0
+    for number, step in enumerate(steps):
+        while turn + 1 < len(own) and own[turn + 1] <= number:
+            turn += 1
+        for term, value in step.rewards.get(seat, {}).items() if paid else ():
+            paid[turn][term] = paid[turn].get(term, 0.0) + value
+    return paid
+
+
+def check_trace(trace: SeatTrace) -> None:
+    """Raise `InvalidOption` for a trace that cannot have come from an engine."""
+    length = len(trace.ids)
+    where = f"the trace of seat {trace.seat} of episode {trace.number}"
+    if not len(trace.sampled) == len(trace.logprobs) == len(trace.turn) == length:
+        raise InvalidOption(
+            f"{where} has {length} ids, {len(trace.sampled)} marks, {len(trace.logprobs)} "
+            f"log-probabilities and {len(trace.turn)} turns; each token has one of each"
+        )
+    if any(token < 0 for token in trace.ids):
+        raise InvalidOption(f"{where} has a negative token id")
+    if any(later < sooner for sooner, later in zip(trace.turn, trace.turn[1:], strict=False)):
+        raise InvalidOption(f"{where} goes back in turns")
+    if not all(isfinite(value) and value <= ROUNDING for value in trace.logprobs):
+        raise InvalidOption(f"{where} has a log-probability that is above 0 or not finite")
+    inside = [False] * length
+    end = 0
+    for turn in trace.turns:
+        if not end <= turn.start <= turn.end <= length:
+            raise InvalidOption(f"{where} has replies that overlap or lie outside of it")
+        inside[turn.start : turn.end] = [True] * (turn.end - turn.start)
+        end = turn.end
+    if inside != trace.sampled:
+        raise InvalidOption(f"{where} marks tokens as sampled that no reply holds, or the reverse")
