@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import signal
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs beside it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # programs under test inherit this
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

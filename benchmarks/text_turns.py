@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 import palestra
-from palestra.kernel.plugins import Listeners
+from palestra.runner.listeners import Listeners
 from timing import Row, compare, limit
 
 EPISODES = 60

@@ -61,31 +61,10 @@ def ours() -> Any:
 def theirs() -> Any:
     import supersuit
 
-    env = palestra.make("grid/Foraging-v0", view="parallel", **GRID)
-    env = supersuit.multiagent_wrappers.pad_observations_v0(PlainObservations(env))
+    env = palestra.make("grid/Foraging-v0", view="parallel", masks="off", **GRID)
+    env = supersuit.multiagent_wrappers.pad_observations_v0(env)
     env = supersuit.pettingzoo_env_to_vec_env_v1(env)
     return supersuit.concat_vec_envs_v1(env, GRIDS, num_cpus=0, base_class="stable_baselines3")
-
-
-class PlainObservations:
-    """The array without its mask: SuperSuit stacks boxes only."""
-
-    def __new__(cls, env: Any) -> Any:
-        from pettingzoo.utils.wrappers import BaseParallelWrapper
-
-        class Plain(BaseParallelWrapper):  # type: ignore[type-arg]
-            def observation_space(self, agent: str) -> Any:
-                return self.env.observation_space(agent)["observation"]
-
-            def reset(self, seed: int | None = None, options: Any = None) -> Any:
-                seen, infos = self.env.reset(seed=seed, options=options)
-                return {a: o["observation"] for a, o in seen.items()}, infos
-
-            def step(self, actions: Any) -> Any:
-                seen, *rest = self.env.step(actions)
-                return ({a: o["observation"] for a, o in seen.items()}, *rest)
-
-        return Plain(env)
 
 
 def ppo(make: Any) -> Any:

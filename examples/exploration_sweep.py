@@ -4,7 +4,7 @@ The protocol of Weng and Lee, "How Exploration Breaks Cooperation in Shared-Poli
 Reinforcement Learning" (2026), with tables instead of networks: nine players on a lattice play a
 stag hunt with all their neighbours, in which all cooperating is an equilibrium and pays best. They
 start out cooperating, explore at a fixed rate, and learn from what they are paid; one table serves
-all of them, or a group, or each has his own. Printed is how many of the greedy moves cooperate in
+all of them, or a group, or each has its own. Printed is how many of the greedy moves cooperate in
 the last quarter: at what rate does cooperation break, and does sharing matter?
 
 In one round cooperating is best while neighbours do so with probability above (P - S) / (R - S -
