@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = (ROOT / "docs" / "hooks.md").read_text("utf-8")
 SOURCES = [
     path
-    for folder in ("core", "envs", "agents", "renderers", "plugins/games", "plugins/rewards")
-    for path in (ROOT / folder / "src").rglob("*.py")
+    for folder in (*ROOT.glob("*/src"), *ROOT.glob("plugins/*/src"))
+    for path in folder.rglob("*.py")
     if path.name != "hooks.py"
 ]
 

@@ -11,6 +11,7 @@ import pytest
 from adapter_worlds import Free, Scripted, last, trail
 from palestra import Budget, InvalidOption, ModelError, UnknownName
 from palestra.agents.models import Reply, Request
+from palestra.kernel.errors import UnknownOption
 from palestra.llm.prices import price_table
 from palestra_adapters.react import ReAct, read_steps
 
@@ -139,7 +140,7 @@ def test_set_up_errors_are_explained() -> None:
         palestra.make_agent("react")
     with pytest.raises(UnknownName, match="model scheme 'ecco'"):
         palestra.make_agent("react:llm:ecco:")
-    with pytest.raises(InvalidOption, match="unexpected keyword argument 'hold'"):
+    with pytest.raises(UnknownOption, match="unexpected keyword argument 'hold'"):
         palestra.make_agent("react:echo:,hold=true")
     with pytest.raises(InvalidOption, match="held=true is not possible"):
         ReAct(model=Free(""), held=True)

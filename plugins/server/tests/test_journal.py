@@ -24,13 +24,14 @@ def crashed(folder, number):
     return copy / "matches.db"
 
 
-@pytest.mark.parametrize("env", ["games/LeducHoldem-v0", "games/MatrixGame-v0"])
+@pytest.mark.parametrize("env", ["games/ConnectFour-v0", "games/MatrixGame-v0"])
 def test_after_every_message_a_dead_server_is_as_the_living_one(tmp_path, env):
     async def run():
         server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/matches.db"))
         await server.start()
         options = {"rounds": 6} if "Matrix" in env else {}
-        match, _ = await server.create(Create(env, (OPEN, "random"), options=options, seed=4))
+        wanted = Create(env, (OPEN, "random"), options=options, seed=4)
+        match = (await server.create(wanted)).match
         token = (await server.join(match, Join(name="ada"))).token
         key, rng, crashes = server.seat(token), Rng.seeded(1), 0
         while True:
@@ -68,7 +69,8 @@ def test_a_disk_that_is_full_takes_no_move_and_keeps_it_for_later(tmp_path, monk
         store = MatchStore(f"sqlite:///{tmp_path}/matches.db")
         server = MatchServer(store)
         await server.start()
-        match, _ = await server.create(Create("games/TicTacToe-v0", (OPEN, "first"), seed=1))
+        wanted = Create("games/TicTacToe-v0", (OPEN, "first"), seed=1)
+        match = (await server.create(wanted)).match
         key = server.seat((await server.join(match, Join())).token)
         write = store._write
 

@@ -46,7 +46,7 @@ def test_a_refused_answer_is_asked_again_and_then_forfeits():
     assert "nonsense" in seen.error
     match.answer(Answer(0, 1, text="again"))
     assert match.over
-    assert match.view(0).result == "loss"
+    assert match.view(0).result == "forfeit"
     record = match.record()
     assert [a.raw for a in record.steps[-1].turns[0].refused] == ["nonsense", "again"]
 

@@ -40,7 +40,7 @@ def test_averages_are_those_of_the_papers():
             LOGPROBS, OLD, ADVANTAGES, SAMPLED, average=average, most_tokens=7, tokens_in_step=40
         )
         assert float(found) == pytest.approx(value, rel=1e-6), average
-    assert {*expected, "reinforce"} == set(AVERAGES)
+    assert {*expected, "rloo", "reinforce"} == set(AVERAGES)
     with pytest.raises(UnknownName, match="unknown average 'mean'"):
         policy_loss(LOGPROBS, OLD, ADVANTAGES, SAMPLED, average="mean")
 
@@ -83,3 +83,46 @@ def test_a_ratio_beyond_the_clip_has_no_gradient():
     )
     loss.backward()
     assert (logprobs.grad != 0).all()
+
+
+# What GRPOTrainer._compute_loss and RLOOTrainer._compute_loss of TRL 1.16.0 return for the batch
+# below, by (beta, clip, clip_high); "rloo" has one advantage a stream.
+TRL = {
+    "grpo": {(0.0, 0.2, 0.2): 0.17899460516118318, (0.04, 0.1, 0.28): 0.18065241009093527},
+    "bnpo": {(0.0, 0.2, 0.2): 0.2473815688395837, (0.04, 0.1, 0.28): 0.24909070363674612},
+    "dr_grpo": {(0.0, 0.2, 0.2): 0.12094210032157425, (0.04, 0.1, 0.28): 0.12177767733352034},
+    "dapo": {(0.0, 0.2, 0.2): 0.17556111337002714, (0.04, 0.1, 0.28): 0.17677404774220692},
+    "rloo": {(0.0, 0.2, 0.2): 0.1927585289997072},
+}
+
+
+def wave(scale, phase):
+    """Five streams of nine numbers, alike on every machine."""
+    places = torch.arange(45, dtype=torch.float64)
+    return (scale * torch.sin(1.7 * places + phase)).reshape(5, 9)
+
+
+@pytest.mark.parametrize("average", TRL)
+def test_losses_equal_those_of_trl(average):
+    logprobs = -1.5 + wave(1.2, 0.3)
+    old, reference = logprobs + wave(0.5, 1.1), logprobs + wave(0.4, 2.0)
+    advantages = wave(1.5, 0.9)
+    if average == "rloo":
+        advantages = advantages[:, :1].expand(5, 9)
+    sampled = torch.arange(9)[None] < torch.tensor([9, 4, 7, 1, 5])[:, None]
+    sampled &= torch.arange(45).reshape(5, 9) % 6 != 2
+    for (beta, clip, clip_high), value in TRL[average].items():
+        found = policy_loss(
+            logprobs,
+            old,
+            advantages,
+            sampled,
+            average=average,
+            clip=clip,
+            clip_high=clip_high,
+            reference=reference,
+            beta=beta,
+            tokens_in_step=31.0,
+            most_tokens=9,
+        )
+        assert float(found) == pytest.approx(value, abs=1e-6)

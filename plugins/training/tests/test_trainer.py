@@ -7,10 +7,17 @@ import sys
 import palestra
 import pytest
 import torch
+from msgspec.structs import replace
 from palestra import InvalidOption
-from palestra_training.learner import Learner
+from palestra.agents.making import make_agent
+from palestra.agents.models import Model, Reply
+from palestra.records.trace import SeatTrace, TraceTurn
+from palestra_training.batch import token_batch
+from palestra_training.learner import Learner, _pick
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan, WarmUp, read_plan
+from palestra_training.play import TrainingStopped
 from palestra_training.trainer import Trainer, read_curve, wilson
+from palestra_training.warm_up import rows
 
 SMALL = TrainPlan(
     env="games/KuhnPoker-v0",
@@ -41,8 +48,6 @@ def whole(tmp_path_factory):
 
 
 def test_a_run_that_is_resumed_is_the_run_that_never_stopped(whole, tmp_path):
-    from msgspec.structs import replace
-
     first = Trainer(replace(SMALL, rounds=2), tmp_path / "run")
     first.run()
     again = Trainer(SMALL, tmp_path / "run", resume=True)
@@ -54,8 +59,6 @@ def test_a_run_that_is_resumed_is_the_run_that_never_stopped(whole, tmp_path):
 
 
 def test_a_folder_keeps_its_run(whole):
-    from msgspec.structs import replace
-
     with pytest.raises(InvalidOption, match="holds a run already; continue it with --resume"):
         Trainer(SMALL, whole.out)
     with pytest.raises(InvalidOption, match="was started with credit = 'grpo', not 'rloo'"):
@@ -150,6 +153,131 @@ def test_no_model_folder_is_said_plainly(tmp_path):
 
     with pytest.raises(ModelError, match=r"is not a model: there is no config\.json"):
         Learner(tmp_path)
+
+
+def test_before_the_first_step_every_ratio_is_one(whole):
+    """What the gradient reads is what was drawn, streams of unlike lengths in one batch."""
+    batch = token_batch(whole.credited(whole.rollouts()))
+    assert len(set(batch.attended.sum(1).tolist())) > 1
+    with torch.no_grad():
+        found, _ = whole._logprobs(whole.model.net, batch)
+    apart = (found - batch.logprobs[:, 1:])[batch.sampled[:, 1:]]
+    assert float(apart.abs().max()) < 1e-5
+
+
+def test_seats_against_opponents_take_turns_and_self_play_takes_all(whole):
+    records = whole.rollouts()
+    starts = records[:: SMALL.group_size]
+    assert [r.group for r in records] == [r.group for r in starts for _ in range(SMALL.group_size)]
+    for number, record in enumerate(starts):
+        own = [seat for seat, name in enumerate(record.agents) if name == "learner"]
+        assert own in ([0, 1], [number % 2])
+
+
+def test_siblings_that_tie_teach_nothing(whole):
+    records = whole.rollouts()
+    for record in records:
+        record.returns = (0.0, 0.0)
+        for step in record.steps:
+            step.rewards = {}
+        for turn in record.turns:
+            if turn.status != "forfeit":
+                turn.refused = []
+    advantages = {
+        turn.advantage
+        for trace in whole.credited(records)
+        for turn in trace.turns
+        if not turn.refused
+    }
+    assert advantages == {0.0}
+
+
+def test_an_answer_that_is_asked_for_again_has_the_price_of_a_refusal(tmp_path):
+    plan = replace(SMALL, invalid="retry:2", refused=-0.75, warm_up=WarmUp(), self_play=1.0, seed=3)
+    trainer = Trainer(plan, tmp_path / "run")  # a model that has learned nothing writes nonsense
+    traces = trainer.credited(trainer.rollouts())
+    refused = [turn for trace in traces for turn in trace.turns if turn.refused]
+    assert any(turn.rewards for turn in refused)  # the last refusal lost the game
+    unpaid = [turn for turn in refused if not turn.rewards]
+    assert unpaid
+    assert {turn.advantage for turn in unpaid} == {-0.75}
+
+
+class Asked(Model):
+    """Always bets, and keeps what it was asked."""
+
+    name, abilities = "asked", frozenset({"raw"})
+
+    def __init__(self):
+        self.prompts = []
+
+    def chat(self, requests):
+        self.prompts += ["".join(m.content for m in request.messages) for request in requests]
+        return [Reply(" bet") for _ in requests]
+
+
+@pytest.mark.parametrize("context", ["bare", "position", "conversation"])
+def test_a_warm_up_shows_the_prompts_that_a_learner_is_asked(context):
+    model = Asked()
+    agent = make_agent("llm", model=model, prompt="raw", context=context)
+    records = palestra.play(SMALL.env, agents=[agent, agent], episodes=4, live=1)
+    shown = list(rows(records, replace(SMALL, context=context)))
+    assert ["".join(row.texts[:-1]) for row in shown] == model.prompts
+    assert {row.reply for row in shown} == {" bet\n\n"}
+
+
+def test_words_are_drawn_in_their_shares():
+    chances = torch.log(torch.tensor([0.125, 0.0, 0.5, 0.375])).expand(800, 4)
+    drawn = torch.arange(800, dtype=torch.float64) / 800
+    assert torch.bincount(_pick(chances, drawn), minlength=4).tolist() == [100, 0, 400, 300]
+
+
+def test_a_penalty_keeps_a_policy_near_where_it_began(tmp_path):
+    free = replace(SMALL, rounds=4, epochs=2, self_play=1.0, learning_rate=3e-3, past=0)
+    apart = {}
+    for beta in (0.0, 20.0):
+        trainer = Trainer(replace(free, beta=beta), tmp_path / str(beta))
+        began = weights(trainer)
+        trainer.run()
+        start = trainer.model.copy(began, "start").net
+        prompt = trainer.model.tokenizer("You hold the king.\nMove:", return_tensors="pt")
+        with torch.no_grad():
+            now, then = (
+                torch.log_softmax(net(prompt["input_ids"]).logits[0, -1], -1)
+                for net in (trainer.model.net, start)
+            )
+        apart[beta] = float((now.exp() * (now - then)).sum())
+    assert apart[20.0] < apart[0.0] / 2
+    again = Trainer(replace(free, beta=20.0), tmp_path / "20.0", resume=True)
+    assert all(torch.equal(value, began[name]) for name, value in again.reference.items())
+
+
+def test_a_loss_that_is_not_a_number_stops_and_can_be_resumed_more_slowly(tmp_path):
+    plan = replace(SMALL, past=0)
+    trainer = Trainer(plan, tmp_path / "run")
+    good = weights(trainer)
+    with pytest.raises(TrainingStopped, match=r"the loss of round 1 is (nan|-?inf); resume"):
+        trainer._descend(token_batch([broken()]))
+    again = Trainer(replace(plan, learning_rate=1e-5), tmp_path / "run", resume=True)
+    assert all(torch.equal(value, good[name]) for name, value in weights(again).items())
+    assert again.optimiser.param_groups[0]["lr"] == 1e-5
+
+
+def broken():
+    """A trace whose credit no estimator should have given."""
+    made = SeatTrace("games/X-v0", 1, 0, 0, "learner")
+    made.ids, made.sampled, made.turn = [1, 2, 3], [False, True, True], [0, 0, 0]
+    made.logprobs = [0.0, -0.5, -0.5]
+    made.turns.append(TraceTurn(0, 1, 3, advantage=float("nan")))
+    return made
+
+
+def test_a_saved_model_is_the_model_and_leaves_no_drafts(whole, tmp_path):
+    whole.model.save(tmp_path / "model")
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    again = Learner(tmp_path / "model")
+    for name, value in weights(whole).items():
+        assert torch.equal(value, again.net.state_dict()[name]), name
 
 
 @pytest.mark.slow

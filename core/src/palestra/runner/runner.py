@@ -264,6 +264,8 @@ class Runner:
                 answers = _answers(agent, [pending.turn for pending in waiting])
             return [self._checked(*pair) for pair in zip(waiting, answers, strict=True)]
         except TimeUp:
+            if self._move_seconds is None:  # a limit of the caller's
+                raise
             if len(waiting) == 1:
                 self._time_out(waiting[0])
                 return [None]

@@ -48,7 +48,7 @@ def secrets_stay_hidden(subject: Subject) -> None:
         for step, seat in chosen:
             changed |= _redrawn_looks_the_same(subject, states[step], seat, (seed, step))
         compared += len(chosen)
-        if compared >= PLACES:
+        if compared >= PLACES and changed:
             break
     require(changed, f"determinize() never changed anything in {seed + 1} games; is all in sight?")
 
@@ -92,7 +92,7 @@ def _redrawn_looks_the_same(
     key = game.state_key(state)
     one = sight(_opened(subject, state), seat, array=subject.has_array_view)
     for draw in range(DRAWS):
-        imagined = game.determinize(state, seat, Rng(draw + 17))
+        imagined = game.determinize(state, seat, Rng(17 + DRAWS * where[1] + draw))
         two = sight(_opened(subject, imagined), seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
         _no_leak(

@@ -1,8 +1,7 @@
 """Matches over the network: every seat of a game is an address."""
 
-from palestra_server.client import connect
-from palestra_server.messages import OPEN, MatchPlan, SeatView
-from palestra_server.server import MatchServer
-from palestra_server.store import MatchStore
+import lazy_loader
 
-__all__ = ["OPEN", "MatchPlan", "MatchServer", "MatchStore", "SeatView", "connect"]
+# The names are in __init__.pyi; each is imported when it is first used, so that loading the plugin
+# imports none of them.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

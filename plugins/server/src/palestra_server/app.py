@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from palestra_server.dialects import Dialect
 from palestra_server.messages import Create, Join, Move
 from palestra_server.refusals import refusal
 from palestra_server.security import LOOPBACK, Guard
@@ -41,12 +42,13 @@ def create_app(
     token: str = "",
     first: Create | None = None,
     more: Sequence[BaseRoute] = (),
+    dialects: Sequence[Dialect] = (),
 ) -> Starlette:
     """The application over one server.
 
     hosts: names and addresses under which it may be asked, others are refused. token: what making
     a match takes, as a bearer token; empty for anybody. first: a match to open at the start. more:
-    routes of dialects.
+    further routes. dialects: protocols of other projects to speak as well.
     """
 
     @asynccontextmanager
@@ -54,7 +56,10 @@ def create_app(
         await server.start()
         if first is not None:
             await server.create(first)
-        yield
+        async with AsyncExitStack() as open_dialects:
+            for dialect in dialects:
+                await open_dialects.enter_async_context(dialect.running())
+            yield
         await server.stop()
 
     routes = [
@@ -71,7 +76,9 @@ def create_app(
         WebSocketRoute("/ws", lambda socket: SocketSession(server, socket).serve()),
     ]
     return Starlette(
-        routes=[*routes, *more], middleware=[Middleware(Guard, hosts=hosts)], lifespan=lifespan
+        routes=[*routes, *(route for dialect in dialects for route in dialect.routes), *more],
+        middleware=[Middleware(Guard, hosts=hosts)],
+        lifespan=lifespan,
     )
 
 
@@ -108,12 +115,12 @@ class Matches:
             Guard.same(bearer(request), self._token)
         wanted = await read(request, Create)
         opened = await server.create(wanted)
-        return Reply({"match": opened.match, "invite": opened.invite}, 201)
+        return Reply(opened, 201)
 
 
 async def _join(server: MatchServer, request: Request) -> Response:
     seated = await server.join(request.path_params["match"], await read(request, Join))
-    return Reply(seated._asdict(), 201)
+    return Reply(seated, 201)
 
 
 async def _look(server: MatchServer, request: Request) -> Response:

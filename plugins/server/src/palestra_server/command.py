@@ -6,12 +6,16 @@ import ipaddress
 import logging
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from palestra import InvalidOption
+from palestra import InvalidOption, UnknownName
 from palestra.cli.arguments import read_options, split_agents
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from palestra_server.dialects import Dialect
+    from palestra_server.server import MatchServer
 
 
 def serve_command(
@@ -36,6 +40,16 @@ def serve_command(
     token: Annotated[
         str, typer.Option(envvar="PALESTRA_SERVER_TOKEN", help="What making a match takes.")
     ] = "",
+    dialects: Annotated[str, typer.Option(help="Protocols to speak as well, by comma: mcp.")] = "",
+    upstream: Annotated[
+        str, typer.Option(help="A model server's base URL, to record what seats ask it.")
+    ] = "",
+    upstream_key: Annotated[
+        str, typer.Option(envvar="PALESTRA_UPSTREAM_KEY", help="The model server's API key.")
+    ] = "",
+    upstream_tokens: Annotated[
+        bool, typer.Option(help="Ask the model server for token ids, as vLLM gives them.")
+    ] = False,
     certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
 ) -> None:
@@ -68,7 +82,12 @@ def serve_command(
     socket = listen(host, port)
     address = socket.getsockname()
     hosts = [*LOOPBACK, host, *(name or [])]
-    app = create_app(server, hosts=hosts, token=token, first=first)
+    spoken = [_dialect(word, server) for word in dialects.split(",") if word]
+    if upstream:
+        from palestra_server.dialects.openai import CaptureDialect
+
+        spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
+    app = create_app(server, hosts=hosts, token=token, first=first, dialects=spoken)
     scheme = "https" if certificate else "http"
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     console.print(f"serving {scheme}://{shown}:{address[1]}", soft_wrap=True, highlight=False)
@@ -81,6 +100,15 @@ def serve_command(
         ssl_keyfile=key,
     )
     uvicorn.Server(config).run([socket])
+
+
+def _dialect(name: str, server: MatchServer) -> Dialect:
+    """A protocol by its name; raises `UnknownName`, and `MissingExtra` for one not installed."""
+    if name == "mcp":
+        from palestra_server.dialects.mcp import McpDialect
+
+        return McpDialect(server)
+    raise UnknownName("dialect", name, ["mcp"])
 
 
 def _is_loopback(host: str) -> bool:

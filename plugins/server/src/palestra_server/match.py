@@ -177,6 +177,7 @@ class Match:
             model=answer.model,
             logprob=answer.logprob,
             sampling=answer.sampling,
+            tokens=answer.tokens,
         )
         tries = len(self._running.refused.get(seat, ()))
         if answer.missed:
@@ -221,6 +222,7 @@ class Match:
             logprob=decision.logprob,
             usage=decision.usage,
             sampling=dict(decision.sampling),
+            tokens=decision.tokens,
         )
 
     def ask_at_once(self) -> None:

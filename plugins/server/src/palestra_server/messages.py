@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from palestra.agents.budget import Usage
+from palestra.agents.models import Tokens
 
 OPEN = "open"  # a seat that waits for a client or a person
 MOST_SEATS = 300
@@ -50,6 +51,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     logprob: float | None = None
     usage: Usage = Usage()
     sampling: dict[str, Any] = {}
+    tokens: Tokens | None = None
 
 
 class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -16,6 +16,7 @@ from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.registry import open_game
 from palestra.runner.running import PendingTurn
 
+from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
 from palestra_server.match import Match
 from palestra_server.messages import OPEN, Answer, Create, Join, MatchPlan, Move, SeatView
 from palestra_server.metrics import Metrics
@@ -38,14 +39,14 @@ class SeatKey(NamedTuple):
     seat: int
 
 
-class Opened(NamedTuple):
+class Opened(msgspec.Struct, frozen=True):
     """A match as its maker gets it: its name, and what opens its free seats."""
 
     match: str
     invite: str
 
 
-class Seated(NamedTuple):
+class Seated(msgspec.Struct, frozen=True):
     """A seat as whoever took it gets it; the token opens this seat and nothing else."""
 
     match: str
@@ -75,6 +76,7 @@ class Live:
     followers: dict[int, set[Callable[[], None]]] = field(default_factory=dict)
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
+    captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
 
 
 class MatchServer:
@@ -220,10 +222,29 @@ class MatchServer:
         self._answer(key, Answer(key.seat, number, missed="resigned", resigned=True))
         await self._committed()
 
+    def check_capture(self, key: SeatKey) -> None:
+        """Raise `Refused` where a seat's exchanges with a language model are not kept any more."""
+        live = self._find(key.match)
+        if live.match.over:
+            raise Refused(f"match {key.match} is over")
+        if sum(e.bytes for e in live.captured.get(key.seat, ())) > MOST_BYTES:
+            raise Refused(
+                f"over {MOST_BYTES} bytes were said since the seat's last answer; answer first", 429
+            )
+
+    def capture(self, key: SeatKey, exchange: Exchange) -> None:
+        """Keep what a seat asked a language model; its next answer takes it on record."""
+        live = self._find(key.match)
+        if not live.match.over:
+            live.captured.setdefault(key.seat, []).append(exchange)
+            audit.info("capture match=%s seat=%d", *key)
+
     def _answer(self, key: SeatKey, answer: Answer) -> bool:
         live = self._find(key.match)
-        counted = live.match.answer(answer)
+        captured = live.captured.get(key.seat, ())
+        counted = live.match.answer(with_exchanges(answer, captured))
         if counted:
+            live.captured.pop(key.seat, None)
             self.metrics.moves += 1
             self._go_on(live)
         return counted
@@ -322,8 +343,11 @@ class MatchServer:
             leave()
 
     def record(self, key: SeatKey) -> EpisodeRecord:
-        """The whole record, for whoever had a seat, once the match is over."""
-        return self._find(key.match).match.record()
+        """The whole record, for whoever had a seat, once the match is over.
+
+        What other seats asked their language models is left out.
+        """
+        return for_seat(self._find(key.match).match.record(), key.seat)
 
     # Memory and journal
 
@@ -400,7 +424,7 @@ class MatchServer:
             await asyncio.sleep(min(30.0, self.limits.idle_seconds / 4))
             now = asyncio.get_running_loop().time()
             for name, live in list(self._live.items()):
-                watched = any(live.followers.values()) or live.asked or live.clocks
+                watched = any(live.followers.values()) or live.asked or live.clocks or live.captured
                 idle = now - live.touched > self.limits.idle_seconds
                 if idle and not watched and not self.store.pending:
                     live.match.close()

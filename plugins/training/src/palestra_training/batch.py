@@ -11,6 +11,8 @@ import torch
 from palestra import InvalidOption
 from palestra.records.trace import SeatTrace
 
+OVER_TOKENS = ("ids", "attended", "sampled", "logprobs", "advantages", "turn")
+
 
 @dataclass(frozen=True)
 class TokenBatch:
@@ -40,9 +42,8 @@ class TokenBatch:
     def rows(self, chosen: torch.Tensor) -> TokenBatch:
         """Some of the streams, cut to the longest of them."""
         length = int(self.attended[chosen].sum(1).max())
-        cut = (self.ids, self.attended, self.sampled, self.logprobs, self.advantages, self.turn)
-        over_tokens = [part[chosen, :length] for part in cut]
-        return TokenBatch(*over_tokens, seat=self.seat[chosen], version=self.version[chosen])
+        over_tokens = {name: getattr(self, name)[chosen, :length] for name in OVER_TOKENS}
+        return TokenBatch(**over_tokens, seat=self.seat[chosen], version=self.version[chosen])
 
 
 def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> TokenBatch:

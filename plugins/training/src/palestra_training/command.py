@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-
 from palestra.cli.arguments import read_options
+from rich.console import Console
 
 
 def train_command(

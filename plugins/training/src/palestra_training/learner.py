@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import torch
@@ -38,13 +40,28 @@ class Learner(Model):
         self.context = int(self.net.config.max_position_embeddings)
         self.version = 0
         end = self.net.generation_config.eos_token_id
-        self.end = frozenset(end if isinstance(end, list) else [end])
+        if end is None:
+            end = self.tokenizer.eos_token_id
+        self.end = frozenset(end if isinstance(end, list) else [] if end is None else [end])
         self._choices: dict[str, list[int]] = {}
 
     def save(self, folder: str | Path) -> None:
-        """Write weights and tokenizer, in the format of transformers."""
-        self.net.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        """Write weights and tokenizer, in the format of transformers; each file whole."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as draft:
+            self.net.save_pretrained(draft)
+            self.tokenizer.save_pretrained(draft)
+            for file in sorted(Path(draft).iterdir()):
+                file.replace(target / file.name)
+
+    def copy(self, weights: Mapping[str, torch.Tensor], name: str) -> Learner:
+        """A model of the same kind with other weights; `chat` of one does not touch the other."""
+        twin = copy(self)
+        twin.net = deepcopy(self.net)
+        twin.net.load_state_dict(weights)
+        twin.name = name
+        return twin
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         prompts = [read_prompt(self.tokenizer, request, self.name) for request in requests]
@@ -88,9 +105,10 @@ class Learner(Model):
         listed = [self._listed(request) for request in requests]
         heat = torch.tensor([request.temperature for request in requests], device=self.device)
         made: list[Finish] = [([], [], "") for _ in range(rows)]
-        drawn = [_noise(request) for request in requests]
+        most = max(request.max_tokens for request in requests)
+        drawn = torch.stack([_draws(request, most) for request in requests]).to(self.device)
         cache: Any = None
-        for step in range(max(request.max_tokens for request in requests)):
+        for step in range(most):
             places = (mask.cumsum(-1) - 1).clamp(min=0)
             output = self.net(
                 input_ids=read if cache is None else read[:, -1:],
@@ -107,10 +125,7 @@ class Learner(Model):
                     _hold(scores[row], choices, made[row][0], self.end)
             scores = scores / torch.where(heat > 0, heat, torch.ones_like(heat))[:, None]
             chances = torch.log_softmax(scores, dim=-1)
-            noise = torch.stack([_gumbel(source, scores.shape[1]) for source in drawn])
-            picked = torch.where(
-                (heat > 0)[:, None], chances + noise.to(self.device), chances
-            ).argmax(-1)
+            picked = torch.where(heat > 0, _pick(chances, drawn[:, step]), chances.argmax(-1))
             found = chances.gather(1, picked[:, None])[:, 0].tolist()
             self._take(made, requests, listed, picked.tolist(), found, step)
             if all(finish for _, _, finish in made):
@@ -172,16 +187,16 @@ def _hold(scores: torch.Tensor, choices: list[list[int]], said: list[int], end: 
     scores[allowed] = kept
 
 
-def _noise(request: Request) -> Any:
-    """Random numbers of one request, whatever it is batched with; None where nothing is drawn."""
+def _draws(request: Request, tokens: int) -> torch.Tensor:
+    """Uniform numbers in [0, 1), one a token: those of a request, whatever it is batched with."""
     if request.temperature <= 0:
-        return None
-    return torch.Generator().manual_seed(request.seed or 0)
+        return torch.zeros(tokens, dtype=torch.float64)
+    source = torch.Generator().manual_seed(request.seed or 0)
+    return torch.rand(tokens, generator=source, dtype=torch.float64)
 
 
-def _gumbel(source: Any, words: int) -> torch.Tensor:
-    """Noise under which the largest sum is a draw from the distribution."""
-    if source is None:
-        return torch.zeros(words)
-    drawn = torch.rand(words, generator=source).clamp_(1e-20, 1 - 1e-7)
-    return -torch.log(-torch.log(drawn))
+def _pick(chances: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+    """The word of each row into whose part of [0, 1) its number falls."""
+    ends = chances.double().exp().cumsum(-1)
+    found = torch.searchsorted(ends, drawn[:, None] * ends[:, -1:], right=True)
+    return found[:, 0].clamp(max=chances.shape[1] - 1)

@@ -4,7 +4,9 @@ The clipped surrogate is PPO's (Schulman et al. 2017) with an advantage for each
 the names that trainers use: "grpo" (each stream's mean, then the mean of streams; Shao et al.
 2024), "bnpo" (over all sampled tokens of the batch; Xiao et al. 2025), "dr_grpo" (over streams
 times a fixed length; Liu et al. 2025), "dapo" (over the sampled tokens of the whole step, of which
-a batch may be a part; Yu et al. 2025). "reinforce" is the plain policy gradient, averaged as bnpo.
+a batch may be a part; Yu et al. 2025). "rloo" has one ratio for a
+whole stream, and the mean of streams (Ahmadian et al. 2024, as TRL clips it); its advantage is the
+mean over the stream. "reinforce" is the plain policy gradient, averaged as bnpo.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import torch
 from palestra import UnknownName
 
-AVERAGES = ("grpo", "bnpo", "dr_grpo", "dapo", "reinforce")
+AVERAGES = ("grpo", "bnpo", "dr_grpo", "dapo", "rloo", "reinforce")
 
 
 def token_logprobs(
@@ -51,18 +53,23 @@ def policy_loss(
     if average not in AVERAGES:
         raise UnknownName("average", average, AVERAGES)
     marks = sampled.float()
+    counts = marks.sum(-1).clamp(min=1)
+    change = logprobs - old
+    if average == "rloo":
+        change = (change * marks).sum(-1, keepdim=True)
+        advantages = (advantages * marks).sum(-1, keepdim=True) / counts[:, None]
     if average == "reinforce":
         each = -logprobs * advantages
     else:
-        ratio = torch.exp(logprobs - old)
+        ratio = torch.exp(change)
         high = clip if clip_high is None else clip_high
         clipped = ratio.clamp(1 - clip, 1 + high)
         each = -torch.min(ratio * advantages, clipped * advantages)
     if reference is not None and beta:
         apart = reference - logprobs
         each = each + beta * (torch.exp(apart) - apart - 1)
-    if average == "grpo":
-        return ((each * marks).sum(-1) / marks.sum(-1).clamp(min=1)).mean()
+    if average in ("grpo", "rloo"):
+        return ((each * marks).sum(-1) / counts).mean()
     if average == "dr_grpo":
         return (each * marks).sum() / (marks.shape[0] * (most_tokens or marks.shape[1]))
     if average == "dapo" and tokens_in_step is not None:

@@ -55,8 +55,9 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     the other seats; past: this learner as it was, from that many saved versions; self_play: the
     share of groups in which the learner has all seats. groups, group_size: starts a round, and
     rollouts of each. credit: estimators, as in `palestra credit --by`. average, clip, clip_high,
-    beta: see `losses.policy_loss`. refused: the advantage of an answer that was refused, where the
-    game went on.
+    beta: see `losses.policy_loss`; the reference is the policy that learning began from.
+    save_every: rounds between checkpoints. refused: the advantage of an answer that was refused,
+    where the game went on.
     """
 
     env: str
@@ -69,6 +70,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     past_every: Positive = 20
     self_play: Share = 1.0
     rounds: Positive = 100
+    save_every: Positive = 1
     groups: Positive = 16
     group_size: Positive = 8
     seed: Annotated[int, Meta(ge=0)] = 0

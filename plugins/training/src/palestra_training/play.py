@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import palestra
-from palestra import EpisodeRecord, Game
+from palestra import EpisodeRecord, Game, PalestraError
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.runner.runner import Runner
@@ -17,6 +17,10 @@ from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan
 
 LEARNER = "learner"
+
+
+class TrainingStopped(PalestraError):
+    """Training cannot go on; the last checkpoint is whole, and the message says what to change."""
 
 
 def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: bool) -> Agent:
@@ -72,7 +76,9 @@ def play_groups(
         record = runner.finish(started)
         record.group = group
         if record.error:
-            raise RuntimeError(f"an episode failed while training:\n{record.error}")
+            raise TrainingStopped(
+                f"episode {record.number} of seed {record.seed} failed:\n{record.error}"
+            )
         records.append(record)
     return records
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import torch
-from palestra import EpisodeRecord, InvalidOption
+from palestra import InvalidOption
 from tokenizers import Regex, Tokenizer
 from tokenizers.decoders import Fuse
 from tokenizers.models import WordLevel
@@ -72,11 +72,3 @@ def make_tiny(
     net.save_pretrained(target)
     wrapped.save_pretrained(target)
     return target
-
-
-def words_of(records: Iterable[EpisodeRecord]) -> Iterable[str]:
-    """All that seats read and wrote in records that were played with `keep_prompts`."""
-    for record in records:
-        for turn in record.turns:
-            yield turn.text
-            yield from (str(event.text) for event in record.events)

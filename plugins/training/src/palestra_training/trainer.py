@@ -7,14 +7,15 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import torch
-from palestra import EpisodeRecord, InvalidOption, PalestraError
+from msgspec.structs import astuple, replace
+from palestra import EpisodeRecord, InvalidOption
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
-from palestra.kernel.files import whole_file, write_bytes, write_text
+from palestra.files import whole_file, write_bytes, write_text
 from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.records.trace import SeatTrace, trace_seats
@@ -23,21 +24,38 @@ from palestra_training.batch import TokenBatch, token_batch
 from palestra_training.learner import Learner
 from palestra_training.losses import policy_loss, token_logprobs
 from palestra_training.plan import TrainPlan
-from palestra_training.play import LEARNER, open_env, play_groups, random_play, seat_learner
+from palestra_training.play import (
+    LEARNER,
+    TrainingStopped,
+    open_env,
+    play_groups,
+    random_play,
+    seat_learner,
+)
 from palestra_training.tiny import make_tiny
-from palestra_training.warm_up import imitate, rows
+from palestra_training.warm_up import Row, imitate, rows
 
 PLAN, STATE, CURVE, MODEL = "plan.json", "state.pt", "curve.csv", "model"
 HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation alone
 STREAM = 9
+VOCABULARY = 50  # episodes of random play whose words a tiny model knows
+CHANGEABLE = (
+    "rounds",
+    "evaluation",
+    "save_every",
+    "learning_rate",
+    "minibatch",
+)  # of a run that is resumed
+Weights = dict[str, torch.Tensor]
 
 
-class TrainingStopped(PalestraError):
-    """Training cannot go on; the last checkpoint is whole, and the message says what to change."""
+class Round(msgspec.Struct, frozen=True):
+    """A line of the curve; shares are of the evaluation, empty in rounds without one.
 
-
-class Round(NamedTuple):
-    """A line of the curve; shares are of the evaluation, empty in rounds without one."""
+    loss, entropy: means over the gradient steps. ratio: the largest by which a token's probability
+    was off the one it was drawn with, either way. unlost: the share of evaluated episodes that were
+    won or drawn, with its 95 % interval; worst: the same share from the seat where it is lowest.
+    """
 
     round: int
     seconds: float
@@ -52,6 +70,7 @@ class Round(NamedTuple):
     unlost: float | None = None
     low: float | None = None
     high: float | None = None
+    worst: float | None = None
     mean: float | None = None
 
 
@@ -68,14 +87,15 @@ class Trainer:
         self.round, self.curve, self._seconds = 0, list[Round](), 0.0
         saved = self.out / STATE if resume else None
         fresh = saved is None or not saved.exists()
-        self.model = self._make_model() if fresh else Learner(self.out / MODEL)
+        lessons = self._lessons() if fresh else []
+        self.model = self._make_model(lessons) if fresh else Learner(self.out / MODEL)
         self.optimiser = torch.optim.AdamW(
             self.model.net.parameters(), lr=plan.learning_rate, betas=(0.9, 0.95), weight_decay=0.0
         )
-        self.past: list[dict[str, torch.Tensor]] = []
+        self.past: list[Weights] = []
+        self.reference: Weights = {}
         if fresh:
-            self._warm_up()
-            self._save()
+            self._begin(lessons)
         else:
             self._load(self.out / STATE)
 
@@ -93,9 +113,7 @@ class Trainer:
         if kept.exists():
             was = msgspec.json.decode(kept.read_bytes(), type=TrainPlan)
             for name in TrainPlan.__struct_fields__:
-                if name not in ("rounds", "evaluation") and getattr(was, name) != getattr(
-                    self.plan, name
-                ):
+                if name not in CHANGEABLE and getattr(was, name) != getattr(self.plan, name):
                     raise InvalidOption(
                         f"{self.out} was started with {name} = {getattr(was, name)!r}, not "
                         f"{getattr(self.plan, name)!r}; resume it unchanged, or choose another "
@@ -104,24 +122,35 @@ class Trainer:
         self.out.mkdir(parents=True, exist_ok=True)
         write_bytes(kept, encoded)
 
-    def _make_model(self) -> Learner:
+    def _make_model(self, lessons: Sequence[Row]) -> Learner:
         plan = self.plan
         if plan.model:
             return Learner(plan.model)
-        records = random_play(plan, max(50, plan.warm_up.episodes), plan.warm_up.agent)
-        said = [text for row in rows(records, plan) for text in row]
+        shown = [*rows(random_play(plan, VOCABULARY, "random"), plan), *lessons]
+        said = [text for row in shown for text in row.texts]
         size = msgspec.structs.asdict(plan.tiny)
         return Learner(make_tiny(self.out / MODEL, said, seed=plan.seed, **size))
 
-    def _warm_up(self) -> None:
-        plan = self.plan
-        if plan.warm_up.episodes:
-            records = random_play(plan, plan.warm_up.episodes, plan.warm_up.agent)
-            imitate(self.model, list(rows(records, plan)), plan.warm_up, seed=plan.seed)
+    def _lessons(self) -> list[Row]:
+        """What the model imitates before it plays itself."""
+        taught = self.plan.warm_up
+        if not taught.episodes:
+            return []
+        return list(rows(random_play(self.plan, taught.episodes, taught.agent), self.plan))
+
+    def _begin(self, lessons: Sequence[Row]) -> None:
+        if lessons:
+            imitate(self.model, lessons, self.plan.warm_up, seed=self.plan.seed)
+        if self.plan.beta:
+            self.reference = self._weights()
+        self.model.save(self.out / MODEL)
+        self._save()
+
+    def _weights(self) -> Weights:
+        return {name: value.clone() for name, value in self.model.net.state_dict().items()}
 
     def _save(self) -> None:
         """Everything that the next round depends on, in one file that is whole or not there."""
-        self.model.save(self.out / MODEL)
         state = {
             "round": self.round,
             "seconds": self._seconds,
@@ -129,13 +158,16 @@ class Trainer:
             "optimiser": self.optimiser.state_dict(),
             "credit": self.credit.state(),
             "past": self.past,
+            "reference": self.reference,
             "version": self.model.version,
-            "curve": [tuple(line) for line in self.curve],
+            "curve": [astuple(line) for line in self.curve],
         }
         with whole_file(self.out / STATE) as draft:
             torch.save(state, draft)
-        lines = [",".join(Round._fields)]
-        lines += [",".join("" if v is None else str(v) for v in line) for line in self.curve]
+        lines = [",".join(Round.__struct_fields__)]
+        lines += [
+            ",".join("" if v is None else str(v) for v in astuple(line)) for line in self.curve
+        ]
         write_text(self.out / CURVE, "\n".join(lines) + "\n")
 
     def _load(self, file: Path) -> None:
@@ -147,9 +179,12 @@ class Trainer:
             ) from error
         self.model.net.load_state_dict(state["weights"])
         self.optimiser.load_state_dict(state["optimiser"])
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.plan.learning_rate
         self.credit.load(state["credit"])
         self.round, self._seconds = state["round"], state["seconds"]
         self.model.version, self.past = state["version"], state["past"]
+        self.reference = state["reference"]
         self.curve = [Round(*line) for line in state["curve"]]
 
     # Rounds
@@ -158,18 +193,25 @@ class Trainer:
         """Play, learn and save until all rounds are done; `told` hears of each."""
         while self.round < self.plan.rounds:
             started = time.monotonic()
-            line = self._learn()
+            try:
+                line = self._learn()
+            except torch.OutOfMemoryError as error:
+                raise TrainingStopped(
+                    f"out of memory in round {self.round + 1}; resume with a smaller minibatch, "
+                    f"or start again with fewer groups: {error}"
+                ) from error
             self.round += 1
             due = self.round % self.plan.evaluation.every == 0 or self.round == self.plan.rounds
             found = self.evaluate() if due else []
             self._seconds += time.monotonic() - started
             for score in found or [{}]:
-                self.curve.append(line._replace(seconds=round(self._seconds, 2), **score))
+                self.curve.append(replace(line, seconds=round(self._seconds, 2), **score))
                 told(self.curve[-1])
             if self.plan.past and self.round % self.plan.past_every == 0:
-                weights = {k: v.clone() for k, v in self.model.net.state_dict().items()}
-                self.past = [*self.past, weights][-self.plan.past :]
+                self.past = [*self.past, self._weights()][-self.plan.past :]
             if due:
+                self.model.save(self.out / MODEL)
+            if due or self.round % self.plan.save_every == 0:
                 self._save()
         return self.curve
 
@@ -203,26 +245,32 @@ class Trainer:
         """The episodes of one round; the same for the same weights, seed and round."""
         plan, rng = self.plan, Rng.seeded(self.plan.seed + 7919 * self.round, stream=STREAM)
         learner = seat_learner(self.model, plan, plan.temperature, keep=True)
-        rivals: list[Agent] = [make_agent(name) for name in plan.opponents]
-        rivals += [self._past_self(place) for place in range(len(self.past))]
+        rivals = [*plan.opponents, *range(len(self.past))]
+        seated: dict[str | int, Agent] = {}
         line_ups, seeds = [], []
         for group in range(plan.groups):
             seeds.append(plan.seed + self.round * plan.groups + group)
             line_up = [learner] * self.game.num_players
             if rivals and rng.below(1_000_000) >= plan.self_play * 1_000_000:
-                rival = rivals[rng.below(len(rivals))]
+                chosen = rivals[rng.below(len(rivals))]
+                if chosen not in seated:
+                    seated[chosen] = self._rival(chosen)
+                rival = seated[chosen]
                 own = group % self.game.num_players
                 line_up = [learner if s == own else rival for s in range(self.game.num_players)]
             line_ups.append(line_up)
-        for rival in rivals:
-            rival.reseed(plan.seed + self.round)
         return play_groups(self.game, self.spec, plan, line_ups, seeds, plan.group_size)
 
-    def _past_self(self, place: int) -> Agent:
-        model = Learner(self.out / MODEL, name=f"past:{place}")
-        model.net.load_state_dict(self.past[place])
-        agent = seat_learner(model, self.plan, self.plan.temperature, keep=False)
-        agent.name = f"past:{place}"
+    def _rival(self, chosen: str | int) -> Agent:
+        """A named agent, or the learner as it was at one of its saved versions."""
+        if isinstance(chosen, str):
+            agent = make_agent(chosen)
+            agent.reseed(self.plan.seed + self.round)
+            return agent
+        name = f"past:{chosen}"
+        was = self.model.copy(self.past[chosen], name)
+        agent = seat_learner(was, self.plan, self.plan.temperature, keep=False)
+        agent.name = name
         return agent
 
     def credited(self, records: Sequence[EpisodeRecord]) -> list[SeatTrace]:
@@ -242,42 +290,70 @@ class Trainer:
 
     def _descend(self, batch: TokenBatch) -> tuple[float, float, float]:
         """Gradient steps on one round's tokens; mean loss, entropy, and largest ratio seen."""
-        plan, net = self.plan, self.model.net
+        plan = self.plan
         order = torch.Generator().manual_seed(plan.seed + 104_729 * self.round)
+        anchor = self._reference_logprobs(batch)
         total, entropies, largest, steps = 0.0, 0.0, 1.0, 0
         for _ in range(plan.epochs):
             shuffled = torch.randperm(len(batch), generator=order)
-            for start in range(0, len(batch), plan.minibatch):
-                part = batch.rows(shuffled[start : start + plan.minibatch])
-                logits = net(input_ids=part.ids, attention_mask=part.attended.long()).logits
-                found, entropy = token_logprobs(logits, part.ids, plan.temperature)
-                marks = part.sampled[:, 1:]
-                old = part.logprobs[:, 1:]
-                loss = policy_loss(
-                    found,
-                    old,
-                    part.advantages[:, 1:],
-                    marks,
-                    average=plan.average,
-                    clip=plan.clip,
-                    clip_high=plan.clip_high,
-                )
-                spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
-                loss = loss - plan.entropy * spread
-                if not math.isfinite(float(loss)):
-                    raise TrainingStopped(
-                        f"the loss of round {self.round + 1} is {float(loss)}; resume from the "
-                        "last checkpoint with a smaller learning_rate"
-                    )
-                self.optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                torch.nn.utils.clip_grad_norm_(net.parameters(), plan.grad_norm)
-                self.optimiser.step()
-                total, entropies, steps = total + float(loss), entropies + float(spread), steps + 1
-                with torch.no_grad():
-                    apart = torch.where(marks, found - old, torch.zeros_like(found))
-                    largest = max(largest, float(apart.abs().exp().max()))
+            for chosen in shuffled.split(plan.minibatch):
+                value, entropy, ratio = self._step(batch, chosen, anchor)
+                total, entropies, steps = total + value, entropies + entropy, steps + 1
+                largest = max(largest, ratio)
         return total / steps, entropies / steps, largest
+
+    def _step(
+        self, batch: TokenBatch, chosen: torch.Tensor, anchor: torch.Tensor | None
+    ) -> tuple[float, float, float]:
+        """One gradient step on some streams; its loss, entropy and largest ratio."""
+        plan, part = self.plan, batch.rows(chosen)
+        found, entropy = self._logprobs(self.model.net, part)
+        marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
+        share = len(part) / len(batch)
+        one_turn = plan.context != "conversation"
+        loss = policy_loss(
+            found,
+            old,
+            part.advantages[:, 1:],
+            marks,
+            average=plan.average,
+            clip=plan.clip,
+            clip_high=plan.clip_high,
+            reference=None if anchor is None else anchor[chosen, : found.shape[1]],
+            beta=plan.beta,
+            tokens_in_step=share * float(batch.sampled.sum()),
+            most_tokens=plan.max_tokens if one_turn else self.model.context,
+        )
+        spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
+        loss = loss - plan.entropy * spread
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise TrainingStopped(
+                f"the loss of round {self.round + 1} is {value}; resume from the last "
+                "checkpoint with a smaller learning_rate"
+            )
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.net.parameters(), plan.grad_norm)
+        self.optimiser.step()
+        apart = torch.where(marks, found.detach() - old, 0.0).abs()
+        return value, float(spread.detach()), float(apart.max().exp())
+
+    def _logprobs(self, net: Any, part: TokenBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        logits = net(input_ids=part.ids, attention_mask=part.attended.long()).logits
+        return token_logprobs(logits, part.ids, self.plan.temperature)
+
+    def _reference_logprobs(self, batch: TokenBatch) -> torch.Tensor | None:
+        """Log-probabilities under the policy that learning began from, where beta asks for them."""
+        if not self.plan.beta:
+            return None
+        net = self.model.copy(self.reference, "reference").net
+        found = torch.zeros(batch.ids[:, 1:].shape, device=batch.ids.device)
+        with torch.no_grad():
+            for chosen in torch.arange(len(batch)).split(self.plan.minibatch):
+                here = self._logprobs(net, batch.rows(chosen))[0]
+                found[chosen, : here.shape[1]] = here
+        return found
 
     # Evaluation
 
@@ -305,6 +381,7 @@ class Trainer:
                 for record, seat in zip(records, own_seats, strict=True)
             ]
             unlost = sum(result != "loss" for result in results)
+            by_seat = [results[seat :: game.num_players] for seat in range(game.num_players)]
             mean = sum(r.returns[s] for r, s in zip(records, own_seats, strict=True)) / len(records)
             low, high = wilson(unlost, len(records))
             found.append(
@@ -313,6 +390,11 @@ class Trainer:
                     "unlost": unlost / len(records),
                     "low": low,
                     "high": high,
+                    "worst": min(
+                        sum(result != "loss" for result in seat) / len(seat)
+                        for seat in by_seat
+                        if seat
+                    ),
                     "mean": mean,
                 }
             )

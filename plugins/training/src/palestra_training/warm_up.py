@@ -8,69 +8,91 @@ from typing import NamedTuple
 import torch
 from palestra import EpisodeRecord, retrace
 from palestra.agents.agent import Turn
+from palestra.agents.models import Message, Request
 from palestra.llm.conversation import STYLES, Conversation
-from palestra.llm.tokens import token_ids
+from palestra.llm.tokens import read_prompt, token_ids
 
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan, WarmUp
 
+ROWS_AT_ONCE = 128
+
 
 class Row(NamedTuple):
-    """A prompt and the reply to learn."""
+    """The messages of a prompt, and the reply to learn."""
 
-    prompt: str
+    messages: tuple[Message, ...]
     reply: str
+    raw: bool
+
+    @property
+    def texts(self) -> list[str]:
+        return [*(message.content for message in self.messages), self.reply]
 
 
 def rows(records: Sequence[EpisodeRecord], plan: TrainPlan) -> Iterator[Row]:
-    """One row a turn of every record, in the words that a learner under `plan` is asked in."""
-    style = STYLES[plan.prompt]()
+    """One row for each accepted move of the records, in the words that a learner is asked in."""
     for record in records:
-        for episode, step in zip(retrace(record), record.steps, strict=False):
-            for turn in step.turns:
-                if turn.status == "forfeit":
-                    continue
-                seen = Turn(episode, turn.seat)
+        yield from _rows(record, plan)
+
+
+def _rows(record: EpisodeRecord, plan: TrainPlan) -> Iterator[Row]:
+    style, talks, read = STYLES[plan.prompt](), dict[int, Conversation](), dict[int, int]()
+    for episode, step in zip(retrace(record), record.steps, strict=False):
+        for turn in step.turns:
+            if turn.status == "forfeit":
+                continue
+            seen = Turn(episode, turn.seat, since=read.get(turn.seat, 0))
+            if turn.seat not in talks or plan.context != "conversation":
                 rules = "" if plan.context == "bare" else seen.game.rules_for(turn.seat)
-                talk = Conversation(style, rules)
-                talk.ask(seen.position)
-                prompt = "".join(message.content for message in talk.messages)
-                yield Row(prompt, style.move(turn.text).content)
+                talks[turn.seat] = Conversation(style, rules)
+            talk = talks[turn.seat]
+            talk.ask(seen.text if plan.context == "conversation" else seen.position)
+            yield Row(tuple(talk.messages), style.move(turn.text).content, style.raw)
+            talk.answer(turn.text)
+            read[turn.seat] = len(seen.transcript)
 
 
 def imitate(model: Learner, data: Sequence[Row], warm_up: WarmUp, *, seed: int) -> list[float]:
     """Teach a model the replies of some rows; returns the mean loss of every epoch."""
     optimiser = torch.optim.AdamW(model.net.parameters(), lr=warm_up.learning_rate)
     order = torch.Generator().manual_seed(seed)
-    read = [
-        (token_ids(model.tokenizer, row.prompt), token_ids(model.tokenizer, row.reply))
-        for row in data
-    ]
+    read = [_tokens(model, row) for row in data]
     losses = []
     model.net.train()
     for _ in range(warm_up.epochs):
         total, steps = 0.0, 0
         shuffled = torch.randperm(len(read), generator=order).tolist()
-        for start in range(0, len(read), 128):
-            chosen = sorted(shuffled[start : start + 128], key=lambda i: len(read[i][0]))
-            longest = max(len(read[i][0]) + len(read[i][1]) for i in chosen)
-            ids = torch.zeros((len(chosen), longest), dtype=torch.long)
-            labels = torch.full((len(chosen), longest), -100)
-            mask = torch.zeros((len(chosen), longest), dtype=torch.long)
-            for row, i in enumerate(chosen):
-                prompt, reply = read[i]
-                both = torch.tensor(prompt + reply)
-                ids[row, : len(both)] = both
-                mask[row, : len(both)] = 1
-                labels[row, len(prompt) : len(both)] = both[len(prompt) :]
-            ids, labels, mask = (part.to(model.device) for part in (ids, labels, mask))
+        for start in range(0, len(read), ROWS_AT_ONCE):
+            chosen = [read[i] for i in shuffled[start : start + ROWS_AT_ONCE]]
+            ids, mask, labels = (part.to(model.device) for part in _padded(chosen))
             loss = model.net(input_ids=ids, attention_mask=mask, labels=labels).loss
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.net.parameters(), 1.0)
             optimiser.step()
-            total, steps = total + float(loss), steps + 1
+            total, steps = total + float(loss.detach()), steps + 1
         losses.append(total / max(1, steps))
     model.net.eval()
     model.version += 1
     return losses
+
+
+def _tokens(model: Learner, row: Row) -> tuple[list[int], list[int]]:
+    """The tokens of a prompt and of its reply, which ends a chat message with the end token."""
+    prompt = read_prompt(model.tokenizer, Request(row.messages, raw=row.raw), model.name)
+    reply = token_ids(model.tokenizer, row.reply)
+    return prompt, reply if row.raw else [*reply, *sorted(model.end)[:1]]
+
+
+def _padded(rows: Sequence[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, ...]:
+    """Ids, attention mask and labels, which are the ids of replies alone."""
+    shape = len(rows), max(len(prompt) + len(reply) for prompt, reply in rows)
+    ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
+    labels = torch.full(shape, -100)
+    for row, (prompt, reply) in enumerate(rows):
+        end = len(prompt) + len(reply)
+        ids[row, :end] = torch.tensor(prompt + reply)
+        mask[row, :end] = 1
+        labels[row, len(prompt) : end] = torch.tensor(reply)
+    return ids, mask, labels

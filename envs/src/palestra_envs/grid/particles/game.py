@@ -32,6 +32,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.kernel.errors import UnknownOption
 from palestra.kernel.specs import load_entry_point
 from palestra.rules import all_act, randint, uniform
 
@@ -112,13 +113,15 @@ class Particles(ParticlesOptions):
     observation_dtype = np.float32
     observation_bounds = (-np.inf, np.inf)
 
-    __signature__ = inspect.signature(ParticlesOptions)  # and not that of __new__
-
     def __new__(cls, scenario: Any = "spread", *options: Any, **named: Any) -> Particles:
         """An instance of the scenario's class, where `Particles` itself is called."""
         if cls is Particles:
             known = SCENARIOS.get(scenario) if isinstance(scenario, str) else None
             cls = load_entry_point(known or SCENARIOS["spread"])  # which refuses an unknown one
+        accepted = list(inspect.signature(cls.__init__).parameters)[1:]
+        for name in named:
+            if name not in accepted:
+                raise UnknownOption(cls.__name__, name, accepted)
         return super().__new__(cls)
 
     def validate(self) -> None:

@@ -383,7 +383,7 @@ class Persuasion(Talking, TextGame[Shop]):
         if viewer != BUYER and not state.ended:
             lines.append(f"The product is {'good' if state.good else 'bad'}.")
         if state.advice is not None:
-            lines.append(self._advice_text(state.advice))
+            lines.append(self._standing_advice(state))
         return Scene(bars=tuple(bars), lines=tuple(lines))
 
 

@@ -448,8 +448,8 @@ class Sanctions(ArrayGame[SanctionsState]):
 
     def scene(self, state: SanctionsState, seat: int | None = None) -> Scene:
         totals = state.totals.tolist()
-        full = max(1.0, max(totals))
         shown = range(self.num_players) if seat is None or self.reputation else (seat,)
+        full = max(1.0, *(totals[s] for s in shown))
         bars = tuple(Bar(self.players[s], max(0.0, totals[s]), full, s) for s in shown)
         lines = [f"Rounds played: {int(state.rounds_played)} of {self.rounds}"]
         if not state.over:

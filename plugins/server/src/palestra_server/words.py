@@ -1,0 +1,35 @@
+"""A seat's view for other projects' clients: as text, and as data that leaves nothing out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from palestra_server.messages import SeatView
+
+
+def as_data(view: SeatView) -> dict[str, Any]:
+    """A view as plain data, with every field that is known, zeros and blanks too."""
+    fields = msgspec.to_builtins(msgspec.structs.asdict(view))
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def in_words(view: SeatView) -> str:
+    """All that a view says, in the order a player reads it."""
+    parts = [view.rules, *(event.text for event in view.events), view.position]
+    if view.error:
+        parts.append(f"Your last answer was refused: {view.error}")
+    parts.append(_what_now(view))
+    return "\n".join(part for part in parts if part)
+
+
+def _what_now(view: SeatView) -> str:
+    if view.status == "over":
+        score = "" if view.score is None else f" Your score is {view.score:g}."
+        return f"The match is over. Your result: {view.result}.{score}"
+    if view.status == "waiting":
+        return "The match waits for players to take its free seats."
+    if not view.your_turn:
+        return "It is not your turn."
+    return f"It is your turn. {view.legal}"
