@@ -61,9 +61,7 @@ def test_a_conversation_that_is_cut_forks_and_says_so():
     traces = trace_seats(record)
     assert len(traces) > 1
     assert [trace.fork for trace in traces] == list(range(len(traces)))
-    assert all(
-        0 < trace.common < len(before) for before, trace in itertools.pairwise(traces)
-    )
+    assert all(0 < trace.common < len(before) for before, trace in itertools.pairwise(traces))
 
 
 def test_log_probabilities_equal_a_fresh_forward_pass(model):

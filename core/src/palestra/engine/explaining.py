@@ -20,6 +20,7 @@ _CALLEE = re.compile(r"CPUDispatcher\(<function (\S+) at 0x")
 _NAME = re.compile(r"name '(\w+)' is not defined")
 _FUNCTION = re.compile(r"Function\(<(?:built-in )?(?:function|class) '?([\w.]+)'?[^>]*>\)")
 _PREAMBLE = re.compile(r"^(Failed in .*pipeline.*|Unsupported functionality)$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # numba's, wherever it finds colorama
 LONGEST = 240  # characters of a reason
 
 
@@ -42,7 +43,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"there is no {error.args[0]!r}"
     found: list[str] = []
-    for line in str(error).splitlines():
+    for line in _said(error).splitlines():
         if _PREAMBLE.match(line.strip()):
             continue
         if (
@@ -57,6 +58,10 @@ def reason(error: Exception) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
+def _said(error: Exception) -> str:
+    return _COLOUR.sub("", str(error))
+
+
 def short_path(path: str | Path) -> str:
     """A path as seen from here, where it is under the current folder."""
     full = Path(path).resolve()
@@ -66,7 +71,7 @@ def short_path(path: str | Path) -> str:
 def _places(error: Exception, functions: list[FunctionType]) -> Iterator[Place]:
     """Where it may be, the likeliest first."""
     files = {function.__code__.co_filename for function in functions}
-    text = str(error)
+    text = _said(error)
     yield from _readers(text, functions)
     for path, line in _AT.findall(text):
         if path in files:

@@ -19,9 +19,12 @@ def train_command(
     ] = None,
 ) -> None:
     """Train a language model by play: with itself, with its past and with other agents."""
+    from transformers.utils.logging import disable_progress_bar
+
     from palestra_training.plan import read_plan
     from palestra_training.trainer import Round, Trainer
 
+    disable_progress_bar()
     console = Console()
     trainer = Trainer(read_plan(plan, **read_options(change or [])), out, resume=resume)
 

@@ -245,7 +245,7 @@ class Trainer:
         """The episodes of one round; the same for the same weights, seed and round."""
         plan, rng = self.plan, Rng.seeded(self.plan.seed + 7919 * self.round, stream=STREAM)
         learner = seat_learner(self.model, plan, plan.temperature, keep=True)
-        rivals = [*plan.opponents, *range(len(self.past))]
+        rivals: list[str | int] = [*plan.opponents, *range(len(self.past))]
         seated: dict[str | int, Agent] = {}
         line_ups, seeds = [], []
         for group in range(plan.groups):
@@ -296,7 +296,7 @@ class Trainer:
         total, entropies, largest, steps = 0.0, 0.0, 1.0, 0
         for _ in range(plan.epochs):
             shuffled = torch.randperm(len(batch), generator=order)
-            for chosen in shuffled.split(plan.minibatch):
+            for chosen in torch.split(shuffled, plan.minibatch):
                 value, entropy, ratio = self._step(batch, chosen, anchor)
                 total, entropies, steps = total + value, entropies + entropy, steps + 1
                 largest = max(largest, ratio)
@@ -350,7 +350,7 @@ class Trainer:
         net = self.model.copy(self.reference, "reference").net
         found = torch.zeros(batch.ids[:, 1:].shape, device=batch.ids.device)
         with torch.no_grad():
-            for chosen in torch.arange(len(batch)).split(self.plan.minibatch):
+            for chosen in torch.split(torch.arange(len(batch)), self.plan.minibatch):
                 here = self._logprobs(net, batch.rows(chosen))[0]
                 found[chosen, : here.shape[1]] = here
         return found
