@@ -1,4 +1,4 @@
-"""A model made from nothing learns by play: it earns more against an agent it never learned from."""
+"""A model made from nothing learns by play: it earns more against play it never learned from."""
 
 from pathlib import Path
 

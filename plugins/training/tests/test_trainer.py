@@ -72,7 +72,7 @@ def test_the_curve_and_the_model_are_there(whole):
     assert [line["round"] for line in lines] == ["1", "2", "3"]
     assert lines[1]["opponent"] == "random"
     assert 0 <= float(lines[1]["low"]) <= float(lines[1]["unlost"]) <= float(lines[1]["high"])
-    agent = f"llm:local:{whole.out / 'model'},prompt=raw,context=bare,max_tokens=4"
+    agent = f"llm:local:{whole.out / 'model'},prompt=raw,history=bare,max_tokens=4"
     records = palestra.play(SMALL.env, agents=[agent, "random"], episodes=2, invalid="random")
     assert records[0].turns
 
@@ -219,12 +219,12 @@ class Asked(Model):
         return [Reply(" bet") for _ in requests]
 
 
-@pytest.mark.parametrize("context", ["bare", "position", "conversation"])
-def test_a_warm_up_shows_the_prompts_that_a_learner_is_asked(context):
+@pytest.mark.parametrize("history", ["bare", "position", "conversation"])
+def test_a_warm_up_shows_the_prompts_that_a_learner_is_asked(history):
     model = Asked()
-    agent = make_agent("llm", model=model, prompt="raw", context=context)
+    agent = make_agent("llm", model=model, prompt="raw", history=history)
     records = palestra.play(SMALL.env, agents=[agent, agent], episodes=4, live=1)
-    shown = list(rows(records, replace(SMALL, context=context)))
+    shown = list(rows(records, replace(SMALL, history=history)))
     assert ["".join(row.texts[:-1]) for row in shown] == model.prompts
     assert {row.reply for row in shown} == {" bet\n\n"}
 

@@ -30,7 +30,7 @@ from palestra.llm.prices import price_of
 from palestra_agents.llm.examples import demonstrate
 
 MODES = ("free", "choice", "score")
-CONTEXTS = ("conversation", "position", "bare")
+HISTORIES = ("conversation", "position", "bare")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 SEEDS = 1 << 31
 STREAM = 8  # of random numbers, apart from other agents of the same seed
@@ -60,7 +60,7 @@ class LLMAgent(Agent):
     model finds likeliest a token is played; moves must be listable.
     prompt: "chat" uses the model's chat template; "raw" is one text to be continued, which small
     models follow better. examples: so many demonstration turns of the agent `teacher` stand
-    before the first question. context: "conversation", "position" (every turn stands alone: rules
+    before the first question. history: "conversation", "position" (every turn stands alone: rules
     and position) or "bare" (the position alone), for games that the position says all of. A
     conversation that outgrows the model's context loses its oldest
     half; `dropped` counts those messages. adapter is a LoRA folder, keep_tokens records the exact
@@ -78,7 +78,7 @@ class LLMAgent(Agent):
         max_tokens: int = 64,
         temperature: float = 0.0,
         seed: int | None = None,
-        context: str = "conversation",
+        history: str = "conversation",
         adapter: str | None = None,
         keep_tokens: bool = False,
         model: Model | None = None,
@@ -88,14 +88,14 @@ class LLMAgent(Agent):
             raise UnknownName("decoding mode", mode, MODES)
         if prompt not in STYLES:
             raise UnknownName("prompt", prompt, STYLES)
-        if context not in CONTEXTS:
-            raise UnknownName("context", context, CONTEXTS)
+        if history not in HISTORIES:
+            raise UnknownName("history", history, HISTORIES)
         if model is None and not target:
             raise InvalidOption("llm needs a model: llm:local:, llm:vllm:…, llm:openai:…@…")
         self._model: Model = model or open_model(target, **options)
         self._mode, self._style = mode, STYLES[prompt]()
         self._count, self._teacher = examples, teacher
-        self._context = context
+        self._history = history
         self._max_tokens, self._temperature = max_tokens, temperature
         self._fixed = seed is not None  # a seed that was asked for outlasts reseed
         self._seed = check_seed(seed)
@@ -172,7 +172,7 @@ class LLMAgent(Agent):
 
     def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)
-        if self._context == "conversation":
+        if self._history == "conversation":
             talk.ask(f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text)
         else:
             refused = f"That was refused: {turn.error}\n" if turn.error else ""
@@ -192,9 +192,9 @@ class LLMAgent(Agent):
 
     def _talk(self, turn: Turn) -> Conversation:
         talks = self._talks.setdefault(turn.episode_key, {})
-        if turn.seat not in talks or self._context != "conversation":
+        if turn.seat not in talks or self._history != "conversation":
             examples = self._demonstrations(turn) if self._count else []
-            rules = "" if self._context == "bare" else turn.game.rules_for(turn.seat)
+            rules = "" if self._history == "bare" else turn.game.rules_for(turn.seat)
             talks[turn.seat] = Conversation(self._style, rules, examples)
         return talks[turn.seat]
 

@@ -86,7 +86,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     grad_norm: Rate = 1.0
     refused: float = -1.0
     prompt: str = "raw"
-    context: str = "bare"
+    history: str = "bare"
     max_tokens: Positive = 8
     temperature: Rate = 1.0
     invalid: str = "forfeit"

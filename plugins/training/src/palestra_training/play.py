@@ -29,7 +29,7 @@ def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: b
         "llm",
         model=model,
         prompt=plan.prompt,
-        context=plan.context,
+        history=plan.history,
         max_tokens=plan.max_tokens,
         temperature=temperature,
         keep_tokens=keep,

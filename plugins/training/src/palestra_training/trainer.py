@@ -310,7 +310,7 @@ class Trainer:
         found, entropy = self._logprobs(self.model.net, part)
         marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
         share = len(part) / len(batch)
-        one_turn = plan.context != "conversation"
+        one_turn = plan.history != "conversation"
         loss = policy_loss(
             found,
             old,

@@ -43,11 +43,11 @@ def _rows(record: EpisodeRecord, plan: TrainPlan) -> Iterator[Row]:
             if turn.status == "forfeit":
                 continue
             seen = Turn(episode, turn.seat, since=read.get(turn.seat, 0))
-            if turn.seat not in talks or plan.context != "conversation":
-                rules = "" if plan.context == "bare" else seen.game.rules_for(turn.seat)
+            if turn.seat not in talks or plan.history != "conversation":
+                rules = "" if plan.history == "bare" else seen.game.rules_for(turn.seat)
                 talks[turn.seat] = Conversation(style, rules)
             talk = talks[turn.seat]
-            talk.ask(seen.text if plan.context == "conversation" else seen.position)
+            talk.ask(seen.text if plan.history == "conversation" else seen.position)
             yield Row(tuple(talk.messages), style.move(turn.text).content, style.raw)
             talk.answer(turn.text)
             read[turn.seat] = len(seen.transcript)
