@@ -196,17 +196,17 @@ class SeatConnection:
             return self._sit()
 
     def _read(self, frame: Any) -> SeatView:
-        said = msgspec.msgpack.decode(frame) if isinstance(frame, bytes) else _read_json(frame)
+        said = (
+            msgspec.msgpack.decode(frame)
+            if isinstance(frame, bytes)
+            else msgspec.json.decode(frame)
+        )
         for part in said if isinstance(said, list) else [said]:
             if "match" not in part:
                 raise ServerRefused(part["error"])
         view = msgspec.convert(said[-1] if isinstance(said, list) else said, SeatView)
         self._since = max(self._since, view.cursor)
         return view
-
-
-def _read_json(frame: str) -> Any:
-    return msgspec.json.decode(frame)
 
 
 def _socket_url(url: str) -> str:

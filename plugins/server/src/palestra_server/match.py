@@ -112,7 +112,7 @@ class Match:
         return [seat for seat in self.episode.to_act if self.awaits(seat)]
 
     @property
-    def is_told(self) -> bool:
+    def answers_at_once(self) -> bool:
         """Whether its agents answer at once, being scripts; others are asked in a thread."""
         return all(
             registry().agent(parse_agent(agent)[0]).kind == "scripted"

@@ -71,7 +71,7 @@ class Live:
 
     match: Match
     invite: bytes
-    told: bool
+    at_once: bool  # whether our agents answer without a thread
     touched: float
     followers: dict[int, set[Callable[[], None]]] = field(default_factory=dict)
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
@@ -253,7 +253,7 @@ class MatchServer:
         """Let our agents answer, set the clocks, and tell followers once the journal is written."""
         match = live.match
         live.touched = asyncio.get_running_loop().time()
-        if live.told:
+        if live.at_once:
             match.ask_at_once()
         else:
             for pending in match.agents_due():
@@ -374,7 +374,7 @@ class MatchServer:
         return live
 
     def _keep(self, match: Match, invite: bytes) -> Live:
-        return Live(match, invite, match.is_told, asyncio.get_running_loop().time())
+        return Live(match, invite, match.answers_at_once, asyncio.get_running_loop().time())
 
     def _finish(self, live: Live) -> None:
         """Write down a match that is over; its moves are in the journal already."""

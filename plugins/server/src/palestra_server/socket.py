@@ -30,7 +30,7 @@ class Sitting:
     since: int
     show: tuple[str, ...]
     live: bool
-    told: int = -1  # the number of the answer that was last asked for
+    asked: int = -1  # the number of the answer that was last asked for
     ended: bool = False
     leave: Callable[[], None] | None = None
 
@@ -117,7 +117,7 @@ class SocketSession:
             if message.move is None:
                 raise Refused("a 'move' has a move: an action's number or a text", 400)
             counted = self._server.take(sitting.key, message.move)
-            sitting.told = -1
+            sitting.asked = -1
             if not counted:
                 self._tell(sitting, asked=True)
         elif message.do == "look":
@@ -153,7 +153,7 @@ class SocketSession:
         if match.over:
             return not sitting.ended
         number = match.answers[sitting.key.seat]
-        return match.awaits(sitting.key.seat) and number != sitting.told
+        return match.awaits(sitting.key.seat) and number != sitting.asked
 
     def _tell(self, sitting: Sitting, *, asked: bool) -> None:
         self._due[sitting.handle] = asked or self._due.get(sitting.handle, False)
@@ -185,6 +185,6 @@ class SocketSession:
         view.handle = sitting.handle
         sitting.since = view.cursor
         if view.your_turn:
-            sitting.told = view.number
+            sitting.asked = view.number
         sitting.ended = view.status == "over"
         return view

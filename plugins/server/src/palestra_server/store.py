@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 from palestra.kernel.errors import PalestraError
 from sqlalchemy import (
     Column,
-    Engine,
     Integer,
     LargeBinary,
     MetaData,
@@ -96,10 +94,6 @@ class MatchStore:
         except (SQLAlchemyError, ImportError) as error:
             raise StoreError(f"cannot open the database {url}: {error}") from error
 
-    @property
-    def engine(self) -> Engine:
-        return self._engine
-
     def close(self) -> None:
         self.flush()
         self._engine.dispose()
@@ -167,11 +161,6 @@ class MatchStore:
     def unfinished(self) -> list[str]:
         rows = self._read(select(MATCHES.c.name).where(MATCHES.c.status == "open"))
         return [row.name for row in rows]
-
-    def records(self) -> Iterable[bytes]:
-        """Records of all matches that are over."""
-        for row in self._read(select(MATCHES.c.record).where(MATCHES.c.record.is_not(None))):
-            yield row.record
 
     def _read(self, query: Any) -> list[Any]:
         try:
