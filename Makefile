@@ -15,6 +15,10 @@ play: $(BIN)/uv
 	$(SYNC) --extra numba --extra pygame --extra local --no-dev --inexact
 	$(BIN)/palestra play games/ConnectFour-v0 --agents llm:local:,mode=choice,minimax:depth=4
 
+# Hundreds of short Python processes are started, which would compile what they import anew if the
+# caller forbids bytecode; and threads of torch would wait for the cores that the tests share.
+test: export PYTHONDONTWRITEBYTECODE :=
+test: export OMP_NUM_THREADS ?= 1
 test: $(BIN)/uv
 	$(SYNC) --all-extras
 	$(BIN)/ruff format --check .

@@ -1,6 +1,6 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
-python benchmarks/run.py [turn_based] [text_turns] [weight] [batch] [training] [rewards]
+python benchmarks/run.py [gym_make] [turn_based] [text_turns] [weight] [batch] [training] [rewards]
     [language_models] [order_book] [agents_net]
     [marketplace] [population] [web] [arena] [rendering]
 
@@ -19,6 +19,7 @@ from timing import Row, as_dict, machine, versions
 
 HERE = Path(__file__).parent
 SUITES = (
+    "gym_make",
     "turn_based",
     "text_turns",
     "weight",

@@ -50,7 +50,7 @@ def our_turns(env: str, lines: tuple[str, ...], episodes: int = EPISODES) -> Any
                 actions = {}
                 for seat in episode.to_act:
                     episode.prompt(seat, since[seat])
-                    since[seat] = len(episode.transcript(seat))
+                    since[seat] = episode.cursor(seat)
                     actions[seat] = read(episode, seat, lines)
                     turns += 1
                 episode.act(actions)
@@ -260,7 +260,7 @@ def our_script(game: Shared) -> Callable[[], int]:
                 actions = {}
                 for seat in episode.to_act:
                     episode.prompt(seat, since[seat])
-                    since[seat] = len(episode.transcript(seat))
+                    since[seat] = episode.cursor(seat)
                     actions[seat] = read_from(episode, seat, game.lines, turns + game.most - end)
                     turns += 1
                 episode.act(actions)

@@ -6,13 +6,19 @@ disk, removal or statement of SQL; every write has a second boundary in its midd
 resumed by a second child, which is killed too, and by a third, which is not. Threads of torch do
 not survive a fork: for it a child is an exception that nothing catches, after which this process
 can change no file.
+
+With `mortal.c` loaded before it (LD_PRELOAD), the boundaries are the calls by which the process and
+its libraries change files: those of SQLite inside a transaction, those of torch inside a file.
 """
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import contextlib
 import csv
+import ctypes
+import importlib
 import io
 import json
 import os
@@ -127,8 +133,29 @@ class WatchedFile:
         return getattr(self._file, name)
 
 
-def in_child(work: Callable[[], Any], last: int = 0) -> tuple[int, int, Any]:
-    """Run `work` in a child that dies at boundary `last`.
+class Calls:
+    """As `Clock`, for the calls that `mortal.c` sees under one folder."""
+
+    def __init__(self, last: int, folder: Path) -> None:
+        self._last, self._folder = last, folder
+        self._library = ctypes.CDLL(None)
+
+    def __enter__(self) -> Calls:
+        self._library.mortal_arm(str(self._folder).encode(), self._last)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._library.mortal_arm(b"", 0)
+
+    @property
+    def count(self) -> int:
+        return int(self._library.mortal_count())
+
+
+def in_child(
+    work: Callable[[], Any], last: int = 0, folder: Path | None = None
+) -> tuple[int, int, Any]:
+    """Run `work` in a child that dies at boundary `last`; with a folder, one of its calls there.
 
     Returns its exit code, how far it counted, and what `work` returned.
     """
@@ -143,10 +170,11 @@ def in_child(work: Callable[[], Any], last: int = 0) -> tuple[int, int, Any]:
     code = 1
     try:
         os.close(there)
-        with Clock(last, really=True) as clock:
-            value = work()
+        clock = Calls(last, folder) if folder else Clock(last, really=True)
+        with clock:
+            value, count = work(), clock.count
         with os.fdopen(here, "wb") as pipe:
-            pickle.dump((clock.count, value), pipe)
+            pickle.dump((count, value), pipe)
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -231,36 +259,183 @@ def trained(folder: Path) -> Any:
     return kept["steps"], network, kept["torch_rng"].tolist(), rows
 
 
+class Client:
+    """A player of the server: what it was answered is all it knows, and outlives the server."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        said = os.read(self._file, 1 << 20).splitlines()
+        self.match, self.tokens, self.answered = "", dict[int, str](), dict[int, int]()
+        for line in said:
+            self._hear(*json.loads(line))
+
+    def _hear(self, what: str, *value: Any) -> None:
+        if what == "match":
+            (self.match,), self.tokens, self.answered = value, {}, {}
+        elif what == "token":
+            self.tokens[value[0]] = value[1]
+        else:
+            self.answered[value[0]] = value[1]
+
+    def told(self, *confirmed: Any) -> None:
+        """Keep what the server has confirmed."""
+        os.write(self._file, json.dumps(confirmed).encode() + b"\n")
+        self._hear(*confirmed)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def serve(folder: Path, resume: bool) -> None:
+    folder.mkdir(exist_ok=True)
+    asyncio.run(_served(folder))
+
+
+async def _served(folder: Path) -> None:
+    from palestra_server.messages import OPEN, Create, Join
+    from palestra_server.server import MatchServer
+    from palestra_server.store import MatchStore
+
+    client = Client(folder.with_suffix(".client"))
+    server = MatchServer(MatchStore(f"sqlite:///{folder}/matches.db"))
+    await server.start()
+    while not client.match or len(client.tokens) < 2:
+        if not client.match:
+            wanted = Create("games/ConnectFour-v0", (OPEN, OPEN), seed=4, max_steps=8)
+            client.told("match", (await server.create(wanted)).match)
+        for seat in {0, 1} - set(client.tokens):
+            try:
+                taken = await server.join(client.match, Join(seat))
+            except palestra.InvalidOption:  # a token that was never heard: nobody can answer there
+                client.told("match", "")
+                break
+            client.told("token", seat, taken.token)
+    await _answer_all(server, client)
+    await server.stop()
+    client.close()
+
+
+async def _answer_all(server: Any, client: Client) -> None:
+    from palestra_server.messages import Move
+
+    while not server.match(client.match).over:
+        for seat, token in client.tokens.items():
+            view = server.look(server.seat(token), show=["legal_texts"])
+            assert view.number > client.answered.get(seat, -1), "a confirmed answer is lost"
+            if not view.your_turn:
+                continue
+            number = view.number
+            text = view.legal_texts[(5 * number + seat) % len(view.legal_texts)]
+            refused = number % 4 == 2 and not view.error
+            await server.move(
+                server.seat(token), Move(text="?" if refused else text, number=number)
+            )
+            client.told("answered", seat, number)
+
+
+def kept_match(folder: Path) -> Any:
+    """What is on record of the client's match, in a database that is whole."""
+    from palestra_server.server import MatchServer
+    from palestra_server.store import MatchStore
+
+    with contextlib.closing(sqlite3.connect(folder / "matches.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    client = Client(folder.with_suffix(".client"))
+
+    async def read() -> EpisodeRecord:
+        server = MatchServer(MatchStore(f"sqlite:///{folder}/matches.db"))
+        await server.start()
+        record = server.record(server.seat(client.tokens[0]))
+        await server.stop()
+        return record
+
+    record = asyncio.run(read())
+    client.close()
+    return untimed(record)
+
+
+def train_llm(folder: Path, resume: bool) -> None:
+    import torch
+    from palestra_training.plan import Evaluation, TinyModel, TrainPlan, WarmUp
+    from palestra_training.trainer import Trainer
+
+    torch.set_num_threads(1)  # others would not survive a fork
+    plan = TrainPlan(
+        env=KUHN,
+        rounds=1,
+        groups=2,
+        group_size=2,
+        opponents=("random",),
+        tiny=TinyModel(layers=1, width=16, heads=2, context=128),
+        warm_up=WarmUp(episodes=2, epochs=1),
+        evaluation=Evaluation(every=1, episodes=2),
+        max_tokens=2,
+    )
+    Trainer(plan, folder, resume=resume and (folder / "plan.json").exists()).run()
+
+
+def trained_llm(folder: Path) -> Any:
+    import torch
+    from palestra_training.learner import Learner
+    from palestra_training.trainer import CURVE, MODEL, STATE, read_curve
+
+    state = torch.load(folder / STATE, weights_only=True)
+    rows = [{k: v for k, v in row.items() if k != "seconds"} for row in read_curve(folder / CURVE)]
+    written = {n: v.tolist() for n, v in Learner(folder / MODEL).net.state_dict().items()}
+    assert not list(folder.glob(".*-*")), "drafts of a killed process are removed"
+    weights = {name: values.tolist() for name, values in state["weights"].items()}
+    return state["round"], weights, written, rows
+
+
 SUBJECTS = {
     "play": (play, played),
     "tournament": (tournament, standings),
     "train": (train, trained),
+    "train-llm": (train_llm, trained_llm),
+    "serve": (serve, kept_match),
 }
 
 
-def enumerate_boundaries(name: str, root: Path) -> dict[str, Any]:
+def ended(run: Callable[..., None], result: Callable[[Path], Any], folder: Path) -> Any:
+    """Resume a run to its end, and see what it came to."""
+    run(folder, True)
+    return result(folder)
+
+
+def enumerate_boundaries(name: str, root: Path, *, calls: bool = False) -> dict[str, Any]:
     run, result = SUBJECTS[name]
-    apart = here if name == "train" else in_child
-    run(root / "warm", False)  # compiles
-    code, count, _ = apart(lambda: run(root / "whole", False))
+
+    def apart(work: Callable[[], Any], last: int = 0, folder: Path | None = None) -> Any:
+        if name == "train":
+            return here(work, last)
+        return in_child(work, last, folder if calls else None)
+
+    if name == "train-llm":  # torch forks as long as it has computed nothing
+        for module in ("palestra_training.trainer", "transformers.models.llama.modeling_llama"):
+            importlib.import_module(module)
+        palestra.play(KUHN, agents=["random", "random"])  # compiles
+    else:
+        run(root / "warm", False)  # compiles
+    code, count, _ = apart(lambda: run(root / "whole", False), 0, root / "whole")
     assert code == 0
     expected = apart(lambda: result(root / "whole"))[2]
     assert expected is not None
     problems = []
     for last in range(1, count + 1):
         folder = root / str(last)
-        code, *_ = apart(partial(run, folder, False), last)
+        code, *_ = apart(partial(run, folder, False), last, folder)
         if code != -signal.SIGKILL:
             problems.append(f"boundary {last}: ended with {code}")
-        for again in (SECOND, 0):
-            code, *_ = apart(partial(run, folder, True), again)
+        apart(partial(run, folder, True), SECOND, folder)
+        code, _, value = apart(partial(ended, run, result, folder))
         if code:
             problems.append(f"boundary {last}: the resumed run ended with {code}")
-        elif apart(partial(result, folder))[2] != expected:
+        elif value != expected:
             problems.append(f"boundary {last}: the resumed run is another")
     return {"boundaries": count, "problems": problems}
 
 
 if __name__ == "__main__":
-    outcome = enumerate_boundaries(sys.argv[1], Path(sys.argv[2]))
+    loaded = hasattr(ctypes.CDLL(None), "mortal_arm")
+    outcome = enumerate_boundaries(sys.argv[1], Path(sys.argv[2]), calls=loaded)
     print(json.dumps(outcome))

@@ -259,7 +259,7 @@ def records() -> list[EpisodeRecord]:
     """One episode of six unlike environments, with refused answers and thoughts."""
 
     def stubborn(turn: Turn) -> Decision:
-        text = "I refuse" if not turn.tries and turn.turn % 5 == 0 else None
+        text = "I refuse" if not turn.tries and turn.steps_played % 5 == 0 else None
         rng = turn.rng(3, 1)
         action = None if text else turn.sample(rng)
         return Decision(action=action, text=text, thought="hm", model="m")
@@ -409,7 +409,7 @@ def faulty_agent(fault: Faulty) -> Any:
 
 def refuser(turn: Turn) -> Decision:
     """Refuses to play from its second turn on, and so forfeits."""
-    if turn.turn > 2:
+    if turn.steps_played > 2:
         return Decision(text="I refuse")
     return Decision(action=turn.sample(turn.rng(1, 1)))
 
@@ -648,7 +648,7 @@ def test_the_command_counts_errors_apart_and_ends_with_1(
 
 def test_an_agent_that_never_answers_forfeits_after_its_time() -> None:
     def asleep(turn: Turn) -> int:
-        if turn.turn >= 2 and turn.seat == 0:
+        if turn.steps_played >= 2 and turn.seat == 0:
             time.sleep(60)
         return int(turn.legal_actions[0])
 
@@ -687,8 +687,12 @@ def test_clocks_that_jump_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert play(tmp_path / "jumping") == steady
 
 
-def test_a_port_in_use_is_one_sentence(run: Run) -> None:
+@pytest.mark.parametrize("command", [("web", "serve", "web/Shop-v0"), ("serve",)])
+def test_a_port_in_use_is_one_sentence(
+    run: Run, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, _, said = run("web", "serve", "web/Shop-v0", "--port", taken.getsockname()[1])
+        code, _, said = run(*command, "--port", taken.getsockname()[1])
     assert (code, one_sentence(said)) == (2, True), said
     assert "in use" in said

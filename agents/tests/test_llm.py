@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import inspect
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,9 +14,13 @@ import palestra
 import pytest
 from palestra import Budget, InvalidOption, ModelError, UnknownName
 from palestra.agents.models import Model, Reply, Request, Score
+from palestra.kernel.registry import registry
+from palestra.kernel.specs import load_entry_point
 from palestra.llm.prices import price_table
+from palestra.phrasing.wording import PARAPHRASES, WORDINGS
 from palestra_agents.llm import LLMAgent
 from palestra_agents.models.echo import EchoModel
+from palestra_agents.plugin import MODELS
 
 
 class Listening(Model):
@@ -106,6 +113,21 @@ def test_a_refused_reply_is_asked_again_with_the_reason() -> None:
     assert "refused" in model.requests[1].messages[-1].content
     assert records[0].turns[0].status == "retried"
     assert records[0].mistakes == (1, 0)
+
+
+@pytest.mark.parametrize("wording", [*PARAPHRASES, "plain", "null"])
+def test_what_a_reply_is_to_look_like_is_said_in_the_wording(wording: str) -> None:
+    model = Listening("fold", "bet")
+    settings = {"agents": [LLMAgent(model=model), "first"], "invalid": "retry:3"}
+    palestra.play("games/KuhnPoker-v0", **settings, wording=f"{wording}@0")
+    form = WORDINGS[wording].answer
+    assert model.requests[0].messages[0].content.endswith(f"\n{form}")
+    assert model.requests[1].messages[-1].content.endswith(f"\n{form}"), "after a refusal too"
+    raw = Listening("bet")
+    raw.abilities = frozenset({"raw"})
+    settings["agents"] = [LLMAgent(model=raw, prompt="raw"), "first"]
+    palestra.play("games/KuhnPoker-v0", **settings, wording=wording)
+    assert form not in raw.requests[0].messages[0].content
 
 
 def test_usage_is_counted_and_a_budget_stops_the_model() -> None:
@@ -216,6 +238,56 @@ def test_a_conversation_that_outgrows_the_context_loses_its_oldest_half() -> Non
         palestra.play("games/KuhnPoker-v0", agents=[LLMAgent(model=model, examples=4), "first"])
 
 
+class Keen(Listening):
+    """A model whose options are called as the agent's."""
+
+    def __init__(self, *, target: str = "", seed: int = 0, mode: str = "", top: int = 0) -> None:
+        super().__init__(target)
+        self.options = (seed, mode, top)
+
+
+def test_an_option_of_the_model_is_told_from_one_of_the_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(MODELS, "keen", f"{__name__}:Keen")
+    agent = palestra.make_agent("llm:keen:bet,seed=1,top=4,model.seed=2,model.mode=wild")
+    assert isinstance(agent, LLMAgent)
+    assert isinstance(agent._model, Keen)
+    assert agent._model.options == (2, "wild", 4)
+    assert agent._seed == 1
+    plain = palestra.make_agent("llm:keen:bet,seed=1,mode=free", top=3)
+    assert isinstance(plain, LLMAgent)
+    assert isinstance(plain._model, Keen)
+    assert plain._model.options == (0, "", 3)
+    with pytest.raises(InvalidOption, match=r"model\.top and top are one option of keen:bet"):
+        palestra.make_agent("llm:keen:bet,top=1,model.top=2")
+    with pytest.raises(TypeError, match=r"model 'echo' got an unexpected .*'temperature'"):
+        palestra.make_agent("llm:echo:bet,model.temperature=1")
+
+
+@pytest.mark.parametrize("scheme", sorted(MODELS))
+def test_no_option_of_a_model_is_called_as_one_of_an_agent_that_opens_models(scheme: str) -> None:
+    """So that only what vLLM itself calls so has to be told apart. Read from the source: the
+    libraries of models are seldom all installed."""
+    module, _, name = MODELS[scheme].partition(":")
+    file = importlib.util.find_spec(module)
+    assert file
+    assert file.origin
+    tree = ast.parse(Path(file.origin).read_text("utf-8"))
+    (kind,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name)
+    (made,) = (n for n in kind.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    own = {argument.arg for argument in made.args.kwonlyargs} - {"target"}
+    opening = [spec for spec in registry().agents.values() if spec.kind == "llm"]
+    assert len(opening) > 10
+    for spec in opening:
+        agent = load_entry_point(spec.entry_point)
+        makers = [cls.__init__ for cls in agent.__mro__ if "__init__" in vars(cls)]
+        taken = {name for make in makers for name in inspect.signature(make).parameters}
+        shared = own & taken
+        assert not shared, f"{spec.name} would keep {sorted(shared)} from {scheme}"
+    assert made.args.kwarg is None or scheme == "vllm", "whose options are vLLM's own"
+
+
 def test_money_follows_the_users_price_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,10 +329,13 @@ def test_every_prompt_starts_with_the_one_before_it(env: str, prompt: str) -> No
 
     model = Drawing("")
     agent = LLMAgent(model=model, prompt=prompt)
-    count = palestra.game(env).num_players
-    palestra.play(env, agents=[agent, *["random"] * (count - 1)], invalid="random", max_steps=30)
+    game = palestra.game(env)
+    others = ["random"] * (game.num_players - 1)
+    palestra.play(env, agents=[agent, *others], invalid="random", max_steps=30)
     texts = ["\0".join(f"{m.role}:{m.content}" for m in r.messages) for r in model.requests]
     for earlier, later in pairwise(texts):
+        if game.has_newcomers and "assistant:" not in later:
+            continue  # a new person sits there
         assert later.startswith(earlier)
         assert len(later) > len(earlier)
 

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from palestra import InvalidOption
+from palestra import Episode, InvalidOption
 from palestra.engine.compiled import device_functions, fingerprint, helpers_of
 from palestra_games.board import tic_tac_toe
 from palestra_games.board.connect_four import ConnectFour
@@ -179,3 +180,29 @@ def test_an_error_of_a_compiled_rule_comes_out_fresh_and_from_the_cache(
     for _ in range(2):
         done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
         assert done.stdout == "played\nthe middle is taken\n", done.stderr
+
+
+class Watched(TicTacToe):
+    """Counts how often an observation is written."""
+
+    written = 0
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        Watched.written += 1
+        TicTacToe.write_observation(config, state, seat, view)
+
+
+def test_interpreted_rules_write_an_observation_when_somebody_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Watched, "written", 0)
+    episode, quick = Episode(Watched(), 0, compiled=False), Episode(TicTacToe(), 0, compiled=True)
+    for turn, cell in enumerate((4, 0, 8)):
+        episode.act({turn % 2: cell})
+        quick.act({turn % 2: cell})
+    assert Watched.written == 0
+    for seat in range(2):
+        assert np.array_equal(episode.observation(seat), quick.observation(seat))
+        assert episode.state_key(seat) == quick.state_key(seat)
+    assert Watched.written == 4

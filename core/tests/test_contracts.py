@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import palestra
 import pytest
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from palestra import InvalidAction, InvalidOption, Turn, UnknownName
@@ -56,6 +57,45 @@ def test_state_is_what_all_seats_see() -> None:
     assert np.array_equal(env.state(), np.stack([seen[agent] for agent in env.agents]))
 
 
+Commons: Any = type(palestra.game("text/Commons-v0"))
+
+
+class Lopsided(Commons):  # type: ignore[misc]
+    """Every seat sees one thing more than the one before it, and the last sees fractions."""
+
+    def observation_space(self, seat: int) -> spaces.Box:
+        low, high = (np.append(edge, [-1] * seat) for edge in (self._space.low, self._space.high))
+        last = seat == self.num_players - 1
+        return spaces.Box(low, high, dtype=np.float32 if last else np.int32)
+
+    def observe(self, state: Any, seat: int) -> Any:
+        row = np.append(super().observe(state, seat), [-1] * seat)
+        return row.astype(self.observation_space(seat).dtype)
+
+
+@pytest.mark.parametrize("masks", ["obs", "info", "off"])
+@pytest.mark.parametrize("view", ["aec", "parallel"])
+def test_a_state_of_unequal_observations_is_one_row(view: str, masks: str) -> None:
+    """In seats' order, of a type that holds all of them, at the start as at the end."""
+    env = palestra.make(Lopsided(num_players=3), view=view, masks=masks)
+    checks = api_test if view == "aec" else parallel_api_test
+    checks(palestra.make(Lopsided(num_players=3), view=view, masks=masks), num_cycles=15)
+    env.reset(seed=1)
+    size = sum(env.game.observation_space(seat).shape[0] for seat in range(3))
+    assert size == 3 * env.game.observation_space(0).shape[0] + 3
+    assert env.state_space.shape == (size,)
+    for _ in range(4):
+        rows = [env.episode.observation(seat) for seat in range(3)]
+        assert env.state().tolist() == [value for row in rows for value in row.tolist()]
+        assert env.state().dtype == env.state_space.dtype
+        assert env.state() in env.state_space
+        moves = {
+            agent: int(env.episode.action_mask(seat).argmax())
+            for seat, agent in enumerate(env.possible_agents)
+        }
+        env.step(moves if view == "parallel" else moves[env.agent_selection])
+
+
 @pytest.mark.parametrize("view", ["aec", "parallel"])
 def test_max_cycles_truncates(view: str) -> None:
     env = palestra.make(C4, view=view, max_cycles=3)
@@ -80,7 +120,6 @@ def test_games_that_are_only_spoken_open_as_text(env: str) -> None:
     assert isinstance(text, str)
     assert info["rules"]
     assert text in made.observation_space
-    assert gymnasium.spec(env).vector_entry_point is None
     api_test(palestra.make(env, view="aec"), num_cycles=10)
     with pytest.raises(InvalidOption, match="has no numbered actions; leave obs out"):
         gymnasium.make(f"palestra:{env}", obs="array")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -106,3 +107,17 @@ def test_a_game_without_a_state_class_says_what_to_write() -> None:
     Bare.state_class = classmethod(lambda cls: None)  # type: ignore[assignment, method-assign]
     with pytest.raises(PluginError, match=r"class Bare\(ArrayGame\[YourState\]\)"):
         Bare().fields()
+
+
+def test_a_state_is_numpys_record_with_fields_as_attributes() -> None:
+    state = Piles().initial_state(3)
+    assert isinstance(state, np.record)
+    state.turn = 7
+    assert (state.turn, state["turn"]) == (7, 7)
+    assert not hasattr(state, "trun")
+    again = pickle.loads(pickle.dumps(state))
+    assert again == state
+    assert (type(again), again.turn) == (type(state), 7)
+    whole = np.zeros(1, Piles().timestep_dtype)[0]
+    whole.state.turn = 9  # a view, not a copy
+    assert (whole["state"]["turn"], type(whole.state)) == (9, type(state))

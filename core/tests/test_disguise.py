@@ -10,7 +10,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Vocabulary, specs
-from palestra.kernel.registry import game
+from palestra.kernel.registry import game, load_game, registry
 from palestra.phrasing.disguise import Disguised
 from palestra.phrasing.extended import extended
 from palestra.phrasing.translator import Translator
@@ -75,6 +75,62 @@ def test_nothing_in_a_disguise_names_the_game(name: str) -> None:
     for _, other in pairs(name, 1):
         for seat in other.to_act:
             assert not found.search(texts(other, seat).casefold())
+
+
+# Words by which people know one of these games: none is in any disguise, of whatever game
+TELLTALE = re.compile(
+    r"\b(mate|mated|checkmate|stalemate|pawns?|knights?|rooks?|resign\w*|castl\w+|FEN|poker|bets?|"
+    r"betting|blinds?|hole cards?|flop|river|showdown|suits?|aces?|jacks?|dealer|bids?|bidd\w+|"
+    r"dice|liar|auction\w*|reserve price|buyers?|sellers?|order book|advertis\w+|fireworks?|"
+    r"information tokens?|lives|boxes|push\w*|goals?|mines?|tiles?|stones?|discs?|captur\w+|"
+    r"pursuers?|evaders?|landmarks?|adversar\w+|prey|onions?|soups?|cook\w*|serving|pedestrians?|"
+    r"speakers?|listeners?|food|tokens?|pyramids?|defect\w*|cooperat\w*|punish\w*|stag|hare|slippery|"
+    r"apples?|orchard|beams?)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_no_word_by_which_a_game_is_known_is_left(name: str) -> None:
+    """In nothing that a seat reads up to the end of an episode, nor in what is said of its end."""
+    plain = registry().environment(name)
+    for options in ({}, *plain.splits.values()):
+        disguised = load_game(plain, {**options, "disguise": 5})
+        rules = {disguised.rules_for(seat) for seat in range(disguised.num_players)}
+        assert not TELLTALE.findall("\n".join(map(without_meanings, rules)))
+    other = Episode(game(name, disguise=5), 2, compiled=False)
+    rng = Rng.seeded(2)
+    for step in range(150):
+        if other.over:
+            break
+        if step < 12:
+            for seat in other.to_act:
+                assert not TELLTALE.findall(other.prompt(seat))
+        other.act({seat: other.sample(seat, rng) for seat in other.to_act})
+    assert not TELLTALE.findall(texts(other, 0))
+    assert not TELLTALE.findall(other.outcome.reason if other.outcome else "")
+
+
+def test_bids_of_dice_are_written_otherwise() -> None:
+    other = Episode(game("games/LiarsDice-v0", disguise=5), 0, compiled=False)
+    seat = other.to_act[0]
+    assert not re.search(r"\dx\d", other.game.rules_for(seat) + other.prompt(seat))
+    assert re.fullmatch(r"1[a-z]1", other.legal_texts(seat)[0])
+
+
+def test_a_map_is_drawn_in_the_signs_that_the_rules_explain() -> None:
+    """Row numbers beside a map, walls in an unbroken line: every sign of it is replaced."""
+    plain, other = (
+        Episode(game("grid/Kitchen-v0", **more), 1, compiled=False)
+        for more in ({}, {"disguise": 5})
+    )
+    assert isinstance(other.game, Disguised)
+    signs = other.game.translator.signs
+    shown = [plain.describe(0), other.describe(0)]
+    plain_map, other_map = (re.findall(r"^ \d ([A-Z.]+)$", text, re.M) for text in shown)
+    assert len(plain_map) == 4
+    assert other_map == ["".join(signs.get(s, s) for s in line) for line in plain_map]
+    assert not set(signs) & set("".join(other_map))
 
 
 @pytest.mark.parametrize("name", ARRAYS)

@@ -79,7 +79,7 @@ def test_raise_leaves_everything_as_it_was() -> None:
         episode.act({1: 4})
     assert episode.state_key() == before
     assert episode.mistakes == (0, 1)
-    assert episode.turn == 1
+    assert episode.steps_played == 1
 
 
 def test_retry_forfeits_after_as_many_tries() -> None:
@@ -110,7 +110,7 @@ def test_random_plays_a_legal_move_drawn_from_the_episode_alone() -> None:
         episode = taken("random")
         episode.act({1: 4})
         boards.add(episode.state.board.tobytes())
-        assert episode.turn == 2
+        assert episode.steps_played == 2
     assert len(boards) == 1
 
 
@@ -206,7 +206,7 @@ def test_reset_leaves_nothing_behind() -> None:
         episode.act({1: 4})
     _ = episode.log
     episode.reset(8)
-    assert (episode.turn, episode.mistakes, episode.over) == (0, (0, 0), False)
+    assert (episode.steps_played, episode.mistakes, episode.over) == (0, (0, 0), False)
     assert not list(episode.history())
     assert not episode.events
     assert list(episode.returns) == [0.0, 0.0]

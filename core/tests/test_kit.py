@@ -21,6 +21,8 @@ from palestra_envs.text.commons.game import Commons
 from palestra_envs.text.negotiation.game import Negotiation, NegotiationState
 from palestra_games.board.tic_tac_toe import TicTacToe
 from palestra_games.card.kuhn_poker import KuhnPoker
+from palestra_games.dilemmas.donor_game import DonorGame
+from palestra_markets.language.persuasion import Persuasion
 
 BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
 TEXT = EnvSpec("broken/Text-v0", "", (2, 2), "sequential", "general")
@@ -63,6 +65,71 @@ class ReadsWhatWasBefore(Commons):
 
     def _hearers(self, state: Any) -> None:
         return None
+
+
+@dataclass(frozen=True)
+class Village(DonorGame):
+    num_players: int = 4
+    rounds: int = 1
+    generations: int = 3
+
+
+@dataclass(frozen=True)
+class ShowsOldPay(Village):
+    """The position says what was paid in generations before."""
+
+    def describe(self, state: Any, seat: int) -> str:
+        return f"{super().describe(state, seat)} Paid before: {state.paid}."
+
+
+@dataclass(frozen=True)
+class TellsThePast(Village):
+    """The event that seats newcomers says how rich those before them were."""
+
+    def _succeed(self, state: Any) -> list[Event]:
+        told, *events = super()._succeed(state)
+        return [told, *(msgspec.structs.replace(e, text=f"{told.text} {e.text}") for e in events)]
+
+
+@dataclass(frozen=True)
+class WelcomesLate(Village):
+    """Newcomers may not read the event that seats them."""
+
+    def _succeed(self, state: Any) -> list[Event]:
+        return [
+            msgspec.structs.replace(e, audience=only()) if e.kind == "newcomer" else e
+            for e in super()._succeed(state)
+        ]
+
+
+@dataclass(frozen=True)
+class RemembersWords(Persuasion):
+    """A new buyer reads which product was the last."""
+
+    myopic: bool = True
+
+    def _remembers(self, seat: int) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class KeepsQuiet(Village):
+    """Newcomers come, and the game says that none do."""
+
+    @property
+    def has_newcomers(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Expects(Village):
+    """Says that newcomers come, and none do."""
+
+    generations: int = 1
+
+    @property
+    def has_newcomers(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -151,7 +218,17 @@ class KeysTheTurn(Negotiation):
         (LeaksInTheArray, "secrets_stay_hidden", "observation of player"),
         (ShowsTheCard, "transcripts_keep_secrets", "describe of player"),
         (TellsEverybody, "transcripts_keep_secrets", "opening betrays"),
-        (ReadsWhatWasBefore, "private_events_stay_private", "joins now and reads what was before"),
+        (ReadsWhatWasBefore, "newcomers_start_afresh", "could read what was before"),
+        (ShowsOldPay, "newcomers_start_afresh", "in a world with another past they see something"),
+        (TellsThePast, "newcomers_start_afresh", "in the same position after another past"),
+        (WelcomesLate, "newcomers_start_afresh", "says so is not the first they read"),
+        (
+            RemembersWords,
+            "newcomers_start_afresh",
+            "describe, prompt, key, observation tell what was before",
+        ),
+        (KeepsQuiet, "newcomers_start_afresh", "say so with has_newcomers"),
+        (Expects, "newcomers_start_afresh", "nobody joined in 12 games"),
         (RepeatsSecrets, "private_events_stay_private", "reads 'To you"),
         (SharesState, "clone_is_independent", "changed the original"),
         (DrawsFromTheProcess, "seeds_decide", "random generator"),

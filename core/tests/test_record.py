@@ -176,7 +176,7 @@ def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
 
 def test_retrace_gives_every_position_once() -> None:
     (record,) = records("games/ConnectFour-v0", 1)
-    turns = [episode.turn for episode in palestra.retrace(record)]
+    turns = [episode.steps_played for episode in palestra.retrace(record)]
     assert turns == list(range(len(record.steps) + 1))
 
 
@@ -197,4 +197,4 @@ def test_siblings_share_their_start_and_are_told_apart() -> None:
 def test_every_environments_record_is_opened_again_by_its_id(env: str) -> None:
     seats = palestra.game(env).num_players
     (record,) = palestra.play(env, agents=["random"] * seats, max_steps=3)
-    assert replay(record).turn == len(record.steps)
+    assert replay(record).steps_played == len(record.steps)

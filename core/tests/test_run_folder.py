@@ -102,7 +102,7 @@ def test_a_seat_whose_answer_is_there_is_not_asked_again() -> None:
 
     def stubborn(turn: Turn) -> Decision:
         asked.append(turn.seat)
-        bad = turn.seat == 1 and not turn.error and turn.turn == 0
+        bad = turn.seat == 1 and not turn.error and turn.steps_played == 0
         return Decision(text="nonsense" if bad else turn.legal_texts[0])
 
     palestra.play("games/PrisonersDilemma-v0", agents=[stubborn, stubborn], max_steps=1)

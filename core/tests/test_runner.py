@@ -175,7 +175,7 @@ def test_life_cycle_hooks_hear_everything_in_order() -> None:
 
         @hookimpl
         def palestra_stepped(self, episode: Episode) -> None:
-            heard.append(("stepped", episode.turn))
+            heard.append(("stepped", episode.steps_played))
 
         @hookimpl
         def palestra_episode_finished(self, record: Any) -> None:

@@ -173,7 +173,7 @@ palestra.play("games/TicTacToe-v0", agents=["random", mortal], episodes=5, out=s
 
 
 def run(folder: Path, at: int, how: str = "fresh") -> int:
-    code = SCRIPT.replace("asked % 2 and -1", "turn.turn % 2 - 1")
+    code = SCRIPT.replace("asked % 2 and -1", "turn.steps_played % 2 - 1")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, str(folder), str(at), how],
         env=os.environ | {"NUMBA_DISABLE_JIT": "0"},

@@ -13,7 +13,7 @@ from palestra import Decision, Divergence, EpisodeRecord, Turn, verify
 
 def stubborn(turn: Turn) -> Decision:
     """Answers nonsense first, then plays."""
-    text = "I refuse" if not turn.tries and turn.turn % 3 == 0 else turn.legal_texts[-1]
+    text = "I refuse" if not turn.tries and turn.steps_played % 3 == 0 else turn.legal_texts[-1]
     return Decision(text=text, thought="hm", model="m")
 
 

@@ -77,7 +77,7 @@ def test_masks_are_in_every_view() -> None:
 def test_opponents_move_before_and_after_the_learner(seat: int) -> None:
     env = palestra.make("games/TicTacToe-v0", seat=seat, opponents="first")
     env.reset(seed=0)
-    assert env.episode.turn == seat
+    assert env.episode.steps_played == seat
     env.step(int(env.action_masks().argmax()))
     assert env.episode.to_act == (seat,)
 

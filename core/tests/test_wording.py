@@ -10,7 +10,7 @@ import pytest
 from palestra import Episode, InvalidAction, InvalidOption, UnknownName, specs
 from palestra.kernel.registry import game, load_game
 from palestra.phrasing.extended import extended
-from palestra.phrasing.wording import PARAPHRASES, WORDINGS, Worded, wordings_of
+from palestra.phrasing.wording import PARAPHRASES, WORDINGS, Worded, answer_form, wordings_of
 
 ONE_OF_EACH = ("games/Catan-v0", "games/KuhnPoker-v0", "grid/Harvest-v0", "text/Negotiation-v0")
 
@@ -99,13 +99,27 @@ def test_a_callers_own_wording_is_recorded_and_replayed_without_its_file() -> No
         ("heading", UnknownName, "did you mean 'headings'"),
         ("tags@7", InvalidOption, "there is no seat '7'"),
         ({"question": "play!"}, InvalidOption, "must say {legal}"),
-        ({"text": "play!"}, InvalidOption, "'rules', 'question' or both"),
+        ({"text": "play!"}, InvalidOption, "'rules', 'question' or 'answer'"),
+        ({"name": "nothing"}, InvalidOption, "'rules', 'question' or 'answer'"),
         (3, InvalidOption, "wording must be"),
     ],
 )
 def test_what_is_no_wording_is_refused(wording: object, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         game("games/KuhnPoker-v0", wording=wording)
+
+
+def test_every_paraphrase_has_its_own_words_for_what_an_answer_is() -> None:
+    """All that a model reads is reworded, and no form of answer is read otherwise."""
+    forms = {name: WORDINGS[name].answer for name in ("plain", *PARAPHRASES)}
+    assert len(set(forms.values())) == len(forms)
+    assert {forms["plain"], WORDINGS["null"].answer} == {"Answer with your move only."}
+    worded = game("games/KuhnPoker-v0", wording="tags@1")
+    assert [answer_form(worded, seat) for seat in (0, 1)] == [forms["plain"], forms["tags"]]
+    assert answer_form(game("games/KuhnPoker-v0"), 0) == forms["plain"]
+    own = game("games/KuhnPoker-v0", wording={"answer": "One word."})
+    assert answer_form(own, 0) == "One word."
+    assert own.rules_for(0) == game("games/KuhnPoker-v0").rules_for(0)
 
 
 def test_every_wording_says_what_it_changes() -> None:

@@ -227,7 +227,7 @@ def test_alone_one_sees_everything_and_agrees_with_oneself() -> None:
     assert game.perfect_information
     episode = maze(DRAWN, ["000"] * 3, num_players=1)
     agree_on(episode, "east", "south", "south", "east")
-    assert episode.turn == 4
+    assert episode.steps_played == 4
     assert list(episode.returns) == [1.0]
 
 

@@ -53,8 +53,8 @@ def test_the_picker_eats_all_in_the_fewest_steps_and_nobody_is_quicker(seed: int
         fewest = fewest_steps(game.place(episode.state.cell[0]), fruits)
         play_out(episode, make_agent(agent))
         assert episode.outcome is not None
-        lengths.append((episode.turn, episode.outcome.reason, sum(episode.returns)))
-        assert episode.turn >= fewest
+        lengths.append((episode.steps_played, episode.outcome.reason, sum(episode.returns)))
+        assert episode.steps_played >= fewest
     assert lengths[0] == (fewest, "all fruit was eaten", 5.0)
 
 

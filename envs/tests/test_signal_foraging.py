@@ -61,7 +61,7 @@ def test_spellers_need_their_message_and_then_the_longest_way(
     length = {5: 3, 3: 6, 2: 9}[vocabulary] * -(-foods // players)  # 5 rows, columns, values each
     best = int(start.food[start.worth.argmax()])
     way = max(apart(game, int(cell), best) for cell in start.cell)
-    assert episode.turn == length + way
+    assert episode.steps_played == length + way
     assert list(episode.returns) == [1.0] * players
 
 
@@ -74,7 +74,7 @@ def test_food_in_order_takes_the_ways_from_each_to_the_next(seed: int) -> None:
     way += sum(apart(game, one, other) for one, other in pairwise(order))
     assert episode.outcome is not None
     assert episode.outcome.reason == "all food was taken in order"
-    assert episode.turn == 2 * 3 + way
+    assert episode.steps_played == 2 * 3 + way
 
 
 def test_spellers_hardly_ever_come_to_other_food_together() -> None:

@@ -51,7 +51,7 @@ def page(browser: Any) -> Iterator[Any]:
 
 
 def costly(turn: palestra.Turn) -> Decision:
-    took = Usage(tokens_in=1_000 + turn.turn, tokens_out=7, calls=1, cost=0.25)
+    took = Usage(tokens_in=1_000 + turn.steps_played, tokens_out=7, calls=1, cost=0.25)
     return Decision(turn.legal_actions[0], usage=took)
 
 
@@ -175,7 +175,7 @@ def test_hostile_text_is_only_text(page: Any, tmp_path: Path) -> None:
     said = "</script><img src=x onerror='document.title=1'><b>bold</b> \u202egnp.exe 😀 \x1b[31m"
 
     def hostile(turn: palestra.Turn) -> Any:
-        return Walk() if turn.turn > 1 else Say(text=said + "y" * 100)
+        return Walk() if turn.steps_played > 1 else Say(text=said + "y" * 100)
 
     (record,) = palestra.play("text/Negotiation-v0", agents=[hostile, hostile])  # type: ignore[list-item]
     record.agents = ("<i>evil</i>", "b")

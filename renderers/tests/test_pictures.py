@@ -6,6 +6,7 @@ A golden image that is missing is written, and the test fails once: look at it, 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -136,13 +137,11 @@ def test_frames_are_the_same_live_and_from_the_record(env: str) -> None:
         assert np.array_equal(one, other)
 
 
-@pytest.fixture(scope="module")
-def records() -> dict[str, EpisodeRecord]:
-    found = {}
-    for env in ENVIRONMENTS:
-        seats = palestra.game(env).num_players
-        (found[env],) = palestra.play(env, agents=["random"] * seats, max_steps=4, seed=1)
-    return found
+@cache
+def recorded(env: str) -> EpisodeRecord:
+    seats = palestra.game(env).num_players
+    (record,) = palestra.play(env, agents=["random"] * seats, max_steps=4, seed=1)
+    return record
 
 
 @pytest.mark.parametrize(
@@ -152,10 +151,8 @@ def records() -> dict[str, EpisodeRecord]:
         *((env, "mp4") for env in FAMILIES.values()),
     ],
 )
-def test_every_environment_is_exported(
-    env: str, mode: str, records: dict[str, EpisodeRecord], tmp_path: Path
-) -> None:
-    record = records[env]
+def test_every_environment_is_exported(env: str, mode: str, tmp_path: Path) -> None:
+    record = recorded(env)
     spec = next(spec for spec in palestra.specs() if spec.id == env)
     path = renderer(spec, mode)([record], tmp_path / f"replay.{mode}", None, None)
     assert path.stat().st_size > 1_000

@@ -193,7 +193,7 @@ def test_the_page_needs_no_network_and_no_tag_escapes_it(tmp_path: Path) -> None
     def hostile(turn: palestra.Turn) -> Any:
         return (
             Say(text="</script><script>alert(1)</script>\x1b[31m\u202e")
-            if not turn.turn
+            if not turn.steps_played
             else Walk()
         )
 

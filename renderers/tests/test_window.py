@@ -185,10 +185,10 @@ def test_it_is_drawn_at_the_size_it_is_given(window: WindowRenderer) -> None:
 def test_every_environment_is_shown_from_start_to_end(env: str, window: WindowRenderer) -> None:
     episode, rng = episode_of(env), Rng(5)
     while not episode.over:
-        if episode.turn in (0, 5):
+        if episode.steps_played in (0, 5):
             window.draw(episode, None)
             assert len(np.unique(pixels().reshape(-1, 3), axis=0)) > 3
-        if episode.turn == 10:
+        if episode.steps_played == 10:
             episode.truncate()
             break
         state = episode.state

@@ -52,7 +52,7 @@ def keep_ledger() -> Iterator[Ledger]:
             ledger.moves += 1
             index = game.index_of(action)
             if index is None or not game.action_mask(episode.state, seat)[index]:
-                ledger.illegal_turns.append(episode.turn)
+                ledger.illegal_turns.append(episode.steps_played)
         act(episode, actions, notes)
         ledger.paid += sum(episode.rewards)
         ledger.games.add(type(game).__name__)

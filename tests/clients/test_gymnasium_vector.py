@@ -43,17 +43,20 @@ def first_legal(masks: np.ndarray, step: int) -> np.ndarray:
     return np.array([cells[(step + lane) % len(cells)] for lane, cells in enumerate(legal)])
 
 
+@pytest.mark.parametrize("limit", [None, 1, 3])
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_the_batch_plays_as_gymnasiums_own_vector_environment(
-    mode: AutoresetMode, seat: int
+    mode: AutoresetMode, seat: int, limit: int | None
 ) -> None:
-    ours, theirs = batch(mode, seat=seat), sync(mode, seat=seat)
+    """With a limit, it counts the learner's own steps: some episodes end in the last of them."""
+    more = {"seat": seat, "max_episode_steps": limit}
+    ours, theirs = batch(mode, **more), sync(mode, **more)
     for space in ("observation_space", "action_space", "single_observation_space"):
         assert getattr(ours, space) == getattr(theirs, space)
     (seen, infos), (wanted, others) = ours.reset(seed=0), theirs.reset(seed=0)
     done = np.zeros(3, bool)
-    ended = 0
+    ended = both = 0
     for step in range(25):
         assert np.array_equal(seen, wanted)
         assert seen in ours.observation_space
@@ -74,16 +77,20 @@ def test_the_batch_plays_as_gymnasiums_own_vector_environment(
             assert got.dtype == want.dtype
         done = results[1] | results[2]
         ended += int(done.sum())
+        both += int((results[1] & results[2]).sum())
+        said = results[1]  # Gymnasium's TimeLimit gives no word for an outcome
+        assert (infos["outcome"][done & ~said] == "truncated").all() if done.any() else True
         if mode is AutoresetMode.SAME_STEP and done.any():
             assert data_equivalence(infos["_final_obs"], others["_final_obs"])
             assert data_equivalence(infos["final_obs"], others["final_obs"])
             finals = others["final_info"]
-            assert np.array_equal(infos["outcome"][done], finals["outcome"][done])
+            assert np.array_equal(infos["outcome"][said], finals["outcome"][said])
             masks = infos["final_info"]["action_mask"]
             assert np.array_equal(masks[done], finals["action_mask"][done])
         elif done.any():
-            assert np.array_equal(infos["outcome"][done], others["outcome"][done])
+            assert np.array_equal(infos["outcome"][said], others["outcome"][said])
     assert ended > 6
+    assert bool(both) == (limit == 3)
     ours.close()
     theirs.close()
 
@@ -110,6 +117,29 @@ def test_its_statistics_are_those_of_gymnasiums_wrapper(mode: AutoresetMode, num
             assert np.array_equal(infos["episode"]["l"][ended], infos["final_length"][ended])
     assert env.episode_count == episodes >= 4 * num_envs
     env.close()
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+@pytest.mark.parametrize("opponents", ["random", plays_first])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_what_was_paid_before_the_first_turn_is_paid_with_it(
+    mode: AutoresetMode, opponents: Any, limit: int | None
+) -> None:
+    """A team is paid for the first player's card before the second player has had a turn."""
+    more = {"opponents": opponents, "seat": 1, "max_episode_steps": limit}
+    env = batch(mode, 6, "palestra:games/MiniHanabi-v0", **more)
+    _, infos = env.reset(seed=0)
+    paid, ended, early = np.zeros(6), 0, 0
+    for _ in range(60):
+        _, rewards, terminated, truncated, infos = env.step(infos["action_mask"].argmax(axis=1))
+        paid += rewards
+        for lane in np.flatnonzero(terminated | truncated):
+            ended += 1
+            assert paid[lane] == pytest.approx(infos["final_return"][lane])
+            paid[lane] = 0.0
+        early += int((env.unwrapped.batch.lanes["early_reward"] != 0).any())
+    assert ended > 50
+    assert early or opponents is plays_first  # who plays outside the compiled loop
 
 
 def test_infos_are_told_by_environment_too() -> None:
@@ -207,6 +237,41 @@ def test_episodes_are_filmed(tmp_path: Any) -> None:
     assert made.stat().st_size > 1000
 
 
+@pytest.mark.parametrize("opponents", ["random", plays_first])
+@pytest.mark.parametrize("name", [TICTACTOE, FORAGING])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_limit_counts_the_learners_steps_and_not_the_moves_of_all_seats(
+    mode: AutoresetMode, name: str, opponents: Any
+) -> None:
+    shaped = {"rewards": ["env"]} if opponents == "random" else {}  # a batch of its own
+    env = batch(mode, 4, name, max_episode_steps=2, opponents=opponents, **shaped)
+    _, infos = env.reset(seed=1)
+    for _ in range(3):
+        *_, infos = env.step(first_legal(infos["action_mask"], 0))
+        assert "outcome" not in infos
+        *_, terminated, truncated, infos = env.step(first_legal(infos["action_mask"], 0))
+        assert truncated.all()
+        assert not terminated.any()
+        assert (infos["outcome"] == "truncated").all()
+        if mode is AutoresetMode.NEXT_STEP:
+            _, rewards, terminated, truncated, infos = env.step(np.zeros(4, int))
+            assert not rewards.any()
+            assert not (terminated | truncated).any()
+        elif mode is AutoresetMode.DISABLED:
+            _, infos = env.reset(options={"reset_mask": np.ones(4, bool)})
+
+
+def test_a_learner_of_every_seat_has_the_same_limit() -> None:
+    from palestra.views.sb3 import SB3VecEnv
+
+    env = SB3VecEnv(FORAGING, 2, seat="all", max_episode_steps=3, compiled=False, seed=1)
+    env.reset()
+    for step in range(6):
+        *_, done, infos = env.step(env.action_masks().argmax(axis=1))
+        assert done.all() == (step % 3 == 2)
+        assert all(info["TimeLimit.truncated"] for info in infos if info)
+
+
 def test_a_game_of_words_comes_in_gymnasiums_own() -> None:
     env = gymnasium.make_vec("palestra:text/Commons-v0", num_envs=2)
     assert isinstance(env, SyncVectorEnv)
@@ -218,3 +283,42 @@ def test_a_game_of_words_comes_in_gymnasiums_own() -> None:
     assert ended
     assert isinstance(env, VectorEnv)
     env.close()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize(
+    ("name", "obs"),
+    [("text/Commons-v0", None), ("text/Commons-v0", "text"), ("games/Chess-v0", "text")],
+)
+def test_a_game_of_words_takes_the_same_settings(
+    mode: AutoresetMode, name: str, obs: str | None
+) -> None:
+    """And is what `vectorization_mode="sync"` makes of them."""
+    options = {"obs": obs, "max_episode_steps": 2, "opponents": "first"}
+    ours = gymnasium.make_vec(f"palestra:{name}", 2, autoreset_mode=mode, **options)
+    theirs = gymnasium.make_vec(
+        f"palestra:{name}", 2, "sync", vector_kwargs={"autoreset_mode": mode}, **options
+    )
+    assert ours.metadata["autoreset_mode"] is mode
+    for env in (ours, theirs):
+        env.action_space.seed(3)
+    assert data_equivalence(ours.reset(seed=4), theirs.reset(seed=4))
+    ended = 0
+    for _ in range(5):
+        answers = [env.step(env.action_space.sample()) for env in (ours, theirs)]
+        assert data_equivalence(*answers)
+        ended += int((answers[0][2] | answers[0][3]).sum())
+        if mode is AutoresetMode.DISABLED and ended:
+            break
+    assert ended
+    ours.close()
+    theirs.close()
+
+
+def test_a_setting_that_is_none_is_refused() -> None:
+    with pytest.raises(LookupError, match="unknown observation kind 'pixels'"):
+        batch("next_step", obs="pixels")
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        batch("next_step", max_episode_steps=0)
+    with pytest.raises(LookupError, match="unknown auto-reset mode 'later'"):
+        gymnasium.make_vec("palestra:text/Commons-v0", 2, autoreset_mode="later")

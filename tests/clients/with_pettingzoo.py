@@ -14,6 +14,6 @@ def test_the_page() -> None:
     assert [agent for agent, _ in played] == [f"player_{i % 2}" for i in range(len(played))]
     assert len({cell for _, cell in played}) == len(played) >= 5
     # 25 steps, and the one that says that they were all
-    assert names["foragers"].unwrapped.episode.turn == 25 + 1
+    assert names["foragers"].unwrapped.episode.steps_played == 25 + 1
     assert ledger.moves == len(played) + 3 * 25
     assert sum(names["totals"].values()) == pytest.approx(ledger.paid)

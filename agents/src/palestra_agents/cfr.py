@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import log
 from typing import Annotated, Any
 
-from palestra import Game, Meta, ScriptedAgent, Turn, agent
+from palestra import Decision, Game, Meta, ScriptedAgent, Turn, agent
 
 from palestra_agents.exploitability import play, require_solvable
 
@@ -109,7 +110,10 @@ def solve(game: Game[Any, Any], iterations: int) -> dict[bytes, dict[Any, float]
     summary="Counterfactual regret minimisation; near-equilibrium in small games.",
 )
 class CFRAgent(ScriptedAgent):
-    """Plays the average strategy of `iterations` rounds of CFR+."""
+    """Plays the average strategy of `iterations` rounds of CFR+, and reports it.
+
+    Its fact `strategy` has the probability of every action.
+    """
 
     stream = 5
 
@@ -125,5 +129,6 @@ class CFRAgent(ScriptedAgent):
     def choose(self, turn: Turn) -> Any:
         policy = solve(turn.game, self._iterations)[turn.state_key()]
         actions = list(policy)
-        chosen = self.rng.weighted([policy[action] for action in actions])
-        return actions[chosen]
+        chosen = actions[self.rng.weighted([policy[action] for action in actions])]
+        strategy = {turn.action_text(action): chance for action, chance in policy.items()}
+        return Decision(chosen, logprob=log(policy[chosen]), facts={"strategy": strategy})

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from math import inf, log, sqrt
 from typing import Annotated, Any
 
-from palestra import Episode, Meta, Rng, ScriptedAgent, Turn, agent
+from palestra import Decision, Episode, Meta, Rng, ScriptedAgent, Turn, agent
 
 MAX_ACTIONS = 64  # of a seat in one node; the rest is sampled
+FORCED = 8  # a turn with one action is searched with so many times fewer playouts, for its value
 
 
 @dataclass(slots=True)
@@ -69,7 +70,8 @@ class Node:
 class MCTSAgent(ScriptedAgent):
     """Plays the most visited action after `simulations` from the root.
 
-    Values are scaled to [0, 1]; each new leaf is valued by random playouts.
+    Values are scaled to [0, 1]; each new leaf is valued by random playouts. Reports the facts
+    `value`, the mean return of what it plays, and `candidates`, that of every action it tried.
     """
 
     stream = 3
@@ -91,13 +93,15 @@ class MCTSAgent(ScriptedAgent):
         actions = turn.legal_actions
         if not actions:
             return turn.sample(self.rng)  # nothing but free text
-        if len(actions) == 1:
-            return actions[0]
         search = Search(turn, self.rng, self._c, self._playouts, self._depth)
-        for _ in range(self._simulations):
+        forced = len(actions) == 1
+        for _ in range(max(1, self._simulations // FORCED) if forced else self._simulations):
             search.simulate()
         root = search.tree[search.key(search.root, turn.seat)]
-        return max(root.choices, key=lambda action: root.choices[action].visits)
+        chosen = max(root.choices, key=lambda action: root.choices[action].visits)
+        worth = {action: choice.value / choice.visits for action, choice in root.choices.items()}
+        candidates = {turn.action_text(action): mean for action, mean in worth.items()}
+        return Decision(chosen, facts={"value": worth[chosen], "candidates": candidates})
 
 
 class Search:

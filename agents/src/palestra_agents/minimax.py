@@ -10,6 +10,7 @@ from math import inf
 from typing import Annotated, Any
 
 from palestra import (
+    Decision,
     Episode,
     Game,
     InvalidOption,
@@ -30,7 +31,11 @@ MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does
     summary="Alpha-beta; exact for small games.",
 )
 class MinimaxAgent(ScriptedAgent):
-    """Plays a best move; equally good ones are drawn at random."""
+    """Plays a best move; equally good ones are drawn at random.
+
+    Reports the facts `value`, what it will still be paid, and `candidates`: every move with its
+    worth, exact for the best ones and at most that for the others, which are cut off.
+    """
 
     stream = 4
 
@@ -51,15 +56,18 @@ class MinimaxAgent(ScriptedAgent):
         if len(table) > MOST_KEPT:
             table.clear()
         best, chosen = -inf, []
+        candidates = {}
         for action in turn.legal_actions:
             child = root.fork()
             child.act({turn.seat: action})
             worth = -_search(child, self._depth - 1, -inf, -best + 1e-9, 1 - turn.seat, table)
+            candidates[turn.action_text(action)] = worth + 0.0  # and not -0.0
             if worth > best + 1e-9:
                 best, chosen = worth, [action]
             elif abs(worth - best) <= 1e-9:
                 chosen.append(action)
-        return self.rng.choice(chosen)
+        facts = {"value": best + 0.0, "candidates": candidates}
+        return Decision(self.rng.choice(chosen), facts=facts)
 
 
 Table = dict[tuple[bytes, int], tuple[int, float]]

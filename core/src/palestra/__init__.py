@@ -34,7 +34,7 @@ from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Outcome, Result, Seat, Step
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.options import check_choice, check_ranges
-from palestra.kernel.registry import game, specs, warn_of_failures
+from palestra.kernel.registry import game, specs
 from palestra.kernel.rng import Rng
 from palestra.kernel.scene import Bar, Grid, Piece, Scene, Widget
 from palestra.kernel.specs import (
@@ -46,9 +46,11 @@ from palestra.kernel.specs import (
     load_entry_point,
 )
 from palestra.kernel.state import ArrayState, Shape
-from palestra.kernel.text import beside, printable, quote, unquote
+from palestra.kernel.text import beside
 from palestra.kernel.text_game import TextGame
 from palestra.phrasing.vocabulary import Vocabulary
+from palestra.quoting import printable, quote, unquote
+from palestra.records.intervals import Interval, wilson
 from palestra.records.metrics import measure
 from palestra.records.record import (
     EpisodeRecord,
@@ -63,6 +65,7 @@ from palestra.records.verify import verify
 from palestra.runner.play import play, rollouts, stream
 from palestra.runner.runner import Runner
 from palestra.shaping import Transition
+from palestra.startup import warn_of_failures
 from palestra.talk import Talking
 from palestra.version import __version__
 from palestra.views.registration import push
@@ -106,6 +109,7 @@ __all__ = [
     "Grammar",
     "Grid",
     "Integer",
+    "Interval",
     "InvalidAction",
     "InvalidOption",
     "Meta",
@@ -174,6 +178,7 @@ __all__ = [
     "stream",
     "unquote",
     "verify",
+    "wilson",
     "write_records",
 ]
 

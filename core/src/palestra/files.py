@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,10 @@ def remove_drafts(path: str | Path) -> None:
     """Remove what a process that was killed left of writing `path`; nobody may be writing it."""
     target = Path(path)
     for draft in target.parent.glob(f".{target.stem}-????????{target.suffix}"):
-        draft.unlink(missing_ok=True)
+        if draft.is_dir():
+            shutil.rmtree(draft)
+        else:
+            draft.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> Path:

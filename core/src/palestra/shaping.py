@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from palestra.agents.naming import parse_agent
 from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game, Step, Terms, total
-from palestra.kernel.naming import construct, parse_agent
+from palestra.kernel.naming import construct
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
 
@@ -157,10 +158,13 @@ class ShapedEpisode(Episode):
         self._named: Terms = {}
 
     def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
-        before, turn = self.state, self.turn
+        before, turn = self.state, self.steps_played
         super().act(actions, notes)
-        if self.turn == turn + 1 and self._history and self._extra is None:
+        if self.steps_played == turn + 1 and self._history and self._extra is None:
             self._shape(before)
+
+    def _welcome(self) -> None:
+        """Nothing yet: newcomers begin when the step has been paid."""
 
     def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
         asked = [other for other in self.to_act if other != seat]
@@ -187,7 +191,7 @@ class ShapedEpisode(Episode):
 
     def _shape(self, before: Any) -> None:
         assert self._history is not None
-        if self._terms and self._terms[2] == self.turn:
+        if self._terms and self._terms[2] == self.steps_played:
             return  # a repaired move was shaped already
         after, actions, to_act = self._simulator.state, self._history[1], self.to_act
         terms: dict[int, dict[str, float]] = {}
@@ -201,6 +205,8 @@ class ShapedEpisode(Episode):
             terms[seat] = named
         self._paid, self._named = [0.0] * self.game.num_players, {}
         self._pay(terms)
+        if self.game.has_newcomers:
+            super()._welcome()
 
     def _settle(self, asked: Sequence[int], terms: Terms) -> None:
         """Pay for an end from outside; `asked` are seats that were to move and did not.
@@ -221,7 +227,7 @@ class ShapedEpisode(Episode):
 
     def _pay(self, terms: Terms) -> None:
         """Keep the terms of one step of the history."""
-        self._terms = (self._terms, terms, self.turn)
+        self._terms = (self._terms, terms, self.steps_played)
         paid = [total(terms[seat]) for seat in range(self.game.num_players)]
         self._paid = [a + b for a, b in zip(self._paid, paid, strict=True)]
         self._total = [a + b for a, b in zip(self._total, paid, strict=True)]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from palestra.kernel.text import quote
+from palestra.quoting import quote
 
 
 @dataclass(frozen=True)

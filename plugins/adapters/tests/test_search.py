@@ -11,8 +11,9 @@ import pytest
 from adapter_worlds import Scripted, last, trail
 from hypothesis import given
 from hypothesis import strategies as st
-from palestra import Budget, Episode, InvalidOption, UnknownName
-from palestra.agents.models import Request
+from palestra import Budget, Episode, InvalidOption, UnknownName, Usage
+from palestra.agents.budget import Account
+from palestra.agents.models import Reply, Request
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.search.agents import (
     BAVT,
@@ -25,6 +26,7 @@ from palestra_adapters.search.agents import (
 )
 from palestra_adapters.search.growth import thrifty_weights
 from palestra_adapters.search.spots import Spot
+from palestra_adapters.search.tree import Spending
 
 BAIT = {  # the bait pays at once and leads nowhere
     "start": {"bait": 3.0, "path": 0.1},
@@ -228,6 +230,70 @@ def test_a_spent_budget_ends_the_search_with_what_it_has() -> None:
     assert record.turns[0].text == "Go(to='path')"
     assert record.outcome is not None
     assert "budget of calls" in record.outcome.reason
+
+
+@pytest.mark.parametrize("calls", [1, 4, 7, 12])
+def test_bavt_never_asks_more_than_its_calls_and_keeps_one_for_the_answer(calls: int) -> None:
+    """Every ask counts: proposals, judgements, and the moves of the other seat."""
+    agent = BAVT(model=Scripted("5"), expansions=50, width=2, depth=4, calls=calls)
+    record = palestra.play("games/TicTacToe-v0", agents=[agent, "first"], episodes=3)[0]
+    mine = [turn for turn in record.turns if turn.seat == 0]
+    assert max(turn.usage.calls for turn in mine) <= calls
+    searched = [
+        turn.thought.endswith("positions expanded") or "making for" in turn.thought for turn in mine
+    ]
+    assert any(searched) == (calls >= 7)  # judge the root, propose two, answer twice, judge two
+
+
+def test_bavt_without_enough_to_search_asks_the_model_for_its_move() -> None:
+    agent = BAVT(model=Scripted("Go(to='path')"), expansions=50, calls=1)
+    turn = palestra.play(trail(BAIT), agents=[agent])[0].turns[0]
+    assert turn.text == "Go(to='path')"
+    assert turn.usage.calls == 1
+
+
+def test_bavt_stays_within_its_tokens() -> None:
+    """A scripted call takes the words it reads and writes: the limit is in those."""
+    free, held = (
+        BAVT(model=Scripted("5"), expansions=30, width=2, depth=3, tokens=tokens)
+        for tokens in (0, 900)
+    )
+    spent = []
+    for agent in (free, held):
+        record = palestra.play("games/TicTacToe-v0", agents=[agent, "first"])[0]
+        spent.append(max(turn.usage.tokens for turn in record.turns if turn.seat == 0))
+    assert spent[0] > 900 >= spent[1]
+
+
+def test_the_scarcest_share_of_the_budget_is_what_is_left() -> None:
+    """By hand: 3 of 12 calls, 100 of 200 tokens, 8 of 10 calls of the run."""
+    account = Account(Budget(calls=10), Usage(calls=5))
+    spending = Spending(calls=12, tokens=200)
+    assert spending.left == 1
+    spending.count([Reply("", Usage(40, 10, calls=1)), Reply("", Usage(20, 30, calls=2))])
+    assert spending.left == pytest.approx(0.5)
+    spending.account = account
+    assert spending.left == pytest.approx(0.2)
+    assert spending.dearest == 50
+    assert [spending.affords(n) for n in (2, 3)] == [True, False]  # 50 tokens a call
+    spending.tokens = 0
+    assert [spending.affords(n) for n in (9, 10)] == [True, False]
+    spending.reserve = 1
+    assert [spending.affords(n) for n in (8, 9)] == [True, False]
+
+
+def test_residual_values_are_changes_added_to_where_they_began() -> None:
+    """The root is graded 4, path changes for the better by 2 x (8 - 5) / 10, bait by nothing."""
+    changes = {"path": 8, "bait": 5, "hill": 9}
+
+    def answer(request: Request) -> str:
+        if "Then" not in last(request):
+            return "4"
+        return str(changes.get(last(request).split("You are at ")[1].split(",")[0], 0))
+
+    agent = BAVT(model=Scripted(answer), width=3, depth=1, expansions=1)
+    turn = palestra.play(trail(BAIT), agents=[agent])[0].turns[0]
+    assert turn.thought.endswith("path')  (1.00)") or "path') (1.00)" in turn.thought
 
 
 def test_hidden_cards_stay_hidden_from_the_search() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import palestra
 import pytest
+from palestra_adapters.talks import settle
 
 pytestmark = pytest.mark.slow
 
@@ -25,3 +26,30 @@ def test_tree_search_plays_tic_tac_toe() -> None:
     assert own[0].usage.calls > 2  # proposals and grades
     assert not sum(record.mistakes)
     palestra.replay(record)
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [("score:local:,", 2), ("malt:local:,branches=1,", 3), ("comas:local:,size=3,", 9)],
+)
+def test_talks_of_a_real_model_are_settled_in_the_game(agent: str, said: int) -> None:
+    settings = "max_tokens=24,context=2048"
+    records = palestra.play("games/KuhnPoker-v0", agents=[f"{agent}{settings}", "random"])
+    talks = settle(records)
+    assert [len(talk.turns) for talk in talks] == [said] * len(talks)
+    for record in records:
+        palestra.replay(record)
+        own = [turn for turn in record.turns if turn.seat == 0]
+        spent = sum(turn.usage.tokens_out for talk in talks for turn in talk.turns)
+        assert spent == sum(turn.usage.tokens_out for turn in own) > 0
+    assert all(-2 <= worth <= 2 for talk in talks for worth in talk.tags["process"])
+
+
+def test_a_real_model_is_led_tasked_and_directed() -> None:
+    settings = "max_tokens=24,context=2048"
+    agent = f"navigator:llm:local:,share=1,{settings}"
+    records = palestra.play("games/KuhnPoker-v0", agents=[agent, "random"], episodes=2, live=1)
+    assert [record.turns[0].facts["led"] for record in records] == [False, True]
+    agent = f"directed:llm:local:,terms=pot+nerve,{settings}"
+    (record,) = palestra.play("games/KuhnPoker-v0", agents=[agent, "random"])
+    assert set(record.turns[0].facts["direction"]) == {"pot", "nerve"}

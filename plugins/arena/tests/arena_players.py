@@ -16,7 +16,7 @@ class Crasher(Agent):
     """Raises on its second move."""
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        if turns[0].turn >= 2:
+        if turns[0].steps_played >= 2:
             raise RuntimeError("no idea what to do")
         return [Decision(turn.legal_actions[0]) for turn in turns]
 

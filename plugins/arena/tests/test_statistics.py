@@ -71,6 +71,13 @@ def test_wilson_is_statsmodels(successes: int, trials: int, confidence: float) -
     assert st.wilson(successes, trials, confidence)[1:] == pytest.approx(theirs, abs=1e-12)
 
 
+def test_a_share_has_one_interval_wherever_it_is_asked_for() -> None:
+    assert st.wilson is palestra.wilson
+    assert isinstance(st.wilson(1, 2), palestra.Interval)
+    with pytest.raises(InvalidOption, match="above 0 and below 1, not 95"):
+        palestra.wilson(3, 5, confidence=95)
+
+
 def test_wilson_gives_the_published_interval() -> None:
     """Newcombe (1998), table I: 81 of 263, score method without continuity correction."""
     assert st.wilson(81, 263)[1:] == pytest.approx((0.2553, 0.3662), abs=5e-5)

@@ -33,7 +33,7 @@ class Tamperer(First):
 
     def decide(self, turn: Turn) -> Decision:
         board = turn._episode._simulator.state.board
-        if turn.turn >= 4:
+        if turn.steps_played >= 4:
             board[board == 2 - turn.seat] = turn.seat + 1
         return super().decide(turn)
 
@@ -42,7 +42,7 @@ class Usurper(First):
     """Makes the rival's move too."""
 
     def decide(self, turn: Turn) -> Decision:
-        if turn.turn == 0:
+        if turn.steps_played == 0:
             for seat in (0, 1):
                 turn._episode.act({seat: turn._episode.legal_actions(seat)[0]})
         return super().decide(turn)

@@ -490,7 +490,7 @@ def test_cards_are_conserved_and_what_is_known_is_true(seed: int) -> None:
         assert all(0 <= left <= SUPPLY for left in state.bank)
         for hand, sure in zip(state.hands, state.sure, strict=True):
             assert all(0 <= known <= count for known, count in zip(sure, hand, strict=True))
-        twin = game.determinize(state, 0, Rng(episode.turn))
+        twin = game.determinize(state, 0, Rng(episode.steps_played))
         assert twin.bank == state.bank
         assert sorted(sum(twin.developments, twin.deck)) == sorted(
             sum(state.developments, state.deck)
@@ -778,7 +778,7 @@ def test_looking_ahead_does_not_hurt() -> None:
 def test_players_by_value_choose_among_all_moves_but_offers(seed: int) -> None:
     game, rng = Catan(num_players=3), Rng(seed)
     episode = Episode(game, seed)
-    while not episode.over and episode.turn < 200:
+    while not episode.over and episode.steps_played < 200:
         for seat in episode.to_act:
             legal = [m for m in episode.legal_actions(seat) if type(m) not in (Offer, CounterOffer)]
             assert set(choices(game, episode.state, seat)) == set(legal)

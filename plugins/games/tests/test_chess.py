@@ -135,7 +135,7 @@ def test_random_games_agree_with_openspiel() -> None:
         episode.reset(0)
         theirs = chess.new_initial_state()
         while not episode.over:
-            if episode.turn % 25 == 0:
+            if episode.steps_played % 25 == 0:
                 read_all(episode, theirs)
             action = rng.choice(theirs.legal_actions())
             push(episode, theirs.action_to_string(action))

@@ -107,7 +107,7 @@ def test_returns_are_the_score_and_the_game_ends_when_stuck() -> None:
         episode = Episode(Game2048(3, 3), seed, compiled=False)
         while not episode.over:
             moves = episode.legal_actions(0)
-            episode.act({0: moves[Rng(seed + episode.turn).below(len(moves))]})
+            episode.act({0: moves[Rng(seed + episode.steps_played).below(len(moves))]})
         board = episode.state.board.astype(int)
         assert episode.returns[0] == episode.state.score
         assert (board > 0).all()

@@ -156,7 +156,7 @@ def test_the_longest_game_spends_every_token() -> None:
     episode = Episode(GAME, 3, compiled=False)
     while not episode.over:
         episode.act({episode.to_act[0]: episode.legal_actions()[-1 if episode.state.tokens else 0]})
-    assert episode.turn == 40 + 47 + 2
+    assert episode.steps_played == 40 + 47 + 2
 
 
 def test_playing_blindly_builds_the_published_average() -> None:

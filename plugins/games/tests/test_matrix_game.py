@@ -51,7 +51,7 @@ def series(game: MatrixGame, agents: Sequence[Agent], seed: int = 0, **more: Any
 
 def script(moves: str) -> Agent:
     """An agent that plays a line such as "CCD" and then its last move again."""
-    return make_agent(lambda turn: "CD".index(moves[min(turn.turn, len(moves) - 1)]))
+    return make_agent(lambda turn: "CD".index(moves[min(turn.steps_played, len(moves) - 1)]))
 
 
 def line_of(episode: Episode, seat: int) -> str:
@@ -382,13 +382,13 @@ def test_payment_follows_the_moves_as_they_came_out() -> None:
 def test_random_horizon_is_geometric_and_cut_at_the_most() -> None:
     game, lengths = MatrixGame(rounds=40, continuation=0.8), []
     for seed in range(400):
-        lengths.append(series(game, [script("C"), script("C")], seed, compiled=False).turn)
+        lengths.append(series(game, [script("C"), script("C")], seed, compiled=False).steps_played)
     assert max(lengths) <= 40
     # geometric with mean 1 / 0.2 = 5 and deviation sqrt(0.8) / 0.2 = 4.47; the cut takes 0.0007
     assert mean(lengths) == pytest.approx(5, abs=CI * 4.47 / 20)
     assert lengths.count(1) / 400 == pytest.approx(0.2, abs=CI * 0.02)
     episode = series(MatrixGame(continuation=0.0), [script("C"), script("C")], compiled=False)
-    assert episode.turn == 1
+    assert episode.steps_played == 1
     assert not episode.truncated
 
 

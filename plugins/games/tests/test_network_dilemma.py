@@ -102,7 +102,7 @@ def test_one_defector_spreads_where_mirrors_want_all_to_cooperate() -> None:
         turns = [Turn(episode, seat) for seat in episode.to_act]
         decisions = [*defector.act(turns[:1]), *mirror.act(turns[1:])]
         moves = {seat: decision.action for seat, decision in enumerate(decisions)}
-        ball = nx.ego_graph(game.network, 0, radius=episode.turn)
+        ball = nx.ego_graph(game.network, 0, radius=episode.steps_played)
         assert {seat for seat, move in moves.items() if move} == set(ball)
         episode.act(moves)
 

@@ -90,7 +90,7 @@ def test_urns_learn_to_signal(seed: int) -> None:
     halfway = 0.0
     while not episode.over:
         (seat,) = episode.to_act
-        if episode.turn == 2000:
+        if episode.steps_played == 2000:
             halfway = episode.returns[0]
         episode.act({seat: agents[seat].act([Turn(episode, seat)])[0].action})
     assert (episode.returns[0] - halfway) / 500 > 0.9
@@ -107,7 +107,7 @@ def test_everybody_is_paired_and_speakers_are_asked_first(mixed: bool) -> None:
         state = episode.state
         assert all(state.partner[state.partner[seat]] == seat for seat in range(6))
         assert all(state.role[seat] != state.role[state.partner[seat]] for seat in range(6))
-        role = SPEAK if episode.turn % 2 == 0 else LISTEN
+        role = SPEAK if episode.steps_played % 2 == 0 else LISTEN
         assert episode.to_act == tuple(seat for seat in range(6) if state.role[seat] == role)
         for seat in range(6):
             if state.role[seat] == LISTEN:

@@ -46,7 +46,7 @@ def test_the_first_stag_is_taken_as_soon_as_both_can_be_there(seed: int) -> None
     while not episode.state.taken:
         turns = [palestra.Turn(episode, seat) for seat in range(2)]
         episode.act({s: agents[s].act([turns[s]])[0].action for s in range(2)})
-    assert episode.turn == max(lengths)
+    assert episode.steps_played == max(lengths)
 
 
 def test_hunting_and_picking_are_a_stag_hunt() -> None:

@@ -136,7 +136,7 @@ def test_time_closes_a_market_nobody_trades_in() -> None:
     episode = market(rounds=5)
     while not episode.over:
         episode.act({episode.to_act[0]: PASS})
-    assert episode.turn == 5
+    assert episode.steps_played == 5
     assert list(episode.returns) == [0, 0, 0, 0]
 
 

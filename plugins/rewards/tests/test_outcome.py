@@ -1,6 +1,9 @@
 """One outcome for the whole rollout, and what re-weights it."""
 
+from typing import Any
+
 import numpy as np
+import palestra
 import pytest
 import torch
 from palestra import InvalidOption, Rng
@@ -72,6 +75,17 @@ def test_a_grae_defaults_reproduce_grpo() -> None:
     group = batch(3)
     expected = estimate("grpo", group).values
     np.testing.assert_array_equal(estimate("a-grae", group).values, expected)
+
+
+@pytest.mark.parametrize(
+    ("returns", "factor"), [((1, 0, 0, 0), 0.25 + 0.75 / 4), ((1, 1, 1, 0), 0.25 + 0.75 * 3 / 4)]
+)
+def test_a_grae_damps_less_as_the_batch_comes_to_succeed(returns: Any, factor: float) -> None:
+    """From one quarter at a mean return of 0 to 1 at 1, evenly."""
+    group = outcomes(*returns)
+    plain = estimate("grpo", group).values
+    found = estimate("a-grae:positive=0.25,late=1.0", group).values
+    np.testing.assert_allclose(found, np.where(plain > 0, factor * plain, plain))
 
 
 def test_a_grae_damps_right_rollouts() -> None:
@@ -148,6 +162,31 @@ def test_a2fm_pays_less_for_a_heavy_mode_on_an_easy_task() -> None:
     hard = outcomes(0, 0, 0, 0, success=[0, 0, 1, 0], facts={"mode": modes})
     plain = estimate("grpo", outcomes(0, 0, 1, 0)).values
     np.testing.assert_allclose(estimate("a2fm", hard).values, plain)
+    formed = hard.with_facts(format=[1.0, 1.0, 0.5, 1.0])
+    scores = np.array([0, 0, 0.5, 0])  # half of the format, half of the score
+    expected = (scores - scores.mean()) / scores.std()
+    np.testing.assert_allclose(estimate("a2fm", formed).values, expected)
+    np.testing.assert_allclose(estimate("a2fm", hard.with_facts(format=[0.0] * 4)).values, 0)
+
+
+def surely(turn: palestra.Turn) -> palestra.Decision:
+    """Plays at random, and says how sure it is of that."""
+    rng = turn.rng(0, 9)
+    return palestra.Decision(turn.sample(rng), logprob=-rng.random())
+
+
+def test_r3_ranks_a_learners_failures_against_an_opponent_without_log_probs() -> None:
+    """The learner's own turns have theirs; failures are ranked by them, the surest first."""
+    seated = [surely, "scripted"]
+    records = palestra.rollouts("games/TicTacToe-v0", agents=seated, n=20, seed=1)
+    lost = [record for record in records if record.returns[0] < 0]
+    assert len(lost) > 2
+    with pytest.raises(Lacking, match="log-probs"):
+        estimate("r3", Group.of(lost))
+    group = Group.of(lost, agents=["surely"])
+    values = [values[0] for values in estimate("r3:rank=0.5", group).per_line()]
+    unsure = [-np.mean([t.logprob for t in r.turns if t.seat == 0]) for r in lost]
+    np.testing.assert_array_equal(np.argsort(values), np.argsort(unsure)[::-1])
 
 
 def test_vspo_replaces_tasks_without_spread() -> None:

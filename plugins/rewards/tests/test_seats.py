@@ -120,14 +120,8 @@ def test_advevo_centres_each_functional_group() -> None:
     assert estimate("advevo", group).values.tolist() == [2, -2, -1, -2, 2, 1]
 
 
-def test_at_grpo_compares_like_turns_only() -> None:
-    rewards = [1.0, 100.0, 3.0, 300.0]
-    group = Group.from_arrays(episode=[0, 0, 1, 1], rewards=rewards)
-    assert estimate("at-grpo:team=0,local=1", group).values.tolist() == [-1, -1, 1, 1]
-
-
 def test_at_grpo_with_one_turn_and_role_is_grpo() -> None:
-    group = outcomes(1, 0, 0, 5, task=[0, 0, 0, 0])
+    group = outcomes(1, 0, 0, 5, task=[0, 0, 0, 0], state=[0, 0, 0, 0])
     np.testing.assert_allclose(estimate("at-grpo", group).values, estimate("grpo", group).values)
 
 

@@ -88,7 +88,7 @@ def mirrored(batch: Any, game: Any, rewards: list[str], steps: int, limit: int) 
                 continue
             moves = {seat: game.action_of(int(actions[lane, seat])) for seat in episode.to_act}
             episode.act(moves)
-            if episode.turn >= limit:
+            if episode.steps_played >= limit:
                 episode.truncate(f"{limit} steps played")
             assert batch.rewards[lane].tolist() == pytest.approx(list(episode.rewards))
             assert bool(batch.finished[lane]) == episode.over

@@ -5,10 +5,12 @@ from functools import partial
 import httpx
 import msgspec
 import openai
+import palestra
 import pytest
 from model_server import ModelServer
 from palestra.records.record import EpisodeRecord, replay
 from palestra.records.trace import trace_seats
+from palestra_server.capture import for_seat
 from palestra_server.client import Server
 from palestra_server.dialects.openai import CaptureDialect
 from palestra_server.messages import OPEN
@@ -158,3 +160,16 @@ def test_a_model_server_that_is_away_is_named_in_the_log_only(tmp_path, caplog):
             ask(client, "x")
         seat.close(), made.close()
     assert "model server cannot be reached" in caplog.text
+
+
+def test_a_seat_reads_its_own_facts_and_no_others():
+    agents = ["cfr:iterations=5", "cfr:iterations=5"]
+    (record,) = palestra.play("games/KuhnPoker-v0", agents=agents, seed=3)
+    (alone,) = palestra.play("grid/Fetch-v0", agents="scripted")
+    assert alone.facts["type"] == 0  # the mug that is meant
+    for seat in (0, 1):
+        for turn in for_seat(record, seat).turns:
+            assert bool(turn.facts) == (turn.seat == seat)
+    shown = for_seat(alone, 0)
+    assert not shown.facts
+    assert not any(step.facts for step in shown.steps)

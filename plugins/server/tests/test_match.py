@@ -29,9 +29,9 @@ def test_an_answer_that_comes_twice_changes_nothing():
     match = Match("m", plan("games/TicTacToe-v0", OPEN, "first"))
     match.take(0)
     assert match.answer(Answer(0, 0, action=4))
-    turn = match.episode.turn
+    turn = match.episode.steps_played
     assert not match.answer(Answer(0, 0, action=5))
-    assert match.episode.turn == turn
+    assert match.episode.steps_played == turn
     with pytest.raises(InvalidOption, match="answer 3 came, but answer 1 of seat 0"):
         match.answer(Answer(0, 3, action=5))
 
@@ -69,7 +69,9 @@ def test_the_journal_brings_a_match_back_at_every_point(env):
         text = match.episode.action_text(seat, action)
         match.answer(Answer(seat, match.answers[seat], text=text))
         match.ask_at_once()
-        turns.append((len(kept), match.episode.turn, [match.view(s) for s in range(players)]))
+        turns.append(
+            (len(kept), match.episode.steps_played, [match.view(s) for s in range(players)])
+        )
     assert len(turns) >= 3
     for taken, turn, views in turns[:: max(1, len(turns) // 6)]:
         again = Match("m", match.plan)
@@ -78,7 +80,7 @@ def test_the_journal_brings_a_match_back_at_every_point(env):
         for answer in kept[:taken]:
             again.answer(answer)
         again.ask_at_once()
-        assert again.episode.turn == turn
+        assert again.episode.steps_played == turn
         assert [again.view(seat) for seat in range(players)] == views
     record = match.record()
     assert replay(record).returns == match.episode.returns

@@ -22,7 +22,7 @@ def play_all_seats(url, env, seed, options=None, steps=30):
     local = Episode(palestra.game(env, **(options or {})), seed)
     seats = [server.join(match, seat) for seat in range(local.game.num_players)]
     rng, views = Rng.seeded(5), [[seat.view] for seat in seats]
-    while not local.over and local.turn < steps:
+    while not local.over and local.steps_played < steps:
         moves = {seat: local.sample(seat, rng) for seat in local.to_act}
         for seat, action in moves.items():
             connection, text = seats[seat], local.action_text(seat, action)
@@ -30,7 +30,7 @@ def play_all_seats(url, env, seed, options=None, steps=30):
             if view is not views[seat][-1]:
                 views[seat].append(view)
             assert view.your_turn
-            assert view.turn == local.turn
+            assert view.turn == local.steps_played
             assert view.legal == local.legal_text(seat)
             assert view.position == local.describe(seat)
             connection.answer(text)

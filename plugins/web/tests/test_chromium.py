@@ -223,7 +223,7 @@ class Crash:
 
     @palestra.hookimpl(tryfirst=True)
     def palestra_stepped(self, episode: palestra.Episode) -> None:
-        if episode.turn == self.at and not self.done:
+        if episode.steps_played == self.at and not self.done:
             self.done = True
             subprocess.run(["pkill", "-9", "-f", "--", self.browser.mark], check=True)
 
@@ -250,6 +250,19 @@ def test_episodes_played_at_once_are_refused(chromium: Chromium) -> None:
         pytest.warns(RuntimeWarning, match="1 of 2 episodes ended in an error.*play with live=1"),
     ):
         palestra.play("web/Shop-v0", agents=["oracle-shopper"], episodes=2, hooks=[mirror])
+
+
+def test_episodes_one_after_another_share_a_profile_and_no_cookie(chromium: Chromium) -> None:
+    cookies = []
+    with Mirror(chromium) as mirror:
+        for seed in (1, 2):
+            palestra.play("web/Shop-v0", agents=["oracle-shopper"], seed=seed, hooks=[mirror])
+            (profile,) = chromium._browser.contexts
+            assert len(profile.pages) == 1
+            cookies.append([cookie["value"] for cookie in profile.cookies()])
+    assert [len(kept) for kept in cookies] == [1, 1]
+    assert cookies[0] != cookies[1]
+    assert not chromium._browser.contexts
 
 
 def test_an_environment_renders_the_real_page(chromium: Chromium) -> None:

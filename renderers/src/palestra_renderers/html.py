@@ -27,18 +27,18 @@ def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any
     """What the page shows of one record; for a seat, only what that seat may know."""
     frames, shown, seats = [], 0, range(len(record.players))
     for number, episode in enumerate(retrace(record)):
-        events = known_events(episode, viewer)
+        events = new_events(episode, viewer, shown)
         frames.append(
             {
                 "scene": scene_data(episode.scene(viewer)),
-                "events": events[shown:],
+                "events": events,
                 "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
                 "acting": list(episode.to_act),
                 "turns": turn_data(record, number - 1, viewer, episode),
                 "end": ending(episode),
             }
         )
-        shown = len(events)
+        shown = len(episode.events) if viewer is None else episode.cursor(viewer)
     return {
         "env": record.env,
         "seed": record.seed if viewer is None else None,  # whoever has it can deal again
@@ -54,13 +54,13 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def known_events(episode: Episode, viewer: int | None) -> list[list[Any]]:
-    """Text and audience (None: everybody) of every event the viewer may know."""
+def new_events(episode: Episode, viewer: int | None, since: int) -> list[list[Any]]:
+    """Text and audience (None: everybody) of the events the viewer may know from `since` on."""
     if viewer is not None:
-        return [[clean(event.text, TEXT_LIMIT), None] for event in episode.transcript(viewer)]
+        return [[clean(event.text, TEXT_LIMIT), None] for event in episode.news(viewer, since)]
     return [
         [clean(event.text, TEXT_LIMIT), None if event.audience is None else sorted(event.audience)]
-        for event in episode.events
+        for event in episode.events[since:]
     ]
 
 
@@ -71,10 +71,12 @@ def turn_data(
     if number < 0:
         return []
     step = record.steps[number]
+    private = any(e.audience is not None and viewer not in e.audience for e in step.events)
+    open_to_all = episode.game.perfect_information and not private
     rows = []
     for turn in step.turns:
         own = viewer in (None, turn.seat)
-        shown = own or episode.game.perfect_information  # else the events tell what they may know
+        shown = own or open_to_all  # else the events tell what they may know
         rows.append(
             {
                 "player": turn.seat,

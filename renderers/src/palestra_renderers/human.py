@@ -53,7 +53,7 @@ class HumanAgent(Agent):
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         decisions = []
         for turn in turns:
-            self._last[turn.episode_key] = turn
+            self._last[turn.episode_id] = turn
             decisions.append(Decision(text=self._place.ask(turn)))
         return decisions
 
@@ -78,7 +78,7 @@ class Terminal:
     def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
         self._console = console or Console(highlight=False)
         self._ask = ask
-        self._events_shown: dict[tuple[int, int], int] = {}  # events shown, by episode and seat
+        self._events_shown: dict[tuple[int, ...], int] = {}  # by episode, seat and person
 
     def ask(self, turn: Turn) -> str:
         self._show(turn)
@@ -100,7 +100,7 @@ class Terminal:
     def end(self, turn: Turn) -> None:
         self._show(turn)
         self._events_shown = {
-            key: n for key, n in self._events_shown.items() if key[0] != turn.episode_key
+            key: n for key, n in self._events_shown.items() if key[0] != turn.episode_id
         }
 
     def close(self) -> None:
@@ -119,9 +119,9 @@ class Terminal:
 
     def _show(self, turn: Turn) -> None:
         """What is new to this seat, and the position."""
-        key = (turn.episode_key, turn.seat)
+        key = (turn.episode_id, turn.seat, turn.life)
         events = turn.transcript
-        self._console.print(Rule(f"{turn.env}, turn {turn.turn}", style="dim"))
+        self._console.print(Rule(f"{turn.env}, turn {turn.steps_played}", style="dim"))
         for event in events[self._events_shown.get(key, 0) :]:
             for line in event.text.splitlines():
                 self._say(line, "dim", EVENT_LIMIT)

@@ -75,8 +75,11 @@ def widget_line(widget: Widget) -> str:
 def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:
     """What a seat has been paid so far; None where `viewer` need not know.
 
-    What another seat is paid may reveal what it hides, so it is shown at the end.
+    What another seat is paid may reveal what it hides, so it is shown at the end. So is what was
+    paid before a newcomer came.
     """
+    if viewer is not None and episode.life(viewer) and not episode.over:
+        return episode.paid(seat, episode.life(seat)) if seat == viewer else None
     open_to_all = viewer in (None, seat) or episode.over or episode.game.perfect_information
     return float(episode.returns[seat]) if open_to_all else None
 

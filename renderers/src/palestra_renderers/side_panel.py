@@ -55,7 +55,7 @@ def seat_facts(
 
 def seat_details(episode: Episode, seat: int, used: Usage) -> tuple[str, ...]:
     """What the last step paid a seat by term, and what its decisions took so far."""
-    terms = episode.step.rewards.get(seat, {}) if episode.turn else {}
+    terms = episode.step.rewards.get(seat, {}) if episode.steps_played else {}
     lines = [", ".join(f"{clean(term, 40)} {paid:+.4g}" for term, paid in terms.items())]
     if used.tokens:
         lines.append(f"{used.tokens:,} tokens, cost {used.cost:.4g}")

@@ -40,7 +40,7 @@ class TerminalRenderer:
 
     def draw(self, episode: Episode, viewer: int | None) -> None:
         """Show where the episode stands; the last call of an episode leaves the picture up."""
-        if self._episode != id(episode) or not episode.turn:
+        if self._episode != id(episode) or not episode.steps_played:
             self._events, self._position, self._episode = [], 0, id(episode)
         events = event_lines(episode, viewer)[self._position :]
         self._position += len(events)
@@ -75,7 +75,7 @@ class TerminalRenderer:
         if end:
             parts.append(Text(end, style="bold"))
         title = episode.spec.id if episode.spec else type(episode.game).__name__
-        return Panel(Group(*parts), title=f"{title}, turn {episode.turn}", expand=False)
+        return Panel(Group(*parts), title=f"{title}, turn {episode.steps_played}", expand=False)
 
     def close(self) -> None:
         if self._live is not None:

@@ -60,7 +60,7 @@ class WindowRenderer:
         """
         if self._left:
             return
-        if self._episode != id(episode) or not episode.turn:
+        if self._episode != id(episode) or not episode.steps_played:
             self._film.clear()
             self._episode = id(episode)
         _ = episode.log  # written once, so that every fork has it
@@ -155,7 +155,7 @@ class WindowRenderer:
     def _picture_path(self) -> Path:
         moment = self._film[self._shown]
         name = name_of(moment).rpartition("/")[2]
-        return self.pictures / f"{name}-{moment.seed}-{moment.turn:04}.png"
+        return self.pictures / f"{name}-{moment.seed}-{moment.steps_played:04}.png"
 
     # Looks
 
@@ -183,7 +183,7 @@ class WindowRenderer:
         heading, moves = self._choices(moment)
         return Facts(
             name_of(moment),
-            f"turn {moment.turn}, {'no secrets' if hidden else who}, {state}",
+            f"turn {moment.steps_played}, {'no secrets' if hidden else who}, {state}",
             seat_facts(moment, self.names, viewer, usage_by_seat(moment)),
             heading,
             moves,

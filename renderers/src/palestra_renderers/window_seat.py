@@ -154,7 +154,7 @@ class WindowSeat:
         )
         return Facts(
             turn.env,
-            f"turn {turn.turn}",
+            f"turn {turn.steps_played}",
             seats,
             clean(heading, GRAMMAR),
             moves,

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
+from math import exp
 from typing import Any
 
 import msgspec
@@ -21,11 +22,12 @@ from palestra import (
     open_model,
 )
 from palestra.agents.agent import Undecided
-from palestra.agents.models import Ability, Model, Reply, Request, Unanswered
+from palestra.agents.models import Ability, Model, Reply, Request, Score, Unanswered
 from palestra.kernel.rng import check_seed
-from palestra.llm.conversation import ANSWER, STYLES, Conversation, Example
+from palestra.llm.conversation import STYLES, Conversation, Example, confidence
 from palestra.llm.legal import hold, listable
 from palestra.llm.prices import price_of
+from palestra.phrasing.wording import answer_form
 
 from palestra_agents.llm.examples import demonstrate
 
@@ -64,7 +66,8 @@ class LLMAgent(Agent):
     and position) or "bare" (the position alone), for games that the position says all of. A
     conversation that outgrows the model's context loses its oldest
     half; `dropped` counts those messages. adapter is a LoRA folder, keep_tokens records the exact
-    tokens of every decision. Other options go to the model.
+    tokens of every decision. Other options go to the model, and so does `model.NAME`, for one that
+    is called as one of these.
     """
 
     def __init__(
@@ -173,7 +176,8 @@ class LLMAgent(Agent):
     def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)
         if self._history == "conversation":
-            talk.ask(f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text)
+            form = answer_form(turn.game, turn.seat)
+            talk.ask(f"That was refused: {turn.error}\n{form}" if turn.error else turn.text)
         else:
             refused = f"That was refused: {turn.error}\n" if turn.error else ""
             talk.ask(f"{refused}{turn.position}")
@@ -195,7 +199,8 @@ class LLMAgent(Agent):
         if turn.seat not in talks or self._history != "conversation":
             examples = self._demonstrations(turn) if self._count else []
             rules = "" if self._history == "bare" else turn.game.rules_for(turn.seat)
-            talks[turn.seat] = Conversation(self._style, rules, examples)
+            form = self._style.form(answer_form(turn.game, turn.seat))
+            talks[turn.seat] = Conversation(self._style, rules, examples, answer=form)
         return talks[turn.seat]
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
@@ -232,9 +237,11 @@ class LLMAgent(Agent):
 
     def _decide(self, item: OpenRequest, reply: Reply) -> Decision:
         text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
+        facts = confidence(reply)
         if item.request.score:
             best = int(np.argmax([score.mean for score in reply.scores]))
             text, logprob = item.request.score[best].strip(), reply.scores[best].logprob
+            facts = _weighed(item.request.score, reply.scores, best)
         elif found := _THOUGHT.match(reply.text):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
         item.talk.answer(text, reply.tokens)
@@ -255,6 +262,7 @@ class LLMAgent(Agent):
                 self._mode != "choice" or self._was_held(item, reply),
             ),
             tokens=reply.tokens,
+            facts=facts | item.talk.full_tokens(reply.usage.tokens_in),
         )
 
     def _was_held(self, item: OpenRequest, reply: Reply) -> bool:
@@ -288,6 +296,14 @@ class LLMAgent(Agent):
     def close(self) -> None:
         self._talks.clear()
         self._model.close()
+
+
+def _weighed(moves: Sequence[str], scores: Sequence[Score], best: int) -> dict[str, Any]:
+    """The probability of each move that was weighed, among them all, and that of its tokens."""
+    logs = np.array([score.logprob for score in scores])
+    chances = np.exp(logs - logs.max())
+    named = zip(map(str.strip, moves), (chances / chances.sum()).tolist(), strict=True)
+    return {"strategy": dict(named), "confidence": exp(min(scores[best].mean, 0.0))}
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
+RARE = 1e-3  # the least chance of an action that is reported
 STREAM = 7  # of random numbers, apart from other agents of the same seed
 
 
@@ -28,7 +29,11 @@ STREAM = 7  # of random numbers, apart from other agents of the same seed
     summary="A policy trained by palestra train: ppo:<folder>[,greedy=true].",
 )
 class PPOAgent(Agent):
-    """Draws from the policy in the folder `target`, or with `greedy` plays its likeliest action."""
+    """Draws from the policy in the folder `target`, or with `greedy` plays its likeliest action.
+
+    Reports the facts `value`, by its critic, and `strategy`, the actions that have a chance of
+    one in a thousand or more.
+    """
 
     def __init__(
         self,
@@ -63,14 +68,19 @@ class PPOAgent(Agent):
                 )
         seen = torch.from_numpy(np.stack([turn.observation for turn in turns]).astype(np.float32))
         masks = torch.from_numpy(np.stack([turn.mask for turn in turns]))
-        logprobs = self._network(seen, masks)[0].numpy()
-        return [self._decide(turn, row) for turn, row in zip(turns, logprobs, strict=True)]
+        logprobs, values = (found.numpy() for found in self._network(seen, masks)[:2])
+        return [self._decide(*row) for row in zip(turns, logprobs, values, strict=True)]
 
-    def _decide(self, turn: Turn, logprobs: np.ndarray) -> Decision:
+    def _decide(self, turn: Turn, logprobs: np.ndarray, value: float) -> Decision:
         chances = np.exp(logprobs).tolist()
         chosen = (
             int(logprobs.argmax())
             if self._greedy
             else turn.rng(self._seed, STREAM).weighted(chances)
         )
-        return Decision(chosen, logprob=float(logprobs[chosen]))
+        strategy = {
+            turn.action_text(turn.game.action_of(number)): chances[number]
+            for number in np.flatnonzero(np.exp(logprobs) >= RARE).tolist()
+        }
+        facts = {"value": float(value), "strategy": strategy}
+        return Decision(chosen, logprob=float(logprobs[chosen]), facts=facts)

@@ -2,7 +2,7 @@
 
 Schulman, Wolski, Dhariwal, Radford and Klimov, "Proximal policy optimization algorithms", 2017,
 with the details of Huang et al., "The 37 implementation details of PPO", 2022. Each seat of each
-row is a stream of its own: a decision is paid what comes in until the same seat decides again.
+lane is a stream of its own: a decision is paid what comes in until the same seat decides again.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ CHECKPOINT = "policy.pt"
 
 @dataclass(frozen=True)
 class Settings:
-    """`horizon` steps of `num_envs` rows make one update of `epochs` passes over `minibatches`.
+    """`horizon` steps of `num_envs` lanes make one update of `epochs` passes over `minibatches`.
 
-    In a share `random_rivals` of the rows of a two-player zero-sum game one seat plays at random,
+    In a share `random_rivals` of the lanes of a two-player zero-sum game one seat plays at random,
     so that the policy also learns what its own kind would never do to it.
     """
 
@@ -115,10 +115,10 @@ class Trainer:
 
     def _playing_seats(self) -> Tensor:
         """(N, P): which seats play the policy; the others play at random."""
-        rows, seats = self.settings.num_envs, self.game.num_players
-        playing = torch.ones(rows, seats, dtype=torch.bool)
+        lanes, seats = self.settings.num_envs, self.game.num_players
+        playing = torch.ones(lanes, seats, dtype=torch.bool)
         if self.game.payoffs == "zero-sum" and seats == 2:
-            rivals = torch.arange(round(rows * self.settings.random_rivals))
+            rivals = torch.arange(round(lanes * self.settings.random_rivals))
             playing[rivals, rivals % 2] = False
         return playing
 
@@ -142,16 +142,16 @@ class Trainer:
         chances = self.evaluate(seen, torch.from_numpy(masks.copy()))[0].exp()
         return torch.multinomial(chances.flatten(0, 1), 1).reshape(masks.shape[:2]).numpy()
 
-    def _deal(self, rows: np.ndarray) -> None:
-        """Deal these rows (N,) anew, from the tasks that were kept if there is a filter."""
+    def _deal(self, lanes: np.ndarray) -> None:
+        """Deal these lanes (N,) anew, from the tasks that were kept if there is a filter."""
         if self.kept is None:
-            self.batch.reset(lanes=rows)
+            self.batch.reset(lanes=lanes)
             return
         seeds, learn = self.kept
-        drawn = torch.randint(len(seeds), rows.shape)
-        fresh = torch.from_numpy(rows).unsqueeze(1)
+        drawn = torch.randint(len(seeds), lanes.shape)
+        fresh = torch.from_numpy(lanes).unsqueeze(1)
         self.learning = torch.where(fresh, self.playing & learn[drawn], self.learning)
-        self.batch.reset(seeds[drawn].tolist(), rows)
+        self.batch.reset(seeds[drawn].tolist(), lanes)
 
     # Playing
 
@@ -177,9 +177,9 @@ class Trainer:
 
     def evaluate(self, seen: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities (N, P, A) and values (N, P)."""
-        rows, seats = seen.shape[:2]
+        lanes, seats = seen.shape[:2]
         logprobs, values = self.network(seen.flatten(0, 1), masks.flatten(0, 1))
-        return logprobs.unflatten(0, (rows, seats)), values.unflatten(0, (rows, seats))
+        return logprobs.unflatten(0, (lanes, seats)), values.unflatten(0, (lanes, seats))
 
     @torch.no_grad()
     def collect(self) -> Rollout:
@@ -205,10 +205,10 @@ class Trainer:
         bootstrap = torch.zeros(ended.shape)
         cut = np.argwhere(truncated)
         if len(cut):
-            rows, seats = cut.T
-            seen = torch.from_numpy(batch.observations[rows, seats].astype(np.float32))
-            masks = torch.ones(len(rows), self.game.num_actions)
-            bootstrap[rows, seats] = self.network(seen, masks)[1]
+            lanes, seats = cut.T
+            seen = torch.from_numpy(batch.observations[lanes, seats].astype(np.float32))
+            masks = torch.ones(len(lanes), self.game.num_actions)
+            bootstrap[lanes, seats] = self.network(seen, masks)[1]
         paid = torch.from_numpy(rewards.astype(np.float32))
         if batch.finished.any():
             self.returns += batch.statistics()["returns"][batch.finished].ravel().tolist()
@@ -288,13 +288,14 @@ class Trainer:
         tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
         settings, rewards = Settings(**kept["settings"]), kept.get("rewards", ())
         trainer = cls(kept["env"], kept["options"], settings, tasks, rewards)
-        rows = kept["rows"].numpy().view(trainer.batch.lanes.dtype)
-        if len(rows) != trainer.batch.num_envs:
+        kept_bytes = kept["rows"].numpy()
+        if kept_bytes.nbytes != trainer.batch.lanes.nbytes:
             raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
+        lanes = kept_bytes.view(trainer.batch.lanes.dtype)
         if rewards:  # what shapers remember of an episode is not kept: all are begun anew
             trainer.batch.reset(settings.seed + kept["updates"])
         else:
-            trainer.batch.load(rows.reshape(-1))
+            trainer.batch.load(lanes.reshape(-1))
         trainer.network.load_state_dict(kept["network"])
         trainer.optimizer.load_state_dict(kept["optimizer"])
         trainer.steps, trainer.updates = kept["steps"], kept["updates"]

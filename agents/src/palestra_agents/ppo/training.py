@@ -218,10 +218,12 @@ def wins_against_random(
     assert isinstance(rules, ArrayGame)
     won = played = 0
     for seat in (0, 1):
-        rows = episodes // 2
-        view = VectorView(env, rows, seat=seat, opponents="random", autoreset="disabled", **options)
+        lanes = episodes // 2
+        view = VectorView(
+            env, lanes, seat=seat, opponents="random", autoreset="disabled", **options
+        )
         seen, info = view.reset(seed=12_345 + seat)
-        done = np.zeros(rows, bool)
+        done = np.zeros(lanes, bool)
         while not done.all():
             masks = torch.from_numpy(info["action_mask"])
             logprobs = network(torch.from_numpy(seen.astype(np.float32)), masks)[0]
@@ -229,6 +231,6 @@ def wins_against_random(
             seen, _, terminated, truncated, info = view.step(action)
             done |= terminated | truncated
         won += int((view.batch.returns[:, seat] > 0).sum())
-        played += rows
+        played += lanes
         view.close()
     return won / played

@@ -39,6 +39,11 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     error: str = ""  # why the last answer to this same turn was refused
     tries: int = 0  # answers refused so far in this turn
     sibling: int = 0  # tells rollouts from one start apart, which draw differently
+    life: int = -1  # whose turn it is: 0 for who sat here at the start, 1 for the next person
+
+    def __post_init__(self) -> None:
+        if self.life < 0:
+            self.life = self._episode.life(self.seat)
 
     @property
     def game(self) -> GameT:
@@ -52,7 +57,16 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def episode_key(self) -> int:
-        """The same for every turn of one play-through, another for every other."""
+        """What an agent keeps its memory of a play-through under.
+
+        Every turn of one play-through has the same, but that each newcomer at a seat has one of
+        their own: they know nothing of what was before them.
+        """
+        return memory_key(self._episode, self.seat, self.life)
+
+    @property
+    def episode_id(self) -> int:
+        """The same for every turn of one play-through, whoever sits at the table."""
         return id(self._episode)
 
     @property
@@ -72,15 +86,15 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         cannot be read off it.
         """
         episode = self._episode
-        parts = [seed, stream, episode.seed, self.seat, episode.turn, self.tries]
+        parts = [seed, stream, episode.seed, self.seat, episode.steps_played, self.tries]
         parts += [self.sibling] if self.sibling else []
         digest = blake2b(repr(parts).encode(), digest_size=8).digest()
         return Rng.seeded(int.from_bytes(digest, "little"), stream=stream)
 
     @property
-    def turn(self) -> int:
+    def steps_played(self) -> int:
         """How many steps have been played."""
-        return self._episode.turn
+        return self._episode.steps_played
 
     @property
     def observation(self) -> Any:
@@ -116,7 +130,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     @property
     def position(self) -> str:
         """The position and what this seat may play, without what led to it."""
-        return self._episode.prompt(self.seat, len(self.transcript))
+        return self._episode.prompt(self.seat, self.cursor)
 
     @property
     def scene(self) -> Scene:
@@ -126,12 +140,20 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def transcript(self) -> Sequence[Event]:
-        return self._episode.transcript(self.seat)
+        """The events that this person may know; a newcomer's begins where they joined."""
+        return self._episode.transcript(self.seat, self.life)
+
+    @property
+    def cursor(self) -> int:
+        """How much this seat has been shown by now: the `since` of its next turn."""
+        return self._episode.cursor(self.seat)
 
     @property
     def returns(self) -> float:
-        """What this seat has been paid so far."""
-        return self._episode.returns[self.seat]
+        """What this person has been paid so far, at this seat."""
+        if not self.game.has_newcomers:
+            return self._episode.returns[self.seat]
+        return self._episode.paid(self.seat, self.life)
 
     def action_text(self, action: Any) -> str:
         return self._episode.action_text(self.seat, action)
@@ -158,12 +180,29 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         return self._episode.imagine(self.seat, rng)
 
 
+def memory_key(episode: Episode, seat: int, life: int) -> int:
+    """What agents keep what they remember of a person's play-through under."""
+    people = episode.game.num_players
+    return id(episode) + ((life * people + seat) << 64 if life else 0)
+
+
+def memory_keys(episode: Episode) -> list[int]:
+    """The keys under which agents keep what they remember of an episode."""
+    if not episode.game.has_newcomers:
+        return [id(episode)]
+    seats = range(episode.game.num_players)
+    joined = [(seat, life + 1) for seat in seats for life in range(episode.life(seat))]
+    return [id(episode), *(memory_key(episode, seat, life) for seat, life in joined)]
+
+
 class Decision(msgspec.Struct, gc=False):
     """An answer to one turn: an action, or text that the game parses; and what it took.
 
     `logprob` is the natural log-probability the agent gave the action. `thought` is kept in the
     record apart from the answer. `sampling` holds the settings a model decided under, and
-    `tokens` the exact tokens, where they were asked for.
+    `tokens` the exact tokens, where they were asked for. `facts` are what the agent found on its
+    way, for the record alone: `value`, `candidates`, `confidence`; `palestra.records.facts` has
+    the names that are in use.
     """
 
     action: Any = None
@@ -174,6 +213,7 @@ class Decision(msgspec.Struct, gc=False):
     model: str = ""
     sampling: Mapping[str, Any] = {}
     tokens: Tokens | None = None
+    facts: Mapping[str, Any] = {}
 
 
 class Undecided(PalestraError):
@@ -206,17 +246,18 @@ def decision_problem(decision: Any) -> str:
         return f"Decision.usage is a Usage of finite amounts, none negative, not {shown(used)}"
     if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
         return f"Decision.tokens is a Tokens or None, not {shown(said['tokens'])}"
-    return _sampling_problem(said["sampling"]) if said["sampling"] else ""
-
-
-def _sampling_problem(sampling: Any) -> str:
-    try:
-        written = msgspec.json.decode(msgspec.json.encode(sampling))
-    except Exception:  # whatever object stands in it
-        written = None
-    if not isinstance(sampling, Mapping) or written is None:
-        return f"Decision.sampling is a mapping that JSON can hold, not {shown(sampling)}"
+    for name in ("sampling", "facts"):
+        if said[name] and not _is_data(said[name]):
+            return f"Decision.{name} is a mapping that JSON can hold, not {shown(said[name])}"
     return ""
+
+
+def _is_data(mapping: Any) -> bool:
+    try:
+        written = msgspec.json.decode(msgspec.json.encode(mapping))
+    except Exception:  # whatever object stands in it
+        return False
+    return isinstance(mapping, Mapping) and written is not None
 
 
 class Agent(ABC):
@@ -232,7 +273,7 @@ class Agent(ABC):
         """Start the agent's own random numbers afresh; called before a run or an episode."""
 
     def forget(self, episode_key: int) -> None:  # noqa: B027 - most agents keep nothing
-        """An episode has ended; drop what was kept for it."""
+        """An episode has ended; drop what was kept under this key, a `Turn.episode_key` of it."""
 
     def close(self) -> None:  # noqa: B027 - most agents hold nothing
         """The run is over; free models and connections."""

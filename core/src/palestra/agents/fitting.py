@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from palestra.agents.naming import parse_agent
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
-from palestra.kernel.naming import parse_agent
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import AgentSpec, EnvSpec
 

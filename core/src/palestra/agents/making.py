@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from palestra.agents.agent import Agent, FunctionAgent
+from palestra.agents.naming import parse_agent
 from palestra.kernel.errors import InvalidOption, UnknownName
-from palestra.kernel.naming import construct, parse_agent
+from palestra.kernel.naming import construct
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
 
 AgentLike = str | Agent | Any
+MODELS_OWN = "model."  # before an option that is the model's, whatever the agent's are called
 
 
 def make_agent(agent: AgentLike, **more: Any) -> Agent:
@@ -31,8 +33,21 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
 
 
 def open_model(uri: str, **options: Any) -> Any:
-    """Open a language model by URI; the first plugin that knows the scheme answers."""
-    model = registry().plugins.first("palestra_models", uri=uri, options=options)
+    """Open a language model by URI; the first plugin that knows the scheme answers.
+
+    An option may be written `model.NAME`, which an agent that opens a model never takes for one of
+    its own: `llm:vllm:NAME,seed=1,model.seed=2` seeds the agent with 1 and the engine with 2.
+    Raises `InvalidOption` for one that is given both ways.
+    """
+    given = {name.removeprefix(MODELS_OWN): value for name, value in options.items()}
+    if len(given) < len(options):
+        twice = sorted(
+            n for n in options if n.startswith(MODELS_OWN) and n.removeprefix(MODELS_OWN) in options
+        )
+        raise InvalidOption(
+            f"{twice[0]} and {twice[0].removeprefix(MODELS_OWN)} are one option of {uri}; give one"
+        )
+    model = registry().plugins.first("palestra_models", uri=uri, options=given)
     if model is None:
         raise UnknownName(
             "model scheme",

@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from palestra.cli import cataloguing, checking, fuzzing, listing, making, pages, playing, rescoring
-from palestra.kernel.text import printable
+from palestra.quoting import printable
 from palestra.version import __version__
 
 app = typer.Typer(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from palestra.agents.naming import parse_agent
 from palestra.kernel.errors import InvalidOption
-from palestra.kernel.naming import parse_agent
 from palestra.kernel.registry import registry
 
 _CONTINUES = re.compile(r"^[a-z_]+=")

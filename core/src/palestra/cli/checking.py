@@ -11,7 +11,7 @@ from rich.console import Console
 from palestra.cli.arguments import read_options
 from palestra.cli.listing import EnvId, table
 from palestra.kernel.registry import registry
-from palestra.kernel.text import printable
+from palestra.quoting import printable
 
 COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from palestra.cli.listing import EnvId
-from palestra.kernel.text import printable
+from palestra.quoting import printable
 
 FOLDER = "fuzz-findings"
 

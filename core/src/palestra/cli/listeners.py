@@ -16,7 +16,7 @@ from palestra.agents.budget import Usage
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.hooks import hookimpl
-from palestra.kernel.text import printable
+from palestra.quoting import printable
 from palestra.records.answers import AnswerCounts, counts_of
 from palestra.records.metrics import measure, metrics_for
 from palestra.records.record import EpisodeRecord
@@ -46,11 +46,11 @@ class Watcher:
 
     @hookimpl
     def palestra_episode_finished(self, episode: Episode) -> None:
-        if self._drawn != episode.turn:  # it ended without a step: a forfeit
+        if self._drawn != episode.steps_played:  # it ended without a step: a forfeit
             self.draw(episode)
 
     def draw(self, episode: Episode) -> None:
-        self._drawn = episode.turn
+        self._drawn = episode.steps_played
         self._try(self._artist.draw, episode, self._viewer)
         if self._pause and not episode.over:
             time.sleep(self._pause)
@@ -160,7 +160,7 @@ class Narrator:
 
     @hookimpl
     def palestra_turn_ready(self, turn: Turn) -> None:
-        title = f"-- {turn.env}, turn {turn.turn}, {turn.game.players[turn.seat]}"
+        title = f"-- {turn.env}, turn {turn.steps_played}, {turn.game.players[turn.seat]}"
         self._say(f"{title}{f': again, because {turn.error}' if turn.error else ''}")
 
     @hookimpl

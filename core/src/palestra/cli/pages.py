@@ -162,7 +162,7 @@ def _conversation(spec: EnvSpec) -> str:
         if seat in actions:
             said = game.action_text(episode.state, seat, actions[seat])
             lines += [episode.prompt(seat, since), f"> {said}\n"]
-            since = len(episode.transcript(seat))
+            since = episode.cursor(seat)
         episode.act(actions)
     text = "\n".join(lines).strip()
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

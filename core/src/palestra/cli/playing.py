@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from palestra.agents.naming import parse_agent
 from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
 from palestra.cli.listing import EnvId, table
@@ -22,10 +23,9 @@ from palestra.kernel.errors import (
     cause,
 )
 from palestra.kernel.game import Game
-from palestra.kernel.naming import parse_agent
 from palestra.kernel.registry import load_game, registry, renderer
 from palestra.kernel.specs import EnvSpec
-from palestra.kernel.text import printable
+from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import verify
 from palestra.runner.play import stream

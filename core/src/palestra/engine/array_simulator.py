@@ -46,6 +46,7 @@ class ArraySimulator(Simulator):
         self._present: Any = None
         self._rewards: Any = None
         self._costs: Any = None
+        self._returns: Any = None
         self._written: dict[int, dict[str, int]] = {}  # by seat: legal moves as text
 
     def begin(self, seed: int) -> None:
@@ -106,6 +107,17 @@ class ArraySimulator(Simulator):
         lane[list(self.to_act)] = numbers
         return int(self._driver.play(self._timesteps))
 
+    def play_against(self, rivals: Any, action: int, scripted: bool) -> None:
+        """Play one seat's action and its rivals' up to its next turn; see `engine.rivals`."""
+        play = self._driver.against_scripts if scripted else self._driver.against_random
+        acting = play(self._timesteps, rivals, action)
+        if acting >= 0:
+            self.to_act = self._seats[acting]
+            if self._written:
+                self._written = {}
+        elif acting != driver.ILLEGAL:
+            self._set_to_act(acting)
+
     def copy(self) -> ArraySimulator:
         twin = object.__new__(ArraySimulator)
         twin.__dict__.update(self.__dict__)
@@ -154,15 +166,23 @@ class ArraySimulator(Simulator):
 
     @property
     def returns(self) -> Sequence[float]:
-        return self._timesteps["returns"][0].tolist()  # type: ignore[no-any-return]
+        if self._returns is None:
+            self._returns = self._timesteps["returns"][0]
+        return self._returns.tolist()  # type: ignore[no-any-return]
 
     def set_returns(self, returns: Sequence[float]) -> None:
         self._timesteps["returns"][0] = returns
 
     def observe(self, seat: int) -> Any:
+        if not self.compiled:
+            return self.game.observe(self.state, seat)
+        return self._observation(seat).copy()
+
+    def _observation(self, seat: int) -> Any:
+        """A view of what the compiled rules have written for a seat."""
         if not self._observations:
             self._observations = tuple(self._timesteps["observations"][0])
-        return self._observations[seat].copy()
+        return self._observations[seat]
 
     def mask(self, seat: int) -> Mask:
         if not self._masks:
@@ -175,9 +195,8 @@ class ArraySimulator(Simulator):
             rng, end = self.game.rng_bytes, self.game.state_dtype.itemsize
             bare = bytes(rng) + self._memory[rng:end]
             return blake2b(bare, digest_size=16).digest()
-        if not self._observations:
-            self._observations = tuple(self._timesteps["observations"][0])
-        seen = self._observations[seat].tobytes() + self.mask(seat).tobytes()
+        view = self._observation(seat) if self.compiled else self.observe(seat)
+        seen = view.tobytes() + self.mask(seat).tobytes()
         return blake2b(bytes([seat % 256]) + seen, digest_size=16).digest()
 
     def anchors(self, seats: Sequence[int]) -> list[bytes]:

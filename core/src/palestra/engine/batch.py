@@ -188,6 +188,29 @@ class Batch:
     def _step_range(self, first: int, last: int) -> int:
         return self._driver.step(self.lanes, self._finals, self._shared, first, last, self._mode)
 
+    def truncate(self, lanes: Array) -> None:
+        """End the episodes that these lanes are playing, as a time limit outside the rules does.
+
+        Observations and masks stay as they are. In "same_step" mode they become the last ones, and
+        the next episodes are dealt; rewards of the last step stay to be read.
+        """
+        kept = self.lanes
+        timesteps = kept["timestep"]
+        for name, value in (("truncated", 1), ("over", 1), ("acting", 0)):
+            timesteps["state"][name][lanes] = value
+        for name, value in (("terminated", 0), ("acting", 0), ("over", 1)):
+            kept[name][lanes] = value
+        kept["final_length"][lanes] = kept["length"][lanes]
+        kept["final_returns"][lanes] = timesteps["returns"][lanes]
+        kept["final_results"][lanes] = timesteps["state"]["result"][lanes]
+        if self.autoreset == "same_step":
+            self._finals[lanes] = timesteps[lanes]
+            paid = kept["reward"][lanes]
+            self._only(lanes, self._begin_range)
+            kept["reward"][lanes] = paid
+            kept["terminated"][lanes] = 0
+        kept["truncated"][lanes], kept["finished"][lanes] = 1, 1
+
     def random_actions(self) -> Array:
         """Write a random legal action for every acting seat into `actions`, and return it."""
         self._each(lambda first, last: self._driver.act_randomly(self.lanes, first, last))

@@ -15,6 +15,7 @@ CONFIG: Any
 init_state: Any
 refresh: Any
 settle: Any
+pick: Any
 scripted_action: Any
 threefry: Any
 
@@ -60,21 +61,6 @@ def choose_actions(lane: Any, shared: Any) -> None:
             if not known or not lane.timestep.mask[seat, action]:
                 action = pick(lane, lane.timestep.mask[seat])
             lane.timestep.actions[seat] = action
-
-
-def pick(lane: Any, mask: Any) -> int:
-    """A uniformly random action of a mask, from the lane's own random_bits."""
-    legal = 0
-    for action in range(len(mask)):
-        legal += 1 if mask[action] else 0
-    random_bits = (lane.random_bits * 1103515245 + 12345) & 0x7FFFFFFF
-    lane.random_bits = random_bits
-    skip = ((random_bits >> 8) * legal) >> 23
-    chosen = 0
-    for action in range(len(mask)):  # all of them: a processor cannot guess when to stop
-        chosen = action if mask[action] and skip == 0 else chosen
-        skip -= 1 if mask[action] else 0
-    return chosen
 
 
 def illegal_seat(lane: Any) -> int:
@@ -154,9 +140,12 @@ def flag_lane(lane: Any) -> None:
 
 
 def reset_lane(lane: Any, shared: Any) -> None:
-    """Deal a lane and play on to the first turn of somebody outside."""
+    """Deal a lane and play on to the first turn of somebody outside, who is paid for it later."""
     init_lane(lane, shared)
+    lane.reward[:] = 0.0
     play_opponents(lane, shared)
+    for seat in range(len(lane.reward)):
+        lane.early_reward[seat] = lane.reward[seat]
     lane.reward[:] = 0.0
 
 
@@ -174,6 +163,9 @@ def step_lane(lane: Any, shared: Any, mode: int) -> bool:
     if shared.alone:
         play_lane(lane, shared)
     else:
+        for seat in range(len(lane.reward)):
+            lane.reward[seat] = lane.early_reward[seat]
+            lane.early_reward[seat] = 0.0
         choose_actions(lane, shared)
         play_lane(lane, shared)
         play_opponents(lane, shared)

@@ -9,11 +9,13 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Timer
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -21,7 +23,7 @@ import numpy as np
 
 from palestra.engine import batch_driver, driver
 from palestra.engine.explaining import compile_error
-from palestra.engine.lanes import lane_dtype, shared_dtype
+from palestra.engine.lanes import lane_dtype, rivals_dtype, shared_dtype
 from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import MissingExtra, PalestraError
@@ -55,6 +57,8 @@ class Driver:
     move: Callable[[Any, int], int]
     play: Callable[[Any], int]
     playout: Callable[[Any, int, int], int]
+    against_random: Callable[[Any, Any, int], int]
+    against_scripts: Callable[[Any, Any, int], int]
 
 
 ENTRIES = tuple(field.name for field in fields(Driver))
@@ -114,6 +118,8 @@ def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
 
 def _interpreted_driver(game: ArrayGame) -> Driver:
     module = _plain_module(game, DRIVER)
+    if not debugging():
+        vars(module)["write_observation"] = _not_yet
     return Driver(**{entry: getattr(module, entry) for entry in ENTRIES})
 
 
@@ -121,13 +127,22 @@ def _compiled_driver(game: ArrayGame) -> Driver:
     from numba import from_dtype, int64
 
     module = _compiled_module(game, DRIVER)
-    timesteps = from_dtype(game.timestep_dtype)[::1]
+    types = {
+        "timesteps": from_dtype(game.timestep_dtype)[::1],
+        "rivals": from_dtype(rivals_dtype(game))[::1],
+    }
     driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
     for entry in ENTRIES:
         dispatcher = getattr(module, entry)
-        extra = dispatcher.py_func.__code__.co_argcount - 1
-        _compile_on_first_call(game, driver, entry, dispatcher, (timesteps, *[int64] * extra))
+        code = dispatcher.py_func.__code__
+        names = code.co_varnames[: code.co_argcount]
+        signature = tuple(types.get(name, int64) for name in names)
+        _compile_on_first_call(game, driver, entry, dispatcher, signature)
     return driver
+
+
+def _not_yet(*_: Any) -> None:
+    """Interpreted, observations are written when they are asked for: seldom, and slowly."""
 
 
 def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
@@ -208,7 +223,7 @@ def lane_functions(game: ArrayGame) -> dict[str, FunctionType]:
     name = f"palestra_shared_{fingerprint(game)}"
     single = load_template(name, DRIVER, names)
     sys.modules[name] = single  # numba looks the module of a cached function up by name
-    core = {name: getattr(single, name) for name in ("refresh", "settle", "threefry")}
+    core = {name: getattr(single, name) for name in ("refresh", "settle", "pick", "threefry")}
     return rule_functions(game) | core
 
 
@@ -240,7 +255,8 @@ def _compile_on_first_call(
         from palestra.engine.linked import place_environments
 
         try:
-            dispatcher.compile(signature)
+            with _saying(f"compiling {type(game).__name__}.{entry}; the result is kept"):
+                dispatcher.compile(signature)
         except Exception as error:
             rules = _reached(rule_functions(game).values())
             whole = error if debugging() else None  # the compiler's own 200 lines
@@ -253,6 +269,21 @@ def _compile_on_first_call(
         return int(point(*arguments))
 
     setattr(driver, entry, compile_and_call)
+
+
+@contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Tell whoever waits at a terminal for more than a second what for."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = Timer(1.0, lambda: print(f"palestra: {what}", file=sys.stderr))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _checked(point: Callable[..., int], name: str) -> Callable[..., int]:

@@ -3,8 +3,8 @@
 This file is a template: `palestra.engine.compiled` copies it into the user's cache folder once per
 game, named by a hash of everything that ends up in the machine code, because numba's disk cache
 notices neither closures over other compiled functions nor a changed callee. Before the copy runs,
-the names CONFIG, Out, init_state, apply_actions, write_legal_mask and write_observation are put
-into it: the game's own, compiled.
+the names CONFIG, Out, init_state, apply_actions, write_legal_mask, write_observation and
+scripted_action are put into it: the game's own, compiled.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ init_state: Any
 apply_actions: Any
 write_legal_mask: Any
 write_observation: Any
+scripted_action: Any
 
 SEVERAL = -1
 ENDED = -2
 ILLEGAL = -3
+
+SCRIPTED = 2
 
 
 def refresh(timestep: Any) -> int:
@@ -125,3 +128,96 @@ def playout(timesteps: Any, key: int, limit: int) -> int:
             return steps
         settle(timestep)
     return limit
+
+
+def pick(holder: Any, mask: Any) -> int:
+    """A uniformly random action of a mask, from the `random_bits` of a record."""
+    legal = 0
+    for action in range(len(mask)):
+        legal += 1 if mask[action] else 0
+    random_bits = (holder.random_bits * 1103515245 + 12345) & 0x7FFFFFFF
+    holder.random_bits = random_bits
+    skip = ((random_bits >> 8) * legal) >> 23
+    chosen = 0
+    for action in range(len(mask)):  # all of them: a processor cannot guess when to stop
+        chosen = action if mask[action] and skip == 0 else chosen
+        skip -= 1 if mask[action] else 0
+    return chosen
+
+
+def against_random(timesteps: Any, rivals: Any, action: int) -> int:
+    """Play a seat's action and random moves of all others, up to that seat's next turn.
+
+    `rivals` is one record of `palestra.engine.rivals.rivals_dtype`, which names the seat and is
+    left with the actions of every step; `action` -1 plays none of the seat's. Returns what `move`
+    does. Stops early where the record is full of steps: then call again with -1.
+    """
+    timestep, rival = timesteps[0], rivals[0]
+    acting = begin_against(timestep, rival, action)
+    while goes_on(timestep, rival, acting, action):
+        for seat in range(len(timestep.actions)):
+            timestep.actions[seat] = -1
+            if timestep.state.acting[seat] and seat != rival.seat:
+                timestep.actions[seat] = pick(rival, timestep.mask[seat])
+        acting = step_against(timestep, rival, action)
+        action = -1
+    return acting
+
+
+def against_scripts(timesteps: Any, rivals: Any, action: int) -> int:
+    """Like `against_random`, with the game's own script where `rivals` says so."""
+    timestep, rival = timesteps[0], rivals[0]
+    acting = begin_against(timestep, rival, action)
+    while goes_on(timestep, rival, acting, action):
+        for seat in range(len(timestep.actions)):
+            chosen = -1
+            if timestep.state.acting[seat] and seat != rival.seat:
+                if rival.auto[seat] == SCRIPTED:
+                    chosen = scripted_action(CONFIG, timestep.state, seat)
+                if not may_play(timestep, seat, chosen):
+                    chosen = pick(rival, timestep.mask[seat])
+            timestep.actions[seat] = chosen
+        acting = step_against(timestep, rival, action)
+        action = -1
+    return acting
+
+
+def begin_against(timestep: Any, rival: Any, action: int) -> int:
+    """Clear what the last call left; returns who acts as `refresh` does, or ILLEGAL."""
+    rival.steps = 0
+    rival.paid[:] = 0.0
+    if action >= 0 and not may_play(timestep, rival.seat, action):
+        return ILLEGAL
+    acting = ENDED
+    for seat in range(len(timestep.state.acting)):
+        if timestep.state.acting[seat]:
+            acting = seat if acting == ENDED else SEVERAL
+    return acting
+
+
+def may_play(timestep: Any, seat: int, action: int) -> bool:
+    """Whether a seat is to act and may play `action`."""
+    if not 0 <= action < timestep.mask.shape[1]:
+        return False
+    return bool(timestep.state.acting[seat]) and bool(timestep.mask[seat, action])
+
+
+def goes_on(timestep: Any, rival: Any, acting: int, action: int) -> bool:
+    """Whether there is a step to play before the seat of `rival` is asked again."""
+    if acting in (ILLEGAL, ENDED) or rival.steps == len(rival.actions):
+        return False
+    state = timestep.state
+    return action >= 0 or (state.present[rival.seat] and not state.acting[rival.seat])
+
+
+def step_against(timestep: Any, rival: Any, action: int) -> int:
+    """Play the actions written, and the seat's own if there is one; keep them and what was paid."""
+    if action >= 0:
+        timestep.actions[rival.seat] = action
+    for seat in range(len(timestep.actions)):
+        rival.actions[rival.steps, seat] = timestep.actions[seat]
+    rival.steps += 1
+    settle(timestep)
+    for term in range(len(rival.paid)):
+        rival.paid[term] += timestep.rewards[rival.seat, term]
+    return refresh(timestep)

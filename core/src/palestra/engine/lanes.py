@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from palestra.kernel.array_game import ArrayGame, record_dtype
 from palestra.kernel.errors import InvalidAction, InvalidOption, cause
+from palestra.kernel.game import Game
 from palestra.kernel.rng import MASK, SEED_LIMIT, check_seed, threefry
 
 AUTORESET = {"next_step": 0, "same_step": 1, "disabled": 2}
 Array = NDArray[Any]
 
 OUTSIDE, RANDOM, SCRIPTED = range(3)  # who plays a seat of a batch
+TRAIL = 64  # steps of rivals in one call
 RESEED = 0x5EED  # as in `palestra.engine.batch_driver`
 
 
@@ -23,7 +25,8 @@ def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
     """One lane of a batch: a timestep, and what is kept about it from step to step.
 
     `seed` is the lane's, `key` that of the episode now played, both as two 32-bit words; `finished`
-    says that an episode ended in the last step, `final_…` how.
+    says that an episode ended in the last step, `final_…` how; `early_reward` is what was paid
+    before the first turn from outside, and is told with it.
     """
     seats = game.num_players
     return record_dtype(
@@ -37,6 +40,7 @@ def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
             ("final_length", np.int64),
             ("reward", np.float64, seats),
             ("last_reward", np.float64, seats),
+            ("early_reward", np.float64, seats),
             ("final_returns", np.float64, seats),
             ("mistakes", np.int64, seats),
             ("final_results", np.uint8, seats),
@@ -67,6 +71,45 @@ def shared_dtype(game: ArrayGame) -> np.dtype[Any]:
     )
 
 
+def rivals_dtype(game: ArrayGame) -> np.dtype[Any]:
+    """Who plays beside one seat of an episode, and what they played in the last call.
+
+    `auto` says who plays each seat, `actions[step]` what each seat played, -1 where it did not act;
+    `paid` is what the steps paid the seat by term.
+    """
+    seats = game.num_players
+    return record_dtype(
+        [
+            ("seat", np.int64),
+            ("random_bits", np.int64),
+            ("steps", np.int64),
+            ("auto", np.uint8, seats),
+            ("paid", np.float64, len(game.reward_terms)),
+            ("actions", np.int32, (TRAIL, seats)),
+        ]
+    )
+
+
+def check_seats(
+    game: Game[Any, Any], random_seats: Sequence[int], scripted_seats: Sequence[int]
+) -> None:
+    """Raise `InvalidOption` for seats that cannot play by themselves."""
+    strange = [s for s in (*random_seats, *scripted_seats) if s not in range(game.num_players)]
+    if strange:
+        raise InvalidOption(f"seat {strange[0]} is not one of 0 to {game.num_players - 1}")
+    if scripted_seats and not _has_script(game):
+        raise InvalidOption(
+            f"{type(game).__name__} has no script for opponents; use random_seats, or play them "
+            "from outside"
+        )
+
+
+def _has_script(game: Game[Any, Any]) -> bool:
+    if isinstance(game, ArrayGame):
+        return game.has_script
+    return type(game).scripted is not Game.scripted
+
+
 def make_shared(
     game: ArrayGame,
     random_seats: Sequence[int],
@@ -74,15 +117,8 @@ def make_shared(
     max_steps: int | None = None,
 ) -> Array:
     """The shared of a game, as an array of one record."""
+    check_seats(game, random_seats, scripted_seats)
     seats = range(game.num_players)
-    strange = [s for s in (*random_seats, *scripted_seats) if s not in seats]
-    if strange:
-        raise InvalidOption(f"seat {strange[0]} is not one of 0 to {len(seats) - 1}")
-    if scripted_seats and not game.has_script:
-        raise InvalidOption(
-            f"{type(game).__name__} has no script for opponents; use random_seats, or play them "
-            "from outside"
-        )
     shared = np.zeros(1, shared_dtype(game))
     for how, chosen in ((RANDOM, random_seats), (SCRIPTED, scripted_seats)):
         shared["auto"][0, list(chosen)] = how
@@ -111,8 +147,13 @@ def write_seeds(
     seeds = np.array(lane_seeds(seed, len(lanes)), np.uint64)[index]
     lanes["seed"][index, 0] = seeds & np.uint64(MASK)
     lanes["seed"][index, 1] = seeds >> np.uint64(32)
-    lanes["random_bits"][index] = [(int(s) * 2654435761 + 97) & 0x7FFFFFFF for s in seeds]
+    lanes["random_bits"][index] = [random_bits(int(s)) for s in seeds]
     lanes["episodes"][index] = 0
+
+
+def random_bits(seed: int) -> int:
+    """Where a stream of random moves begins."""
+    return (seed * 2654435761 + 97) & 0x7FFFFFFF
 
 
 def episode_seed(seed: int, number: int) -> int:

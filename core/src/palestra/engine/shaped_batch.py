@@ -258,21 +258,20 @@ class ShapedBatch(Batch):
         return past
 
     def _cut(self, cut: Array) -> None:
-        """Truncate lanes from outside the rules, as the driver does at its own limit."""
+        """Truncate lanes at the batch's own limit, as the driver does: nobody is asked any more."""
         if not cut.size:
             return
-        lanes = self.lanes
-        state = lanes["timestep"]["state"]
+        state = self.lanes["timestep"]["state"]
         state["truncated"][cut], state["over"][cut], state["acting"][cut] = 1, 1, 0
-        self._only(cut, lambda first, last: self._driver.observe(lanes, first, last))
-        lanes["final_length"][cut] = lanes["length"][cut]
-        lanes["final_results"][cut] = state["result"][cut]
+        self._only(cut, lambda first, last: self._driver.observe(self.lanes, first, last))
+        super().truncate(cut)
+
+    def truncate(self, lanes: Array) -> None:
+        """As in `Batch`; shapers hear nothing of it, as nothing of Gymnasium's `TimeLimit`."""
+        super().truncate(lanes)
+        self._finish(lanes)
         if self.autoreset == "same_step":
-            self._finals[cut] = lanes["timestep"][cut]
-            flags = lanes["terminated"][cut], lanes["truncated"][cut]
-            self._only(cut, self._begin_range)
-            lanes["terminated"][cut], lanes["truncated"][cut] = flags
-        lanes["finished"][cut] = 1
+            self._run_on(lanes)
 
     # Paying
 

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.engine.lanes import AUTORESET, check_actions, episode_seed, lane_seeds
+from palestra.engine.lanes import (
+    AUTORESET,
+    RANDOM,
+    SCRIPTED,
+    check_actions,
+    check_seats,
+    episode_seed,
+    lane_seeds,
+)
 from palestra.kernel.array_game import RESULTS
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
 from palestra.kernel.game import Game
@@ -22,7 +30,9 @@ class TextBatch:
     """N episodes with an array view, one after the other; see `palestra.engine.batch.Batch`.
 
     Lanes are seeded, dealt again, saved and loaded as there, and what happens in one follows from
-    its seed alone.
+    its seed alone. `random_seats` and `scripted_seats` play by themselves as there, by random legal
+    moves and by the game's own `scripted`: a step runs on to the next turn of somebody else. With
+    `rewards`, `terms` holds what the last step paid by name, each (N, P).
     """
 
     def __init__(
@@ -33,9 +43,12 @@ class TextBatch:
         seed: int | None = None,
         autoreset: str = "next_step",
         max_steps: int | None = None,
+        random_seats: Sequence[int] = (),
+        scripted_seats: Sequence[int] = (),
         rewards: Sequence[str] | None = None,
         gamma: float = 1.0,
     ) -> None:
+        check_seats(game, random_seats, scripted_seats)
         if num_envs < 1:
             raise InvalidOption(f"num_envs must be positive, not {num_envs}")
         if max_steps is not None and max_steps < 1:
@@ -48,6 +61,8 @@ class TextBatch:
             for _ in range(num_envs)
         ]
         self._limit = max_steps
+        self._auto = dict.fromkeys(random_seats, RANDOM) | dict.fromkeys(scripted_seats, SCRIPTED)
+        self._shaped = rewards is not None
         self._seed, self._dealt = seed, False
         self.seeds = [0] * num_envs
         self._dealings = [0] * num_envs  # episodes of each lane since it was given its seed
@@ -61,22 +76,25 @@ class TextBatch:
             )
         space, n = spaces[0][0], int(spaces[0][1].n)
         assert space.shape is not None
-        rows = (num_envs, game.num_players)
-        self.actions = np.zeros(rows, np.int64)
-        self.observations = np.zeros((*rows, *space.shape), space.dtype)
+        shape = num_envs, game.num_players
+        self.actions = np.zeros(shape, np.int64)
+        self.observations = np.zeros((*shape, *space.shape), space.dtype)
         self.final_observations = np.zeros_like(self.observations)
-        self.masks = np.ones((*rows, n), np.int8)
+        self.masks = np.ones((*shape, n), np.int8)
         self.final_masks = np.ones_like(self.masks)
-        self.acting = np.zeros(rows, np.bool_)
-        self.rewards = np.zeros(rows)
-        self.returns = np.zeros(rows)
-        self.terminations = np.zeros(rows, np.bool_)
-        self.truncations = np.zeros(rows, np.bool_)
+        self.acting = np.zeros(shape, np.bool_)
+        self.rewards = np.zeros(shape)
+        self._early = np.zeros(shape)  # paid before the first turn from outside
+        self.terms: dict[str, Array] = {}
+        self._early_terms: dict[str, Array] = {}
+        self.returns = np.zeros(shape)
+        self.terminations = np.zeros(shape, np.bool_)
+        self.truncations = np.zeros(shape, np.bool_)
         self.finished = np.zeros(num_envs, np.bool_)
-        self.mistakes = np.zeros(rows, np.int64)
-        self.final_returns = np.zeros(rows)
+        self.mistakes = np.zeros(shape, np.int64)
+        self.final_returns = np.zeros(shape)
         self.final_length = np.zeros(num_envs, np.int64)
-        self.final_results = np.zeros(rows, np.uint8)
+        self.final_results = np.zeros(shape, np.uint8)
 
     @property
     def episode_seeds(self) -> list[int]:
@@ -108,9 +126,8 @@ class TextBatch:
         if seed is not None:
             self._set_seeds(seed, chosen)
         for lane in chosen:
+            self._clear(lane)
             self._deal(lane)
-            self.finished[lane] = False
-            self.rewards[lane] = 0.0
         self._dealt = True
         return self.observations
 
@@ -128,7 +145,49 @@ class TextBatch:
         self.episodes[lane].reset(episode_seed(self.seeds[lane], self._dealings[lane]))
         self._dealings[lane] += 1
         self.mistakes[lane] = 0
+        self._early[lane] = 0.0
+        for paid in self._early_terms.values():
+            paid[lane] = 0.0
+        self._run_on(lane, self._early, self._early_terms)
         self._see(lane)
+
+    def _clear(self, lane: int) -> None:
+        """Forget what the last step brought."""
+        self.finished[lane] = False
+        self.rewards[lane] = 0.0
+        for paid in self.terms.values():
+            paid[lane] = 0.0
+
+    def _run_on(self, lane: int, paid: Array, terms: dict[str, Array]) -> None:
+        """Let seats that play by themselves play until somebody else is to act."""
+        episode = self.episodes[lane]
+        while episode.to_act and all(seat in self._auto for seat in episode.to_act):
+            episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
+            self._credit(lane, paid, terms)
+
+    def _chosen(self, lane: int, seat: int) -> Any:
+        """What a seat plays: a number from outside, or by itself."""
+        number, episode = int(self.actions[lane, seat]), self.episodes[lane]
+        if seat in self._auto:
+            mask = episode.action_mask(seat)
+            number = episode.scripted_action(seat) if self._auto[seat] == SCRIPTED else -1
+            if not (0 <= number < len(mask) and mask[number]):
+                number = self._random(lane, mask)
+        return self.game.action_of(number)
+
+    def _random(self, lane: int, mask: Array) -> int:
+        legal = mask.nonzero()[0]
+        return int(legal[self.episodes[lane].repair_rng.below(len(legal))])
+
+    def _credit(self, lane: int, paid: Array, terms: dict[str, Array], sign: int = 1) -> None:
+        """Add what the last step of a lane's episode paid, or take it back."""
+        episode = self.episodes[lane]
+        paid[lane] += sign * np.asarray(episode.rewards)
+        if self._shaped:
+            for seat, named in episode.step.rewards.items():
+                for name, value in named.items():
+                    kept = terms.setdefault(name, np.zeros(self.acting.shape))
+                    kept[lane, seat] += sign * value
 
     def _see(self, lane: int) -> None:
         """Bring a lane's rows in line with its episode."""
@@ -158,23 +217,31 @@ class TextBatch:
         shape, choices = self.actions.shape, self.masks.shape[2]
         self.actions[:] = check_actions(given, shape, choices, self.acting)
         for lane in range(self.num_envs) if lanes is None else self._numbers(lanes):
-            self.rewards[lane] = 0.0
-            self.finished[lane] = False
+            self._clear(lane)
             self._step(lane)
         infos = {"action_mask": self.masks, "acting": self.acting, "episode": self.statistics()}
+        if self._shaped:
+            infos["reward_terms"] = self.terms
         return self.observations, self.rewards, self.terminations, self.truncations, infos
 
     def _step(self, lane: int) -> None:
-        episode, numbers = self.episodes[lane], self.actions[lane]
+        episode = self.episodes[lane]
         if episode.over:
             if self.autoreset == "next_step":
                 self._deal(lane)
             return
-        action_of = self.game.action_of
-        episode.act({seat: action_of(int(numbers[seat])) for seat in episode.to_act})
-        if self._limit is not None and episode.turn >= self._limit:
+        self.rewards[lane] += self._early[lane]
+        self._early[lane] = 0.0
+        for name, paid in self._early_terms.items():
+            self.terms.setdefault(name, np.zeros(self.acting.shape))[lane] += paid[lane]
+            paid[lane] = 0.0
+        episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
+        self._credit(lane, self.rewards, self.terms)
+        self._run_on(lane, self.rewards, self.terms)
+        if self._limit is not None and episode.steps_played >= self._limit:
+            self._credit(lane, self.rewards, self.terms, -1)  # an end has its price
             episode.truncate(f"{self._limit} steps played")
-        self.rewards[lane] = episode.rewards
+            self._credit(lane, self.rewards, self.terms)
         self._see(lane)
         if not episode.to_act:
             self._finish(lane)
@@ -183,7 +250,7 @@ class TextBatch:
         episode = self.episodes[lane]
         self.finished[lane] = True
         self.final_returns[lane] = episode.returns
-        self.final_length[lane] = episode.turn
+        self.final_length[lane] = episode.steps_played
         results = episode.outcome.results if episode.outcome else ()
         self.final_results[lane] = 0
         for seat, result in enumerate(results):
@@ -202,8 +269,7 @@ class TextBatch:
         They are drawn from each episode's own generator.
         """
         for lane, seat in np.argwhere(self.acting).tolist():
-            legal = self.masks[lane, seat].nonzero()[0]
-            self.actions[lane, seat] = legal[self.episodes[lane].repair_rng.below(len(legal))]
+            self.actions[lane, seat] = self._random(lane, self.masks[lane, seat])
         return self.actions
 
     # States as values
@@ -216,6 +282,7 @@ class TextBatch:
                 self.seeds[lane],
                 self._dealings[lane],
                 {name: rows[lane].copy() for name, rows in self._rows().items()},
+                [{k: v[lane].copy() for k, v in terms.items()} for terms in self._all_terms],
             )
             for lane in self._numbers(lanes)
         ]
@@ -226,12 +293,21 @@ class TextBatch:
         if len(saved) not in (1, len(chosen)):
             raise InvalidOption(f"{len(saved)} lanes were saved; they do not fit {len(chosen)}")
         for place, lane in enumerate(chosen):
-            snapshot, seed, dealings, rows = saved[place % len(saved)]
+            snapshot, seed, dealings, rows, named = saved[place % len(saved)]
             self.episodes[lane].restore(snapshot)
             self.seeds[lane], self._dealings[lane] = seed, dealings
             for name, kept in self._rows().items():
                 kept[lane] = rows[name]
+            for terms, paid in zip(self._all_terms, named, strict=True):
+                for name in paid:
+                    terms.setdefault(name, np.zeros(self.acting.shape))
+                for name, kept in terms.items():
+                    kept[lane] = paid.get(name, 0.0)
         self._dealt = True
+
+    @property
+    def _all_terms(self) -> tuple[dict[str, Array], ...]:
+        return self.terms, self._early_terms
 
     def _rows(self) -> dict[str, Array]:
         """Every array of this batch, each with a row a lane."""

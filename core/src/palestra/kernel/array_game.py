@@ -362,7 +362,7 @@ def _config_class(game: type, numbers: Mapping[str, Any]) -> Any:
 
 def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """A structured dtype laid out as C would, whose elements have their fields as attributes."""
-    return np.dtype((np.record, np.dtype(list(fields), align=True)))
+    return np.dtype((rules.FieldRecord, np.dtype(list(fields), align=True)))
 
 
 def action_number(action: object) -> int | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from palestra.kernel.array_game import plain_actions
 from palestra.kernel.errors import InvalidAction, OutOfTurn, cause, shown
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
+from palestra.kernel.lives import NOBODY_NEW, Life, Lives, newcomers
 from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.rng import Rng, check_seed
 from palestra.kernel.simulator import Simulator, open_simulator
@@ -38,8 +39,9 @@ class Played(NamedTuple):
 
 
 # Steps are linked backwards as plain (before, actions, notes), so that forks share their past and
-# a step costs one tuple.
-Link = tuple[Any, Mapping[int, Any], Any]
+# a step costs one tuple. `play_through` leaves one for several steps, whose actions are `Several`.
+Several = Iterable[Mapping[int, Any]]
+Link = tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,13 @@ class Snapshot:
     state: Any
     start: Any
     history: Link | None
-    turn: int
+    steps_played: int
     returns: tuple[float, ...]
     outcome: Outcome | None
     mistakes: tuple[int, ...]
     repair_rng: Rng
     shaped: Any = None  # what `ShapedEpisode` has paid
+    lives: Lives = field(default_factory=dict)
 
 
 class Episode:
@@ -90,7 +93,7 @@ class Episode:
         self._clear(None)
 
     def _clear(self, start: Any) -> None:
-        self.turn = 0
+        self.steps_played = 0
         self.to_act: tuple[int, ...] = self._simulator.to_act
         self._start = start  # None: the seed's own initial state
         self._history: Link | None = None
@@ -101,6 +104,7 @@ class Episode:
         self._failed = 0
         self._log: list[tuple[Event, ...]] | None = None
         self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
+        self._lives = NOBODY_NEW
 
     # Where it stands
 
@@ -186,8 +190,8 @@ class Episode:
         return self.game.scene(self._simulator.state, seat)
 
     def prompt(self, seat: int, since: int = 0) -> str:
-        """The text view: events from log position `since` on, the position, and what is legal."""
-        news = [event.text for event in self.transcript(seat)[since:]]
+        """The text view: events from position `since` on, the position, and what is legal."""
+        news = [event.text for event in self.news(seat, since)]
         legal = self.legal_text(seat) if seat in self.to_act else None
         return self.game.prompt(self._simulator.state, seat, news, legal)
 
@@ -276,8 +280,46 @@ class Episode:
     def events(self) -> list[Event]:
         return [event for step in self.log for event in step]
 
-    def transcript(self, seat: int) -> Sequence[Event]:
-        """The events one seat may know, in order; it only ever grows."""
+    def transcript(self, seat: int, life: int | None = None) -> Sequence[Event]:
+        """The events that one person at a seat may know, in order; by default who sits there now.
+
+        It begins where that person joined, and only ever grows until another takes the seat.
+        """
+        shown, lives = self._shown(seat), self._lives.get(seat)
+        if lives is None:
+            return shown
+        starts, life = [0, *(one.start for one in lives)], len(lives) if life is None else life
+        return shown[starts[life] : [*starts, len(shown)][life + 1]]
+
+    def news(self, seat: int, since: int) -> Sequence[Event]:
+        """The events shown at a seat from position `since` on, to whoever sits there now."""
+        lives = self._lives.get(seat)
+        return self._shown(seat)[max(since, lives[-1].start if lives else 0) :]
+
+    def cursor(self, seat: int) -> int:
+        """How many events a seat has been shown; pass it as `since` the next time."""
+        return len(self._shown(seat))
+
+    def life(self, seat: int) -> int:
+        """How many people have joined at a seat; 0 while who sat there at the start still does."""
+        return len(self._lives.get(seat, ()))
+
+    def paid(self, seat: int, life: int) -> float:
+        """What one person at a seat has been paid, or was while they sat there."""
+        paid = [0.0, *(one.paid for one in self._lives.get(seat, ())), self.returns[seat]]
+        return float(paid[life + 1] - paid[life])
+
+    def _welcome(self) -> None:
+        """Keep where newcomers of the last step begin."""
+        told = self.log[-1]
+        for place, event in enumerate(told):
+            for seat in newcomers(event):
+                later = sum(event.visible_to(seat) for event in told[place:])
+                life = Life(self.cursor(seat) - later, self.returns[seat])
+                self._lives = {**self._lives, seat: (*self._lives.get(seat, ()), life)}
+
+    def _shown(self, seat: int) -> list[Event]:
+        """The events a seat has been shown, whoever sat there."""
         log = self.log
         known, seen = self._seen.get(seat) or (0, [])
         if known < len(log):
@@ -292,7 +334,10 @@ class Episode:
         link: Any = self._history
         while link is not None:
             link, actions, notes = link
-            steps.append(Played(plain_actions(actions), notes))
+            if isinstance(actions, Mapping):
+                steps.append(Played(plain_actions(actions), notes))
+            else:  # of several steps: see `play_through`
+                steps += [Played(step, notes) for step in reversed(list(actions))]
         steps.reverse()
         return iter(steps)
 
@@ -306,8 +351,11 @@ class Episode:
         reaches the caller; the episode is then where it was before.
         """
         to_act = self.to_act
-        if len(actions) != len(to_act) or not actions or any(s not in actions for s in to_act):
+        if len(actions) != len(to_act) or not actions:
             raise self._out_of_turn(actions)
+        for seat in to_act:
+            if seat not in actions:
+                raise self._out_of_turn(actions)
         before = None if self._log is None else self._simulator.before_step()
         try:
             legal = self._simulator.advance(actions)
@@ -321,13 +369,35 @@ class Episode:
         if not legal:
             self._settle_mistakes(actions, notes)
             return
-        self.turn += 1
+        self.steps_played += 1
         self.to_act = self._simulator.to_act
         self._history = (self._history, actions, notes)
         if self._failed:
             self._failed = 0
         if self._log is not None:
             self._log.append(tuple(self._simulator.events(before, actions)))
+        if self.game.has_newcomers:
+            self._welcome()
+
+    def play_through(self, play: Callable[[Any], tuple[int, Several]]) -> bool:
+        """Let `play` take steps of the simulator, and say how many and their actions.
+
+        False, and nothing changed, where it took none, or where somebody reads the log as it grows.
+        """
+        if self._log is not None or self.game.has_newcomers:
+            return False
+        try:
+            steps, actions = play(self._simulator)
+        except Exception:
+            self._simulator = self._replayed()
+            raise
+        if not steps:
+            return False
+        self.steps_played += steps
+        self.to_act = self._simulator.to_act
+        self._history = (self._history, actions, None)
+        self._failed = 0
+        return True
 
     def _replayed(self) -> Simulator:
         """A simulator that has played the history so far; for a state a failed step has spoilt."""
@@ -420,7 +490,7 @@ class Episode:
     def _end(self, results: Sequence[Any], why: str) -> None:
         self._ended = Outcome(tuple(results), tuple(self.returns), why)
         self.to_act = ()
-        self.turn += 1
+        self.steps_played += 1
         if self._log is not None:
             self._log.append((Event("end", f"{why}."),))
 
@@ -473,7 +543,7 @@ class Episode:
 
     def playout(self, rng: Rng, limit: int = 10_000) -> Sequence[float]:
         """Play random legal moves to the end, keeping no history; returns the returns."""
-        self.turn += self._simulator.playout(rng, limit)
+        self.steps_played += self._simulator.playout(rng, limit)
         self.to_act = self._simulator.to_act
         return self.returns
 
@@ -484,11 +554,12 @@ class Episode:
             state=self.game.clone(self._simulator.state),
             start=(self.seed, start),
             history=self._history,
-            turn=self.turn,
+            steps_played=self.steps_played,
             returns=tuple(self._simulator.returns),
             outcome=self._ended,
             mistakes=self.mistakes,
             repair_rng=Rng(self.repair_rng.key, self.repair_rng.counter),
+            lives=self._lives,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -498,10 +569,10 @@ class Episode:
         self._simulator.set_returns(snapshot.returns)
         self._clear(start)
         self._history = snapshot.history
-        self.turn = snapshot.turn
+        self.steps_played = snapshot.steps_played
         self._repair_rng = Rng(snapshot.repair_rng.key, snapshot.repair_rng.counter)
         self._mistakes = {p: n for p, n in enumerate(snapshot.mistakes) if n}
-        self._ended = snapshot.outcome
+        self._ended, self._lives = snapshot.outcome, snapshot.lives
         if snapshot.outcome is not None:
             self.to_act = ()
             forfeits = [p for p, r in enumerate(snapshot.outcome.results) if r == "forfeit"]

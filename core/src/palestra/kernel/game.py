@@ -127,6 +127,11 @@ class Game(ABC, Generic[State, Action]):
         """Whether actions have numbers; a game that is only spoken has a text view alone."""
         return True
 
+    @property
+    def has_newcomers(self) -> bool:
+        """Whether people take seats during the game: others', or one that was empty."""
+        return False
+
     # The rules
 
     @abstractmethod
@@ -191,10 +196,10 @@ class Game(ABC, Generic[State, Action]):
         """What a player must know before the first move: `rules_text`, one line a paragraph."""
         return paragraphs(self.rules_text or type(self).__doc__ or "")
 
-    def scene(self, state: State, player: int | None = None) -> Scene:
-        """What to draw for `player`, or for a spectator who may see everything if None."""
-        views = range(self.num_players) if player is None else (player,)
-        return Scene(lines=tuple(self.describe(state, seat) for seat in views))
+    def scene(self, state: State, seat: int | None = None) -> Scene:
+        """What to draw for a seat, or for a spectator who may see everything if None."""
+        shown = range(self.num_players) if seat is None else (seat,)
+        return Scene(lines=tuple(self.describe(state, one) for one in shown))
 
     # Actions by number
 

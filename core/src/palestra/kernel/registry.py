@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -201,15 +200,6 @@ def renderer(spec: EnvSpec | None, mode: str) -> Any:
             raise MissingExtra("a renderer", "palestra-renderers")
         raise UnknownName("render mode", mode, modes)
     return load_entry_point(found.entry_point)
-
-
-def warn_of_failures() -> None:
-    """Warn, once, of installed plugins that could not be used, or not in full."""
-    plugins = registry().plugins
-    problems = [str(failure) for failure in plugins.failures]
-    problems += [said for plugin in plugins.plugins.values() for said in plugin.contested]
-    for problem in problems:
-        warnings.warn(f"{problem}. See: palestra plugins", RuntimeWarning, stacklevel=3)
 
 
 def forget() -> None:

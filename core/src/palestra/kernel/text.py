@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 
 _ITEM = re.compile(r"\s*([-*•] |\d+[.)] )")
@@ -44,69 +42,3 @@ def _dedented(text: str) -> list[str]:
 def beside(module_file: str, name: str) -> str:
     """The text of a file that lies beside a module: `beside(__file__, "rules.txt")`."""
     return Path(module_file).with_name(name).read_text("utf-8")
-
-
-# What a speaker writes, as others read it
-
-# The character that opens what may be a special token of some model's chat template
-_TOKEN = re.compile(
-    r"<(?=[|｜]|/?\w[^<>\n]{0,80}>)"  # <|im_end|> <｜User｜> </s> <seed:bos> <<SYS>>
-    r"|\[(?=/?[a-z]?[A-Z_]{2}[A-Z_0-9]{0,80}\]|\||control_\d|e~\[)"  # [INST] [gMASK] [|user|] [e~[
-    r"|\](?=[~<])"  # ]~b] ]<]
-    r"|>(?=>[A-Z]{3,80}<<)"  # >>TITLE<<
-)
-_KEPT = "\u200d"  # joins emoji
-_SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_WRITTEN = re.compile(r'\\(?:([\\"nrt])|u\{([0-9a-f]+)\})')
-_LONG = {"\\": "\\", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
-
-
-def quote(text: str) -> str:
-    """What somebody said, as one unit on one line: nothing in it can pass for anything else.
-
-    Quotation marks stand around it. Line breaks, quotation marks and back-slashes are written as in
-    Python; control and direction characters, and what opens a special token of a language model's
-    chat template (`<|im_end|>`, `</s>`, `[INST]`), as `\\u{…}`. `unquote` gives the text back.
-    """
-    return f'"{escape(text)}"'
-
-
-def escape(text: str) -> str:
-    """As `quote`, without the quotation marks."""
-    marked = _TOKEN.sub(lambda found: f"\0{found[0]}", text.replace("\0", "\0\0"))
-    return "".join(_escaped(marked))
-
-
-def _escaped(marked: str) -> Iterator[str]:
-    letters = iter(marked)
-    for letter in letters:
-        if letter == "\0":  # marks a letter to be escaped whatever it is
-            yield f"\\u{{{ord(next(letters)):x}}}"
-        elif letter in _SHORT:
-            yield _SHORT[letter]
-        elif letter.isascii() and letter.isprintable():
-            yield letter
-        elif letter not in _KEPT and unicodedata.category(letter) in _UNSEEN:
-            yield f"\\u{{{ord(letter):x}}}"
-        else:
-            yield letter
-
-
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, directions, half characters, line separators
-
-
-def unquote(quoted: str) -> str:
-    """The text that `quote` wrote."""
-    return _WRITTEN.sub(
-        lambda found: _LONG[found[1]] if found[1] else chr(int(found[2], 16)), quoted[1:-1]
-    )
-
-
-def printable(text: str) -> str:
-    """A text for a terminal or a log: line breaks stay, other control characters are shown."""
-    return "".join(
-        letter
-        if letter == "\n" or letter in _KEPT or unicodedata.category(letter) not in _UNSEEN
-        else f"\\u{{{ord(letter):x}}}"
-        for letter in text
-    )

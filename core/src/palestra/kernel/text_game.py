@@ -52,6 +52,13 @@ class TextGame(Game[State, TextAction]):
     def _menu_index(self) -> dict[TextAction, int]:
         return {action: index for index, action in enumerate(self.menu)}
 
+    @cached_property
+    def _menu_kinds(self) -> dict[type[TextAction], list[tuple[int, TextAction]]]:
+        kinds: dict[type[TextAction], list[tuple[int, TextAction]]] = {}
+        for index, action in enumerate(self.menu):
+            kinds.setdefault(type(action), []).append((index, action))
+        return kinds
+
     def action_space(self, seat: int) -> spaces.Discrete:
         if not self.menu:
             raise InvalidOption(
@@ -62,8 +69,12 @@ class TextGame(Game[State, TextAction]):
     def action_mask(self, state: State, seat: int) -> Mask:
         if seat not in self.to_act(state):
             return np.ones(len(self.menu), np.int8)
-        grammar = self.legal(state, seat)
-        return np.fromiter((action in grammar for action in self.menu), np.int8, len(self.menu))
+        mask = np.zeros(len(self.menu), np.int8)
+        for option in self.legal(state, seat):
+            for index, action in self._menu_kinds.get(option.action, ()):
+                if not mask[index] and option.problem(action) is None:
+                    mask[index] = 1
+        return mask
 
     def action_of(self, index: int) -> TextAction:
         if not 0 <= index < len(self.menu):

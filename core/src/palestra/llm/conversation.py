@@ -7,11 +7,12 @@ where the model's context is full are the oldest exchanges dropped, and that is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp
 from typing import NamedTuple
 
-from palestra.agents.models import Message, Tokens
+from palestra.agents.models import Message, Reply, Tokens
+from palestra.phrasing.wording import ANSWER
 
-ANSWER = "Answer with your move only."
 RAW_END = "\n\n"  # what follows a move in a raw text
 
 
@@ -32,6 +33,10 @@ class Chat:
         """The first message; `answer` says what replies are to look like."""
         return Message("system", f"{text}\n{answer}")
 
+    def form(self, answer: str) -> str:
+        """What this style says of replies to moves, where the game is worded to say `answer`."""
+        return answer
+
     def question(self, text: str) -> Message:
         return Message("user", text)
 
@@ -51,6 +56,9 @@ class Raw(Chat):
 
     def rules_message(self, text: str, answer: str = "") -> Message:
         return Message("system", f"{text}\n{answer}\n" if answer else f"{text}\n\n")
+
+    def form(self, answer: str) -> str:
+        return ""  # the text is continued with a move
 
     def question(self, text: str) -> Message:
         return Message("user", f"{text}\nMove:")
@@ -77,6 +85,7 @@ class Conversation:
             self.messages += style.question(question), style.move(move)
         self._fixed = len(self.messages)
         self.dropped = 0
+        self._gone = 0  # characters of what was dropped
         self.read: tuple[int, ...] = ()  # exact tokens up to the last reply, where kept
         self._known = 0  # messages that those stand for
 
@@ -106,7 +115,34 @@ class Conversation:
         going = min(going, said - 1)
         if going < 1:
             return False
+        gone = self.messages[self._fixed : self._fixed + going]
+        self._gone += sum(len(message.content) for message in gone)
         del self.messages[self._fixed : self._fixed + going]
         self.read, self._known = (), 0  # what is left is a text of its own
         self.dropped += going
         return True
+
+    def full_tokens(self, read: int) -> dict[str, int]:
+        """The fact `full tokens`: what the prompt of the last reply would have taken, undropped.
+
+        `read` tokens were read; what was dropped is taken to have as many tokens a character.
+        Nothing where tokens are not counted.
+        """
+        if not read:
+            return {}
+        shown = sum(len(message.content) for message in self.messages[:-1])
+        return {"full tokens": read + round(read * self._gone / max(shown, 1))}
+
+
+def confidence(reply: Reply) -> dict[str, float]:
+    """The fact `confidence`: the geometric mean of the probabilities of a reply's tokens.
+
+    Nothing where the model does not say them.
+    """
+    if reply.tokens is not None and reply.tokens.logprobs:
+        mean = sum(reply.tokens.logprobs) / len(reply.tokens.logprobs)
+    elif reply.logprob is not None and reply.usage.tokens_out:
+        mean = reply.logprob / reply.usage.tokens_out
+    else:
+        return {}
+    return {"confidence": exp(min(mean, 0.0))}

@@ -104,8 +104,9 @@ class Disguised(ArrayGame):
 
     @property
     def _vocabulary(self) -> Vocabulary:
-        found = getattr(type(self), "vocabulary", None)  # or an option of that name
-        return found if isinstance(found, Vocabulary) else NUMBERED
+        names = ("vocabulary", "disguise_vocabulary")  # the first may be an option
+        found = (getattr(type(self), name, None) for name in names)
+        return next((v for v in found if isinstance(v, Vocabulary)), NUMBERED)
 
     # What is read and written
 
@@ -154,8 +155,8 @@ class Disguised(ArrayGame):
         found = self.plain.outcome(state)
         return found and replace(found, reason=self.translator(found.reason))
 
-    def scene(self, state: Any, player: int | None = None) -> Scene:
-        scene: Scene = self._drawn(self.plain.scene(state, player))
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
+        scene: Scene = self._drawn(self.plain.scene(state, seat))
         return scene
 
     def _drawn(self, value: Any) -> Any:

@@ -105,7 +105,13 @@ class Translator:
         if self._vocabulary.cells:
             known = known | set("0123456789#*")
             return len(line.split()) > 1 and set(line) <= known
-        return len(line.strip()) > 1 and set(line) <= known
+        shown = line[len(self._label(line)) :].strip()
+        return len(shown) > 1 and set(shown) <= known
+
+    def _label(self, line: str) -> str:
+        """The number of a row that stands before its signs, where digits are no signs."""
+        found = re.match(r"\s*\d+(?=\s)", line)
+        return found[0] if found and not any(map(str.isdigit, self.signs)) else ""
 
     def _labels(self, line: str) -> bool:
         """Whether a line is the letters of the columns, in order."""
@@ -119,10 +125,9 @@ class Translator:
     def _drawn(self, line: str) -> str:
         if self._labels(line):
             return "".join(self._columns.get(letter, letter) for letter in line)
-        label = re.match(r"\s*\d+(?=\s)", line) if self._vocabulary.cells else None
-        head = label[0] if label else ""
+        head = self._label(line)
         number = head.strip()
-        shown = self._rows.get(number, number)
+        shown = self._rows.get(number, number) if self._vocabulary.cells else number
         return head.replace(number, shown) + self._signs_of(line[len(head) :])
 
     def _signs_of(self, text: str) -> str:

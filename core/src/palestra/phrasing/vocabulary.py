@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 class Vocabulary:
     """The words, signs and names of cells that a disguise replaces.
 
+    A game declares it as `vocabulary`, or as `disguise_vocabulary` where an option is named so.
+
     words: names and terms; each is replaced wherever it stands, in singular and plural, as noun and
     verb, by one invented word. The words of the moves and the name of the class are replaced
     without being listed, save those in `kept`. meanings: what a word means, for words that the

@@ -23,6 +23,7 @@ from palestra.kernel.rng import Rng
 from palestra.phrasing.extended import Kind, extended
 
 HIDDEN = "not listed"
+ANSWER = "Answer with your move only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,15 @@ def _listed(rules: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A way to say rules and questions; `changes` says what, in a few words."""
+    """A way to say rules and questions; `changes` says what, in a few words.
+
+    `answer` says to a model, below the rules, what its replies are to look like.
+    """
 
     changes: str
     rules: Callable[[str], str] = _same
     question: Callable[[Parts], str] = _plain
+    answer: str = ANSWER
     shuffled: bool = False
     hidden: bool = False
 
@@ -128,31 +133,37 @@ PARAPHRASES = {
         "Markdown headings over rules, events, position and moves",
         lambda rules: _headed("Rules", rules),
         _headings,
+        _headed("Answers", "The move alone."),
     ),
     "tags": Wording(
         "XML tags around rules, events, position and moves",
         lambda rules: f"<rules>\n{rules}\n</rules>",
         _tags,
+        "<answer-format>the move and nothing else</answer-format>",
     ),
     "question-first": Wording(
         "the question stands before the position, an introduction before the rules",
         lambda rules: f"You will be asked for moves in a game. This is how it goes.\n{rules}",
         _question_first,
+        "Your reply to each question is your move, and no other word.",
     ),
     "imperative": Wording(
         "commands in place of “you may play”; every sentence of the rules an item of a list",
         lambda rules: f"Read these rules and follow them:\n{_listed(rules)}",
         _imperative,
+        "Write your move. Write nothing else.",
     ),
     "third-person": Wording(
         "the frame speaks of the player in the third person",
         lambda rules: f"The players of this game go by these rules:\n{rules}",
         _third_person,
+        "A player who is asked answers with the move alone.",
     ),
     "interrogative": Wording(
         "a question with its possible answers; rules between lines",
         lambda rules: f"What are the rules?\n---\n{rules}\n---",
         _interrogative,
+        "What is an answer? The move, with nothing before or after it.",
     ),
 }
 WORDINGS = {
@@ -162,7 +173,7 @@ WORDINGS = {
     "legal-hidden": Wording("legal moves are not shown", question=_hidden, hidden=True),
     "legal-shuffled": Wording("legal moves are shown in a random order", shuffled=True),
 }
-KEYS = ("name", "rules", "question")
+KEYS = ("name", "rules", "question", "answer")
 HINT = Annotated[
     str | Mapping[str, str],
     Meta(description="how rules and questions are put, as in headings, or headings@0 for one seat"),
@@ -181,14 +192,16 @@ def wordings_of(game: Game[Any, Any]) -> Mapping[str, Mapping[str, str]]:
 
 
 def custom(texts: Mapping[str, str]) -> Wording:
-    """A wording from texts: `rules` and `question`, in which {rules}, {player} and {legal} stand.
+    """A wording from texts: `rules` and `question`, in which {rules}, {player} and {legal} stand,
+    and `answer`, what replies are to look like.
 
     Raises `InvalidOption` for other keys, and for a question that does not say {legal}.
     """
     unknown = set(texts) - set(KEYS)
-    if unknown or not {"rules", "question"} & set(texts):
+    if unknown or not set(texts) - {"name"}:
         raise InvalidOption(
-            f"a wording has 'rules', 'question' or both, and may have a 'name'; not {dict(texts)!r}"
+            "a wording has 'rules', 'question' or 'answer', one or more of them, and may have a "
+            f"'name'; not {dict(texts)!r}"
         )
     rules, question = texts.get("rules", "{rules}"), texts.get("question", "")
     if question and "{legal}" not in question:
@@ -200,7 +213,17 @@ def custom(texts: Mapping[str, str]) -> Wording:
         asked = question.replace("{player}", parts.player).replace("{legal}", parts.legal)
         return "\n".join([*parts.blocks, asked])
 
-    return Wording(texts.get("name", "custom"), lambda told: rules.replace("{rules}", told), ask)
+    return Wording(
+        texts.get("name", "custom"),
+        lambda told: rules.replace("{rules}", told),
+        ask,
+        texts.get("answer", ANSWER),
+    )
+
+
+def answer_form(game: Game[Any, Any], seat: int) -> str:
+    """What a model that plays a seat is told of how its replies are to look."""
+    return game.answer_form(seat) if isinstance(game, Worded) else ANSWER
 
 
 class Worded(Game[Any, Any]):
@@ -243,6 +266,10 @@ class Worded(Game[Any, Any]):
 
     def rules_for(self, seat: int) -> str:
         return self._for(seat).rules(super().rules_for(seat))
+
+    def answer_form(self, seat: int) -> str:
+        """What replies of a seat are to look like, in the words of its wording."""
+        return self._for(seat).answer
 
     def prompt(self, state: Any, seat: int, news: Sequence[str], legal: str | None) -> str:
         chosen = self._for(seat)

@@ -26,6 +26,7 @@ from palestra.kernel.episode import Episode, Forfeit, Truncate
 from palestra.kernel.errors import Divergence, InvalidAction, InvalidOption, RecordError
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Outcome, Result, allowed
+from palestra.kernel.lives import newcomers
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.simulator import Simulator
 from palestra.kernel.specs import EnvSpec
@@ -79,13 +80,14 @@ def readable(text: str | None) -> str | None:
 class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One decision of one seat.
 
-    `seen` is the range of the seat's transcript that was new to it. `action` is the number of the
-    action, or a typed action as an object, or null for a forfeit. `status` is "ok", "retried",
-    "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors` say why the
-    answers before it were refused, and `refused` holds those answers and what they took. `usage`
-    is what the answer that was played took. `sampling` and `tokens` are those of a model that
-    decided. `state_key` is `Game.state_key` of what the seat faced, and `anchor` is
-    `Game.anchor` where the game has counters.
+    `seen` is the range of the seat's transcript that was new to it. `life` says who sat there: 0
+    whoever did at the start, 1 the next person, who had seen nothing of what was before. `action`
+    is the number of the action, or a typed action as an object, or null for a forfeit. `status` is
+    "ok", "retried", "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors`
+    say why the answers before it were refused, and `refused` holds those answers and what they
+    took. `usage` is what the answer that was played took. `sampling` and `tokens` are those of a
+    model that decided. `state_key` is `Game.state_key` of what the seat faced, and `anchor` is
+    `Game.anchor` where the game has counters. `facts` are the decision's own.
     """
 
     seat: int = msgspec.field(name="player")  # the file format says player
@@ -105,6 +107,8 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     state_key: str = ""
     refused: list[Attempt] = []
     anchor: str = ""
+    facts: dict[str, Any] = {}
+    life: int = 0
 
     @property
     def spent(self) -> Usage:
@@ -113,12 +117,17 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
-    """Decisions played together, what they paid by seat and term, and the events they led to."""
+    """Decisions played together, what they paid by seat and term, and the events they led to.
+
+    `facts` are what the game says of the state after the step, where it is not what it said before
+    (`palestra.records.facts`).
+    """
 
     turns: list[TurnRecord]
     rewards: Terms = {}
     costs: Terms = {}
     events: list[EventRecord] = []
+    facts: dict[str, Any] = {}
 
 
 class OutcomeRecord(msgspec.Struct, frozen=True, gc=False):
@@ -131,8 +140,9 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One play-through.
 
     `rewards_from` names what its rewards were composed of; `group`, `parent` and `branched_at`
-    tie siblings and forks together. `error` is the traceback of what ended the episode, where an
-    agent, the game or a listener failed.
+    tie siblings and forks together. `facts` are what the game says of the state at the start.
+    `error` is the traceback of what ended the episode, where an agent, the game or a listener
+    failed.
     """
 
     env: str
@@ -155,6 +165,7 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     branched_at: int = 0
     tags: dict[str, Any] = {}
     error: str = ""
+    facts: dict[str, Any] = {}
     format: str = FORMAT
 
     @property
@@ -171,13 +182,21 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
         return [*self.opening, *(event for step in self.steps for event in step.events)]
 
     def transcript(self, seat: int) -> list[EventRecord]:
-        """The events one seat may know."""
+        """The events that were shown at one seat, to all who sat there; `seen` counts in it."""
         return [e for e in self.events if e.audience is None or seat in e.audience]
 
 
 def as_json(value: Any) -> Any:
     """A value as whoever reads it from a file will see it: tuples are lists, structs objects."""
     return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def facts_of(game: object, state: Any) -> dict[str, Any]:
+    """What a game reports of a state (`palestra.records.facts`); nothing where it reports none."""
+    if not hasattr(game, "record_facts"):  # quicker than isinstance(game, Reporting)
+        return {}
+    found: dict[str, Any] = as_json(game.record_facts(state))
+    return found
 
 
 def write_event(event: Event) -> EventRecord:
@@ -202,9 +221,11 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
     shaped = episode.terms_by_step() if isinstance(episode, ShapedEpisode) else []
     simulator = episode._at_start()
     opening = [write_event(event) for event in game.opening(simulator.state)]
+    facts = said = facts_of(game, simulator.state)
     steps: list[StepRecord] = []
     shown = [0] * game.num_players
     counts = [0] * game.num_players
+    lives = [0] * game.num_players
     _count(opening, counts)
     log = episode.log if episode.log_is_ready else None
     for played in episode.history():
@@ -215,13 +236,17 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         for (seat, action), anchor in zip(moves, anchors, strict=True):
             turn = _turn(simulator, seat, action, notes.get(seat))
             turn.anchor = anchor.hex()
-            turn.seen = (shown[seat], counts[seat])
+            turn.seen, turn.life = (shown[seat], counts[seat]), lives[seat]
             shown[seat] = counts[seat]
             turns.append(turn)
         step = _play(simulator, played.actions, turns, log[len(steps) + 1] if log else None)
+        step.facts = {name: f for name, f in step.facts.items() if said.get(name) != f}
+        said = said | step.facts
         if len(steps) < len(shaped):
             step.rewards = _plain(shaped[len(steps)])
         steps.append(step)
+        if game.has_newcomers:
+            _seat_newcomers(step.events, counts, shown, lives)
         _count(step.events, counts)
     outcome = episode.outcome
     return EpisodeRecord(
@@ -239,6 +264,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         rewards_from=getattr(episode, "rewards_from", (OWN,)),
         gamma=getattr(episode, "gamma", 1.0),
         versions=versions_for(game),
+        facts=facts,
         **identity,
     )
 
@@ -287,6 +313,7 @@ def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -
         sampling=dict(made.sampling),
         tokens=made.tokens,
         state_key=simulator.state_key(seat).hex(),
+        facts=as_json(made.facts) if made.facts else {},
     )
 
 
@@ -316,7 +343,8 @@ def _play(
         write_event(e)
         for e in (simulator.events(before, actions) if known_events is None else known_events)
     ]
-    return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events)
+    facts = facts_of(game, simulator.state)
+    return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events, facts)
 
 
 def _plain(terms: Mapping[int, Mapping[str, float]]) -> Terms:
@@ -328,6 +356,17 @@ def _count(events: Iterable[EventRecord], counts: list[int]) -> None:
     for event in events:
         for seat in range(len(counts)) if event.audience is None else event.audience:
             counts[seat] += 1
+
+
+def _seat_newcomers(
+    events: Sequence[EventRecord], counts: Sequence[int], shown: list[int], lives: list[int]
+) -> None:
+    """Begin what newcomers are shown with the event that seats them."""
+    for place, event in enumerate(events):
+        for seat in newcomers(event):
+            before = sum(e.audience is None or seat in e.audience for e in events[:place])
+            shown[seat] = counts[seat] + before
+            lives[seat] += 1
 
 
 def _outcome(outcome: Outcome) -> OutcomeRecord:
@@ -399,6 +438,7 @@ def _note(turn: TurnRecord) -> TurnNote:
         model=turn.model,
         sampling=turn.sampling,
         tokens=turn.tokens,
+        facts=turn.facts,
     )
     refused = turn.refused or [Attempt(error) for error in turn.errors]
     return TurnNote(decision, refused, turn.status)
@@ -447,6 +487,9 @@ def _replay_step(episode: Episode, number: int, step: StepRecord, notes: Any = N
     _same(number, "rewards", step.rewards, _plain(episode.step.rewards))
     events = [write_event(event) for event in episode.log[-1]]
     _same(number, "events", step.events, events)
+    if step.facts:
+        now = facts_of(episode.game, episode.state)
+        _same(number, "facts", step.facts, {name: now.get(name) for name in step.facts})
 
 
 def read_action(episode: Episode, turn: TurnRecord) -> Any:

@@ -194,7 +194,10 @@ def _made(record: EpisodeRecord, episode: Episode) -> EpisodeRecord:
     for seat, count in enumerate(record.mistakes):
         refused = sum(len(t.errors) for s in record.steps for t in s.turns if t.seat == seat)
         played = sum(
-            len(t.errors) for s in record.steps[: episode.turn] for t in s.turns if t.seat == seat
+            len(t.errors)
+            for s in record.steps[: episode.steps_played]
+            for t in s.turns
+            if t.seat == seat
         )
         for _ in range(played if refused == count else count):
             episode.count_mistake(seat)

@@ -1,8 +1,9 @@
 """The exact tokens of a seat: what its model read and wrote, and what each turn was paid.
 
 A trainer needs the ids that the engine sampled, not a text rendered and put into tokens again. A
-`SeatTrace` is one stream of them. Where a conversation was cut or rewritten the stream forks: what
-follows is a trace of its own, and says how much of the one before it still held.
+`SeatTrace` is one stream of them. Where a conversation was cut or rewritten, or a new person sits
+at the seat, the stream forks: what follows is a trace of its own, and says how much of the one
+before it still held.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 
 from palestra.agents.models import Tokens
 from palestra.kernel.errors import InvalidOption
+from palestra.kernel.lives import newcomers
 from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord
 
 ROUNDING = 1e-3  # by which a log-probability may lie above 0
@@ -49,7 +51,8 @@ class SeatTrace(msgspec.Struct, gc=False, omit_defaults=True):
     Over tokens, all of one length: `ids`, `sampled` (True for tokens the policy drew), `logprobs`
     (natural; 0.0 for what was not sampled) and `turn` (index into `turns` of the reply that a token
     leads to or belongs to). `fork` numbers the seat's streams; `common` is how many tokens it
-    shares with the one before it. `group` is the key of rollouts that are compared.
+    shares with the one before it, 0 where a new person begins; `life` is that person's number.
+    `group` is the key of rollouts that are compared.
     """
 
     env: str
@@ -65,6 +68,7 @@ class SeatTrace(msgspec.Struct, gc=False, omit_defaults=True):
     fork: int = 0
     common: int = 0
     group: str = ""
+    life: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -90,7 +94,7 @@ def _trace_seat(record: EpisodeRecord, seat: int) -> list[SeatTrace]:
         for turn in step.turns
         if turn.seat == seat
     ]
-    paid = _rewards(record.steps, seat, [number for number, _ in turns])
+    paid = _rewards(record.steps, seat, turns)
     traces: list[SeatTrace] = []
     for (number, turn), rewards in zip(turns, paid, strict=True):
         for attempt in turn.refused:
@@ -120,12 +124,13 @@ def _append(
                 "play with keep_tokens=true, and with a model that gives them"
             )
         return
-    last = traces[-1] if traces else None
+    last = traces[-1] if traces and traces[-1].life == turn.life else None
     common = _common(last.ids, tokens.prompt) if last is not None else 0
     if last is None or common < len(last.ids):
         agent = record.agents[turn.seat] if record.agents else ""
         last = SeatTrace(record.env, record.seed, record.number, turn.seat, agent)
         last.fork, last.common, last.group = len(traces), common, record.group
+        last.life = turn.life
         traces.append(last)
         common = 0
     new = tokens.prompt[common:]
@@ -153,15 +158,22 @@ def _common(known: Sequence[int], prompt: Sequence[int]) -> int:
     return next(i for i in range(length) if known[i] != prompt[i])
 
 
-def _rewards(steps: Sequence[StepRecord], seat: int, own: Sequence[int]) -> list[dict[str, float]]:
-    """What a seat was paid from each of its turns to its next, by term.
+def _rewards(
+    steps: Sequence[StepRecord], seat: int, own: Sequence[tuple[int, TurnRecord]]
+) -> list[dict[str, float]]:
+    """What a seat was paid from each of its turns, given with their steps, to its next, by term.
 
-    What it was paid before its first turn belongs to that one.
+    What a person was paid before their first turn belongs to that one.
     """
+    joined = [n + 1 for n, step in enumerate(steps) for e in step.events if seat in newcomers(e)]
+    starts = [
+        joined[turn.life - 1] if place and own[place - 1][1].life < turn.life else number
+        for place, (number, turn) in enumerate(own)
+    ]
     paid: list[dict[str, float]] = [{} for _ in own]
     turn = 0
     for number, step in enumerate(steps):
-        while turn + 1 < len(own) and own[turn + 1] <= number:
+        while turn + 1 < len(own) and starts[turn + 1] <= number:
             turn += 1
         for term, value in step.rewards.get(seat, {}).items() if paid else ():
             paid[turn][term] = paid[turn].get(term, 0.0) + value

@@ -207,10 +207,10 @@ def rollouts(
         )
     listeners = Listeners(hooks)
     runner = Runner(game, seated, spec=spec, seed=seed, listeners=listeners, root=start, **own)
-    position = f"-{start.state_key().hex()[:12]}" if start.turn else ""
+    position = f"-{start.state_key().hex()[:12]}" if start.steps_played else ""
     records = sorted(runner.run(range(n)), key=lambda record: record.number)
     for record in records:
-        record.group, record.parent = f"{start.seed}@{start.turn}{position}", parent
-        record.branched_at = start.turn
+        record.group, record.parent = f"{start.seed}@{start.steps_played}{position}", parent
+        record.branched_at = start.steps_played
     _warn_of_errors(records)
     return records

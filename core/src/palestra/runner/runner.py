@@ -12,7 +12,14 @@ from typing import Any
 
 import msgspec
 
-from palestra.agents.agent import Agent, Decision, Turn, Undecided, decision_problem
+from palestra.agents.agent import (
+    Agent,
+    Decision,
+    Turn,
+    Undecided,
+    decision_problem,
+    memory_keys,
+)
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause
@@ -143,7 +150,7 @@ class Runner:
 
     def unfinished(self) -> list[EpisodeRecord]:
         """Records of the episodes that are still being played, as far as they have come."""
-        return [self._record(r) for r in self._running if r.episode.turn and not r.error]
+        return [self._record(r) for r in self._running if r.episode.steps_played and not r.error]
 
     def start(self, number: int, begun: EpisodeRecord | None = None) -> RunningEpisode:
         """Open an episode, or one that goes on from where a record stops."""
@@ -300,7 +307,7 @@ class Runner:
         try:
             if decision.text is not None and decision.action is None:
                 action = episode.parse(seat, decision.text)
-                running.since[seat] = len(episode.transcript(seat))
+                running.since[seat] = episode.cursor(seat)
             else:
                 action = decision.action
                 episode.check(seat, action)
@@ -351,11 +358,11 @@ class Runner:
         episode = running.episode
         if len(running.actions) < len(episode.to_act):
             return
-        turn = episode.turn
+        turn = episode.steps_played
         try:
             episode.act(running.actions, running.notes)
         except Exception as error:
-            if episode.turn > turn:  # it was played: what failed pays for it
+            if episode.steps_played > turn:  # it was played: what failed pays for it
                 self._fail(running, error)
             else:
                 self._not_played(running, error)
@@ -363,7 +370,7 @@ class Runner:
         running.actions, running.notes = {}, {}
         if running.refused:
             running.refused = {}
-        if self._max_steps and episode.turn >= self._max_steps:
+        if self._max_steps and episode.steps_played >= self._max_steps:
             try:
                 episode.truncate(f"{self._max_steps} steps played")
             except Exception as error:
@@ -405,7 +412,8 @@ class Runner:
         """The record of an episode that is over; its agents forget it."""
         record = self._record(running)
         for agent in dict.fromkeys(self.agents):
-            self._notify(running, partial(agent.forget, id(running.episode)))
+            for key in memory_keys(running.episode):
+                self._notify(running, partial(agent.forget, key))
         if self._hooks.episode_finished:
             hook = self._hooks.episode_finished
             self._notify(running, hook, episode=running.episode, record=record)

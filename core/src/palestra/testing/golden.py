@@ -23,8 +23,8 @@ def play_through(subject: Subject, seed: int = 0) -> str:
     lines += _rules(subject)
     for event in episode.log[0]:
         lines.append(_event(episode, event))
-    while not episode.over and episode.turn < MAX_TURNS:
-        lines += ["", f"== turn {episode.turn}"]
+    while not episode.over and episode.steps_played < MAX_TURNS:
+        lines += ["", f"== turn {episode.steps_played}"]
         for seat in range(game.num_players):
             lines += _seat(subject, episode, seat)
         actions = random_actions(episode, rng)
@@ -91,10 +91,10 @@ def _round(paid: dict[int, dict[str, float]]) -> str:
 
 def _end(episode: Episode) -> str:
     if episode.outcome is None:
-        return f"… {episode.turn} turns shown"
+        return f"… {episode.steps_played} turns shown"
     scores = tuple(round(float(score), 6) for score in episode.outcome.scores)
     reason = f": {episode.outcome.reason}" if episode.outcome.reason else ""
-    return f"over after {episode.turn} turns: {episode.outcome.results} {scores}{reason}"
+    return f"over after {episode.steps_played} turns: {episode.outcome.results} {scores}{reason}"
 
 
 def golden_path(subject: Subject) -> Path:

@@ -10,7 +10,7 @@ from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction
 from palestra.kernel.rng import Rng
-from palestra.testing.subject import Subject, play_on, require, same
+from palestra.testing.subject import Subject, play_on, require, same, somebody_looks
 
 NONSENSE = ("", "\0", "I have no idea.", "(((((", "Propose(", "🤷" * 50, "x" * 20_000, "-1", "None")
 MOST_CHECKED = 64  # actions of one position that are looked at one by one
@@ -124,6 +124,8 @@ def ends_are_told(subject: Subject) -> None:
             if not episode.over:
                 require(episode.outcome is None, f"step {number}: an outcome before the end")
         require(episode.over, f"seed {seed}: not over after 2,000 random steps")
+        for number in range(subject.game.num_players):
+            somebody_looks(episode, number)
         outcome = episode.outcome
         require(outcome is not None, f"seed {seed}: over without an outcome")
         assert outcome is not None

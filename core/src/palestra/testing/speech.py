@@ -59,7 +59,7 @@ def play_hostile(subject: Subject, seed: int) -> int:
             if hostile is not None:
                 actions[seat], forged[seat] = hostile
                 own_words[seat] += forged[seat]
-        before = [len(episode.transcript(seat)) for seat in seats]
+        before = [episode.cursor(seat) for seat in seats]
         episode.act(actions)
         spoken += len(forged)
         for seat, text in forged.items():

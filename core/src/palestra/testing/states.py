@@ -63,6 +63,8 @@ def forks_diverge(subject: Subject) -> None:
         require(same(sight(episode, 0, array=False), before), "playing a fork changed its origin")
         require(one.returns == other.returns, "two forks paid differently for the same moves")
         require(one.outcome == other.outcome, "two forks ended differently after the same moves")
+        seen = [sight(fork, 0, array=subject.has_array_view) for fork in (one, other)]
+        require(same(*seen), "two forks look different after the same moves")
 
 
 def snapshot_gives_same_future(subject: Subject) -> None:

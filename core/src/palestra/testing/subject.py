@@ -37,7 +37,7 @@ class Skipped(Exception):
     """The check does not apply, or needs something that is not installed."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Subject:
     """One registered environment with its options, and where its golden transcript is kept."""
 
@@ -54,6 +54,11 @@ class Subject:
     def has_array_view(self) -> bool:
         return "array" in self.spec.observations
 
+    @cached_property
+    def unplayed(self) -> Episode:
+        """An episode to fork, and to load a state into."""
+        return self.episode(0)
+
     def episode(self, seed: int = 0, **more: Any) -> Episode:
         # the kit plays interpreted what is not about speed, so that it does not wait for compilers
         compiled = False if isinstance(self.game, ArrayGame) else None
@@ -62,8 +67,7 @@ class Subject:
 
 def random_actions(episode: Episode, rng: Rng) -> dict[int, Any]:
     """A random legal action for everybody who is to act."""
-    state = episode.state
-    return {seat: episode.game.sample(state, seat, rng) for seat in episode.to_act}
+    return {seat: episode.sample(seat, rng) for seat in episode.to_act}
 
 
 def play_on(
@@ -75,7 +79,14 @@ def play_on(
             return
         actions = random_actions(episode, rng)
         episode.act(actions)
+        somebody_looks(episode, number)
         yield number, actions
+
+
+def somebody_looks(episode: Episode, number: int) -> None:
+    """Let the seats look in turn: rules that write outside an observation raise at their step."""
+    if isinstance(episode.game, ArrayGame):
+        episode.observation(number % episode.game.num_players)
 
 
 def play_long(
@@ -93,6 +104,7 @@ def play_long(
         if careful and number < CAREFUL:
             actions = _not_the_end(episode, rng, actions)
         episode.act(actions)
+        somebody_looks(episode, number)
         yield number, actions
 
 

@@ -38,7 +38,7 @@ def make(
 
     An ArrayGame runs in compiled loops over `threads` threads or, with device="cuda", one GPU
     thread a lane; any other game with an array view in a plain loop with the same interface.
-    `random_seats` and `scripted_seats` of an ArrayGame play by themselves inside the loop.
+    `random_seats` and `scripted_seats` play by themselves inside the loop.
     `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
     infos then hold `reward_terms`, what the step paid by name, each (N, P). A step with shapers
     leaves the compiled loop, and takes a Python call a lane unless all of them are `Batched`.
@@ -65,7 +65,7 @@ def make(
             max_steps=max_episode_steps,
             **alone,
         )
-    if threads != 1 or compiled or random_seats or scripted_seats:
+    if threads != 1 or compiled:
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame: it runs in one plain loop")
     return TextBatch(
         game,
@@ -75,6 +75,7 @@ def make(
         max_steps=max_episode_steps,
         rewards=rewards,
         gamma=gamma,
+        **alone,
     )
 
 

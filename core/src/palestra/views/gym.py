@@ -9,9 +9,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.agents.agent import Agent, Turn
+from palestra.agents.agent import Agent, Turn, memory_keys
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import AgentLike, make_agent
+from palestra.engine.rivals import NONE, Rivals, open_rivals
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.kernel.game import Game
@@ -32,6 +33,8 @@ from palestra.views.spaces import AnyText
 class GymView(gymnasium.Env[Any, Any]):
     """`seat` is played from outside; `opponents` is one agent for all other seats, or a list.
 
+    In array games the names "random" and "scripted" play inside the compiled rules, which is many
+    times quicker than an agent that is asked; a seed then decides what they draw, as ever.
     obs="array" (the default where actions have numbers): observations of `game.observation_space`,
     actions by number, the mask in `info["action_mask"]` and `action_masks()`. obs="text":
     observations and actions are strings.
@@ -83,7 +86,11 @@ class GymView(gymnasium.Env[Any, Any]):
         # one term of the game's own needs no adding up, which would slow every step down
         self._named: dict[str, float] | None = {}
         if rewards is None and len(game.reward_terms) == 1:
-            self._named = None
+            self._named, self._term = None, game.reward_terms[0]
+        self._inside: Rivals | None = None
+        if self.obs == "array" and rewards is None:
+            self._inside = open_rivals(game, seat, opponents)
+            self._played_inside(NONE)  # compiles what a step needs
         self._renderer: Any = None
         if self.obs == "array":
             self.observation_space = game.observation_space(seat)
@@ -103,15 +110,20 @@ class GymView(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
+        forgotten = memory_keys(self._episode)
         self._episode.reset(seed)
         self._fresh = True
         self._moved, self._paid = False, 0.0
         self._named = None if self._named is None else {}
         self._since = [0] * self.game.num_players
         for agent in set(self._rivals.values()):
-            agent.forget(id(self._episode))
+            for key in forgotten:
+                agent.forget(key)
             agent.reseed(seed)
-        self._let_others_play()
+        if self._inside is not None:
+            self._inside.reseed(seed)
+        if not self._played_inside(NONE):
+            self._let_others_play()
         self._render_human()
         info = self._info()
         if self.obs == "text":
@@ -134,7 +146,8 @@ class GymView(gymnasium.Env[Any, Any]):
         if episode.over:
             return self._outcome_of_step()
         try:
-            self._play(own)
+            if not self._played_inside(own[self.seat]):
+                self._play(own)
         except InvalidAction as error:  # policy "raise" or a retry that is still open
             if episode.invalid == "raise":
                 raise
@@ -147,8 +160,9 @@ class GymView(gymnasium.Env[Any, Any]):
         episode, seat = self._episode, self.seat
         done = episode.over or seat not in episode.present
         cut = done and episode.truncated
-        reward = float(episode.returns[seat] - self._paid)
-        self._paid = episode.returns[seat]
+        total = episode.returns[seat]
+        reward = float(total - self._paid)
+        self._paid = total
         info = self._info(reward_terms=self._terms_of(reward))
         return self._observation(), reward, done and not cut, cut, info
 
@@ -158,7 +172,7 @@ class GymView(gymnasium.Env[Any, Any]):
         if self._named is not None:
             named, self._named = self._named, {}
             return named
-        (term,) = self.game.reward_terms
+        term = self._term
         if episode.to_act:
             return {term: reward}
         lost = episode.step.rewards.get(self.seat, {}).get("forfeit", 0.0)
@@ -183,10 +197,27 @@ class GymView(gymnasium.Env[Any, Any]):
                 return
             own |= others
         if self.obs == "text":
-            self._since[self.seat] = len(episode.transcript(self.seat))
+            self._since[self.seat] = episode.cursor(self.seat)
         episode.act(own)
         self._add_terms()
         self._let_others_play()
+
+    def _played_inside(self, action: int) -> bool:
+        """Play an action and the opponents' inside the compiled rules; False where that cannot be.
+
+        It cannot be if the action is illegal, which is a matter of policy, if opponents are agents,
+        or if somebody reads the log of events as it grows.
+        """
+        inside = self._inside
+        if inside is None:
+            return False
+        inside.action = action
+        if not self._episode.play_through(inside):
+            return False
+        if self._named is not None:
+            for name, value in inside.paid.items():
+                self._named[name] = self._named.get(name, 0.0) + value
+        return True
 
     def _let_others_play(self) -> None:
         episode, seat = self._episode, self.seat
@@ -241,9 +272,11 @@ class GymView(gymnasium.Env[Any, Any]):
 
     def _info(self, **more: Any) -> dict[str, Any]:
         episode = self._episode
-        info: dict[str, Any] = {"turn": episode.turn, "outcome": "", "reason": "", **more}
+        info: dict[str, Any] = {"turn": episode.steps_played, "outcome": "", "reason": "", **more}
         if self.obs == "array":
             info["action_mask"] = episode.action_mask(self.seat).copy()
+        if self.game.has_newcomers:
+            info["life"] = episode.life(self.seat)
         if episode._mistakes:
             info["invalid"] = episode.mistakes[self.seat]
         if not episode.to_act:

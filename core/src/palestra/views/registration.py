@@ -17,7 +17,7 @@ def push() -> None:
             gymnasium.register(
                 spec.id,
                 entry_point="palestra.views.gym:make",
-                vector_entry_point=None if spec.array_game is False else VECTOR,
+                vector_entry_point=VECTOR,
                 kwargs={"env": spec.id},
                 order_enforce=False,  # ours does both itself, without a wrapper on the step path
                 disable_env_checker=True,

@@ -85,13 +85,13 @@ class SB3VecEnv(VecEnv):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_], list[dict[str, Any]]]:
         batch = self.vector.batch
         if self._all:
-            batch.step(self._actions.reshape(batch.num_envs, -1))
-            paid = batch.rewards
+            paid = self.vector.play_all(self._actions.reshape(batch.num_envs, -1))
         else:
             paid = self.vector.play(self._actions)
         rewards = self._flat(paid)
-        truncated = self._flat(batch.truncations)
-        done = self._flat(batch.terminations) | truncated
+        terminated = self._flat(batch.terminations)
+        truncated = self._flat(batch.truncations) & ~terminated
+        done = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in done.nonzero()[0].tolist():
             infos[index] = self._final_info(index, bool(truncated[index]))

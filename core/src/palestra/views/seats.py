@@ -132,14 +132,17 @@ class SeatsView:
         }
 
     def _mask_info(self, seat: int) -> dict[str, Any]:
-        """What infos hold besides: the legal actions, where they were asked for there."""
-        if self.masks != "info" or self.obs == "text":
-            return {}
-        return {"action_mask": self._episode.action_mask(seat).copy()}
+        """What infos hold besides: who sits there, and legal actions if they were asked for."""
+        info: dict[str, Any] = {}
+        if self.game.has_newcomers:
+            info["life"] = self._episode.life(seat)
+        if self.masks == "info" and self.obs != "text":
+            info["action_mask"] = self._episode.action_mask(seat).copy()
+        return info
 
     def _cut(self) -> None:
         """Truncate an episode that has gone on for `max_cycles` steps."""
-        if self.max_cycles is not None and self._episode.turn >= self.max_cycles:
+        if self.max_cycles is not None and self._episode.steps_played >= self.max_cycles:
             self._episode.truncate(f"{self.max_cycles} steps played")
 
     @property
@@ -163,7 +166,7 @@ class SeatsView:
 
     def _read(self, seat: int, action: Any) -> Any:
         if self.obs == "text":
-            self._since[seat] = len(self._episode.transcript(seat))
+            self._since[seat] = self._episode.cursor(seat)
         return read_action(self._episode, seat, action, self._choices[seat])
 
     def render(self) -> Any:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium import Env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
+from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
 from palestra.engine.lanes import check_actions
@@ -16,8 +18,10 @@ from palestra.kernel.array_game import RESULTS, ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption, UnknownName, shown
 from palestra.kernel.game import Game
-from palestra.kernel.registry import open_game, renderer
-from palestra.kernel.specs import EnvSpec
+from palestra.kernel.registry import open_game, registry, renderer
+from palestra.kernel.specs import EnvSpec, load_entry_point
+from palestra.views.gym import GymView
+from palestra.views.opening import OBSERVATIONS
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
@@ -41,7 +45,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
     `autoreset_mode` (or `autoreset`) is Gymnasium's `AutoresetMode` or its name, spelt either way.
     `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
     infos then hold `reward_terms`, what was paid by name. `max_episode_steps` truncates after so
-    many moves, those of other seats between two of the learner's included.
+    many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does.
     render_mode="rgb_array" gives one frame an environment.
 
     Infos are Gymnasium's: an array of `num_envs` entries, and under the same name with `_` before
@@ -82,7 +86,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
             )
         if render_mode not in (None, "rgb_array"):
             raise UnknownName("render mode", str(render_mode), ["rgb_array"])
-        mode = _mode(autoreset if autoreset_mode is None else autoreset_mode)
+        if max_episode_steps is not None and max_episode_steps < 1:
+            raise InvalidOption(f"max_episode_steps must be at least 1, not {max_episode_steps}")
+        mode = mode_named(autoreset if autoreset_mode is None else autoreset_mode)
         others = [s for s in range(game.num_players) if s != seat]
         self.game, self.seat, self.num_envs = game, seat, num_envs
         self._policy = None if isinstance(opponents, str) else opponents
@@ -92,7 +98,6 @@ class VectorView(VectorEnv[Any, Any, Any]):
             rewards=rewards,
             gamma=gamma,
             autoreset=mode,
-            max_steps=max_episode_steps,
             random_seats=others if opponents == "random" else (),
             scripted_seats=others if opponents == "scripted" else (),
             threads=threads,
@@ -113,6 +118,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._everywhere = np.ones(num_envs, np.bool_)
+        self._limit = max_episode_steps
+        self._steps = np.zeros(num_envs, np.int64)  # of the learner in the episode of each lane
+        self._early = np.zeros((num_envs, game.num_players))  # paid before the learner's first turn
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -136,7 +144,12 @@ class VectorView(VectorEnv[Any, Any, Any]):
         chosen = None if options is None else options.get("reset_mask")
         lanes = None if chosen is None else self._chosen_lanes(chosen)
         self.batch.reset(seed, lanes)
-        self._others_play(np.zeros((self.num_envs, self.game.num_players)))
+        dealt = np.ones(self.num_envs, np.bool_)
+        if lanes is not None:
+            dealt[:] = False
+            dealt[lanes] = True
+        self._steps[dealt], self._early[dealt] = 0, 0.0
+        self._others_play(self._early, dealt)
         return self._observations(), self._mask_info()
 
     def _chosen_lanes(self, chosen: Any) -> Array:
@@ -165,19 +178,49 @@ class VectorView(VectorEnv[Any, Any, Any]):
         asked = batch.acting[:, self.seat]
         choices = self.game.num_actions
         batch.actions[:, self.seat] = check_actions(actions, (self.num_envs,), choices, asked)
+        idle = self._over()
         if self._policy is None:
             batch.step()
-            return batch.rewards
+            return self._limited(batch.rewards, idle)
         self._answer(np.arange(self.num_envs))
         batch.step()
-        paid = batch.rewards.copy()
-        self._others_play(paid)
+        paid = batch.rewards + np.where(idle[:, None], 0.0, self._early)
+        self._early[:] = 0.0
+        self._others_play(paid, idle)
+        return self._limited(paid, idle)
+
+    def play_all(self, actions: Array) -> Array:
+        """Play an action (N, P) for every seat, all from outside; returns what they were paid."""
+        idle = self._over()
+        self.batch.step(actions)
+        return self._limited(self.batch.rewards, idle)
+
+    def _over(self) -> Array:
+        """Which lanes have no episode, (N,): a step does not move them."""
+        return self.batch.lanes["over"].astype(np.bool_)
+
+    def _limited(self, paid: Array, idle: Array) -> Array:
+        """What a step paid, after lanes whose time is up were truncated; `idle` did not move."""
+        if self._limit is None:
+            return paid
+        batch = self.batch
+        self._steps = np.where(idle, 0, self._steps + 1)
+        late = self._steps >= self._limit
+        self._steps[batch.finished] = 0
+        going = np.flatnonzero(late & ~batch.finished)
+        if going.size:
+            paid = paid.copy()
+            batch.truncate(going)
+            self._steps[going] = 0
+            self._others_play(paid, idle)
+        batch.truncations[late] = True  # also where the episode ended in its last step
         return paid
 
-    def _others_play(self, paid: Array) -> None:
+    def _others_play(self, paid: Array, dealt: Array) -> None:
         """Step the lanes in which only opponents are asked, until the learning seat is.
 
-        Where an episode has ended in this step and the next is dealt already, that stays told.
+        What they bring in is added to `paid`; in lanes that were `dealt`, or are because an episode
+        has ended in this step, it is told with the first step. The end itself stays told.
         """
         if self._policy is None:
             return
@@ -192,7 +235,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
             told = [flag[waiting[ended]] for flag in flags]
             self._answer(waiting)
             batch.step(lanes=waiting)
-            paid[waiting[~ended]] += batch.rewards[waiting[~ended]]
+            new = dealt[waiting] | ended
+            for where, lanes in ((self._early, waiting[new]), (paid, waiting[~new])):
+                where[lanes] += batch.rewards[lanes]
             for flag, values in zip(flags, told, strict=True):
                 flag[waiting[ended]] = values
 
@@ -232,7 +277,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         batch, seat = self.batch, self.seat
         statistics = batch.statistics()
         found: dict[str, Any] = {
-            "outcome": _words(statistics["results"][:, seat], batch.truncations[:, seat], done),
+            "outcome": _words(statistics["results"][:, seat], ~batch.terminations[:, seat], done),
             "final_return": np.where(done, statistics["returns"][:, seat], 0.0),
             "final_length": np.where(done, statistics["length"], 0),
         }
@@ -269,15 +314,15 @@ class VectorView(VectorEnv[Any, Any, Any]):
             self._painter.close()
 
 
-def _words(results: Array, truncated: Array, done: Array) -> Array:
+def _words(results: Array, cut: Array, done: Array) -> Array:
     """How the episodes that are done ended for a seat, as in `Outcome.results`."""
     words = np.array(RESULTS, object)[results]
-    words[truncated] = "truncated"
+    words[cut] = "truncated"
     words[~done] = None
     return words
 
 
-def _mode(autoreset: str | AutoresetMode) -> str:
+def mode_named(autoreset: str | AutoresetMode) -> str:
     """The name of an autoreset mode, given as ours or as Gymnasium's."""
     for name, mode in MODES.items():
         if autoreset in (name, mode, mode.value):
@@ -285,4 +330,41 @@ def _mode(autoreset: str | AutoresetMode) -> str:
     raise UnknownName("auto-reset mode", str(autoreset), MODES)
 
 
-make = VectorView
+def make(
+    env: str | EnvSpec | Game[Any, Any],
+    num_envs: int = 1,
+    *,
+    obs: str | None = None,
+    autoreset: str | AutoresetMode = "next_step",
+    autoreset_mode: str | AutoresetMode | None = None,
+    max_episode_steps: int | None = None,
+    **options: Any,
+) -> VectorView | SyncVectorEnv:
+    """N episodes as Gymnasium's `make_vec` opens them; other options go to the view and the game.
+
+    An array game is a `VectorView`. A text game, or one asked for with obs="text", is a
+    `SyncVectorEnv` of gym views, whose opponents may be any agents.
+    """
+    mode = mode_named(autoreset if autoreset_mode is None else autoreset_mode)
+    if obs != "text" and _is_array_game(env):
+        if obs not in (None, *OBSERVATIONS):
+            raise UnknownName("observation kind", str(obs), OBSERVATIONS)
+        return VectorView(
+            env, num_envs, autoreset=mode, max_episode_steps=max_episode_steps, **options
+        )
+
+    def open_one() -> Env[Any, Any]:
+        view = GymView(env, obs=obs, **options)
+        return view if max_episode_steps is None else TimeLimit(view, max_episode_steps)
+
+    return SyncVectorEnv([open_one] * num_envs, autoreset_mode=MODES[mode])
+
+
+def _is_array_game(env: str | EnvSpec | Game[Any, Any]) -> bool:
+    if isinstance(env, Game):
+        return isinstance(env, ArrayGame)
+    spec = env if isinstance(env, EnvSpec) else registry().environment(env)
+    if spec.array_game is not None:
+        return spec.array_game
+    kind = load_entry_point(spec.entry_point)
+    return isinstance(kind, type) and issubclass(kind, ArrayGame)

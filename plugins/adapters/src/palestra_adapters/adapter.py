@@ -19,8 +19,9 @@ from palestra import (
 )
 from palestra import open_model as open_by_uri
 from palestra.agents.models import Message, Model, Reply, Request
-from palestra.llm.conversation import ANSWER, STYLES, Conversation
+from palestra.llm.conversation import STYLES, Conversation, confidence
 from palestra.llm.legal import hold
+from palestra.phrasing.wording import answer_form
 
 from palestra_adapters.thinking import Ask, Thinking, Thread, think_together
 
@@ -36,7 +37,8 @@ class Adapter(Agent):
     target: a model's URI, `llm:` before it or not; several are joined by `+`. prompt: "chat" uses
     the model's chat template, "raw" is one text to be continued. max_tokens bounds each text,
     temperature is that of texts of which one is asked for, seed fixes what is drawn, adapter is
-    a LoRA folder. Other options go to the models.
+    a LoRA folder. Other options go to the models, as `model.NAME` where an agent has one of that
+    name.
     """
 
     def __init__(
@@ -123,12 +125,16 @@ class Adapter(Agent):
         held = hold(turn, self.models[member], self.style, self.max_tokens)
         return self.ask(messages, member=member, **held | more)
 
-    def talk(self, turn: Turn, advice: str = "", *, answer: str = ANSWER) -> Conversation:
-        """What this seat and the model have said in this episode."""
+    def talk(self, turn: Turn, advice: str = "", *, answer: str | None = None) -> Conversation:
+        """What this seat and the model have said in this episode.
+
+        `answer` is the form of its replies, by default the game's own for moves.
+        """
         talks = self._talks.setdefault(turn.episode_key, {})
         if turn.seat not in talks:
             rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-            talks[turn.seat] = Conversation(self.style, rules, answer=answer)
+            form = answer_form(turn.game, turn.seat) if answer is None else answer
+            talks[turn.seat] = Conversation(self.style, rules, answer=form)
         return talks[turn.seat]
 
     def decide(self, turn: Turn, reply: Reply, thought: str = "") -> Decision:
@@ -140,6 +146,7 @@ class Adapter(Agent):
             thought="\n".join(filter(None, (thought, more))),
             model=reply.model,
             sampling={"temperature": self.temperature, "max_tokens": self.max_tokens},
+            facts=confidence(reply),
         )
 
     # The run
@@ -220,4 +227,6 @@ class Plain(Adapter):
 
 def question(turn: Turn) -> str:
     """What is new to a seat, or why its last answer was refused."""
-    return f"That was refused: {turn.error}\n{ANSWER}" if turn.error else turn.text
+    if not turn.error:
+        return turn.text
+    return f"That was refused: {turn.error}\n{answer_form(turn.game, turn.seat)}"

@@ -60,7 +60,9 @@ class Context:
 class Omit(Adapter):
     """ReAct that may leave out its thought, and what it was told in earlier turns.
 
-    `saved` is the number of characters that prompts would have had more, over the agent's life.
+    `saved` is the number of characters that prompts would have had more, over the agent's life. It
+    reports the fact `full tokens`: those read, times the characters of the whole prompt over those
+    shown.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -73,7 +75,8 @@ class Omit(Adapter):
         asked = f"Turn {len(context.exchanges) + 1}.\n{question(turn)}"
         messages = self._messages(context, asked)
         full = self._messages(context, asked, everything=True)
-        self.saved += sum(len(m.content) for m in full) - sum(len(m.content) for m in messages)
+        whole, shown = (sum(len(m.content) for m in text) for text in (full, messages))
+        self.saved += whole - shown
         (reply,) = yield [self.ask(messages)]
         apart, said = split_thought(reply)
         thought, move = read_steps(said)
@@ -86,6 +89,9 @@ class Omit(Adapter):
         context.exchanges.append(Exchange(asked, said))
         decision = self.decide(turn, reply)
         decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))
+        if reply.usage.tokens_in:
+            tokens = round(reply.usage.tokens_in * whole / shown)
+            decision.facts = {**decision.facts, "full tokens": tokens}
         return decision
 
     def _context(self, turn: Turn, advice: str) -> Context:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palestra import Turn
+from palestra.phrasing.wording import answer_form
 
 from palestra_adapters.adapter import Adapter, legal_move
 from palestra_adapters.thinking import Thinking
@@ -23,7 +24,7 @@ def propose(
         return listed
     text = "\n".join(filter(None, (turn.position, feedback)))
     messages = agent.single(
-        turn.game.rules_for(turn.seat), text, answer="Answer with your move only."
+        turn.game.rules_for(turn.seat), text, answer=answer_form(turn.game, turn.seat)
     )
     heat = agent.temperature or HEAT
     replies = yield [agent.move(turn, messages, temperature=heat) for _ in range(count)]

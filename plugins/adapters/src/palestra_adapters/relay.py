@@ -60,7 +60,7 @@ class Relay(Agent):
     def _member(self, turn: Turn) -> int:
         """Who plays this: by how many decisions the seat has made before, repeats not counted."""
         played = self._played.setdefault((turn.episode_key, turn.seat), set())
-        played.add(turn.turn)
+        played.add(turn.steps_played)
         before = len(played) - 1
         last = len(self.members) - 1
         return min(before // self._turns, last) if self._turns else last

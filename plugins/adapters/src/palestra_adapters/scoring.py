@@ -29,6 +29,11 @@ EXPLAIN = (
     "do as well as can be). First write what is good and bad about the last move in one sentence, "
     "then `Value:` and one whole number from 0 to 10."
 )
+CHANGE = (
+    "Before, it was:\n{before}\nThen {player} played {move}. Judge what that has changed for "
+    "{player}, from 0 (much worse) over 5 (nothing) to 10 (much better). Answer with one whole "
+    "number from 0 to 10."
+)
 WINNING = "Is {player} doing well? Answer yes or no."
 
 
@@ -40,7 +45,12 @@ class Judged(NamedTuple):
 
 
 class Scorer(ABC):
-    """Values positions of one seat."""
+    """Values positions of one seat; a `relative` one says what the last move has changed.
+
+    A change is worth 1/2 where it is none, 1 where it is the best and 0 where it is the worst.
+    """
+
+    relative: bool = False
 
     def score(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
         """One value a position; those that are over are known."""
@@ -78,13 +88,32 @@ class Judge(Scorer):
 
     def _ask(self, spot: Spot) -> Ask:
         agent, turn = self._agent, spot.turn
-        line = (EXPLAIN if self._explain else RATE).format(player=turn.game.players[spot.seat])
+        line = self.line(spot, turn.game.players[spot.seat])
         messages = agent.single(turn.game.rules_for(spot.seat), f"{spot.text}\n{line}")
         heat = (agent.temperature or 1.0) if self._votes > 1 else 0.0
         if self._explain or "choices" not in agent.models[0].abilities:
             return agent.ask(messages, temperature=heat)
         grades = tuple(map(agent.style.reply, GRADES))
         return agent.ask(messages, choices=grades, max_tokens=4, temperature=heat)
+
+    def line(self, spot: Spot, player: str) -> str:
+        """What is asked of a position."""
+        return (EXPLAIN if self._explain else RATE).format(player=player)
+
+
+class Residual(Judge):
+    """The model grades what the last move has changed, and the position where none was made.
+
+    BAVT's residual value ("Spend Less, Reason Better", 2026): progress is easier to tell than how
+    good a position is. The wording is this package's own.
+    """
+
+    relative = True
+
+    def line(self, spot: Spot, player: str) -> str:
+        if spot.before is None:
+            return super().line(spot, player)
+        return CHANGE.format(before=spot.before.text, player=player, move=spot.move)
 
 
 def read_grade(text: str) -> float | None:
@@ -145,7 +174,7 @@ class Given(Scorer):
         return [Judged(float(self._function(spot))) for spot in spots]
 
 
-SCORERS = ("judge", "likelihood", "playouts")
+SCORERS = ("judge", "residual", "likelihood", "playouts")
 
 
 def make_scorer(
@@ -164,6 +193,8 @@ def make_scorer(
         return Given(scorer)
     if scorer == "judge":
         return Judge(agent, votes=votes, explain=explain)
+    if scorer == "residual":
+        return Residual(agent, votes=votes)
     if scorer == "likelihood":
         return Likelihood(agent)
     if scorer == "playouts":

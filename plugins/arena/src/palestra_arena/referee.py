@@ -65,7 +65,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.episodes: dict[int, Episode] = {}
-        self.failures: dict[int, AgentFailed] = {}  # by episode key
+        self.failures: dict[int, AgentFailed] = {}  # by episode
 
     @hookimpl
     def palestra_episode_started(self, episode: Episode) -> None:
@@ -91,7 +91,7 @@ class Guard(Agent):
         except AgentFailed as failure:
             self._clock[ASKED] = -1
             if len(turns) == 1:  # of several turns, the runner puts each again by itself
-                self._watch.failures.setdefault(turns[0].episode_key, failure)
+                self._watch.failures.setdefault(turns[0].episode_id, failure)
             raise
         self._clock[ASKED] = -1
         decisions = [answer for answer in answers if isinstance(answer, Decision)]
@@ -99,7 +99,7 @@ class Guard(Agent):
             return decisions
         for turn, answer in zip(turns, answers, strict=True):
             if isinstance(answer, AgentFailed):
-                self._watch.failures.setdefault(turn.episode_key, answer)
+                self._watch.failures.setdefault(turn.episode_id, answer)
         raise Undecided(turns, answers)
 
     def _answers(self, turns: Sequence[Turn]) -> list[Decision | AgentFailed]:

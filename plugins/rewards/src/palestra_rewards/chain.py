@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, UnknownName
-from palestra.kernel.naming import parse_agent
+from palestra.agents.naming import parse_agent
 from palestra.kernel.options import fit_option, parameter_hints
 from palestra.kernel.specs import load_entry_point
 
@@ -55,11 +55,17 @@ class Estimator:
         self.name = "+".join(link.text for link in links)
 
     def __call__(self, rollouts: Rollouts) -> Advantages:
-        group, values = as_group(rollouts), None
+        group, values = as_group(rollouts, features=self.features), None
         for link in self.links:
             values = link(group, values)
         assert values is not None
         return Advantages(values, group, self.name)
+
+    @property
+    def features(self) -> str:
+        """What the networks of these estimators see of records: see `Group.of`."""
+        named = (str(getattr(link.run, "features", "")) for link in self.links)
+        return next(filter(None, named), "")
 
     def state(self) -> dict[str, Any]:
         """What the stateful links have learnt, as JSON."""
@@ -141,13 +147,14 @@ def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str,
     }
 
 
-def as_group(rollouts: Rollouts) -> Group:
+def as_group(rollouts: Rollouts, features: str = "") -> Group:
     """Records, the arguments of `Group.from_arrays`, or a group, as a group."""
     if isinstance(rollouts, Group):
         return rollouts
     if isinstance(rollouts, Mapping):
         return Group.from_arrays(**rollouts)
-    return Group.of([rollouts] if isinstance(rollouts, EpisodeRecord) else rollouts)
+    records = [rollouts] if isinstance(rollouts, EpisodeRecord) else rollouts
+    return Group.of(records, features=features)
 
 
 def estimate(names: str | Sequence[str], rollouts: Rollouts, **options: Any) -> Advantages:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from palestra_rewards.entries import Entry, entries
+from palestra_rewards.pages import remade
 
 SHAPES: tuple[RewardShape, ...] = ("step", "episode", "group")
 START, END = "<!-- table -->", "<!-- end of table -->"
@@ -41,11 +42,7 @@ def rewards_command(
 
 def with_table(page: str) -> str:
     """A page with the table between its marks made anew."""
-    head, start, rest = page.partition(START)
-    _, end, tail = rest.partition(END)
-    if not start or not end:
-        raise InvalidOption(f"the page must hold the marks {START} and {END}")
-    return f"{head}{START}\n{markdown()}{END}{tail}"
+    return remade(page, (START, END), markdown())
 
 
 def markdown() -> str:

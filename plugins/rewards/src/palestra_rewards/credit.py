@@ -16,6 +16,7 @@ from rich.text import Text
 from palestra_rewards.arrays import Floats
 from palestra_rewards.chain import estimate, shape
 from palestra_rewards.entries import entry
+from palestra_rewards.facts import nested
 
 HALF = 12  # characters on either side of a bar's middle
 SHADES = "·░▒▓█"
@@ -28,7 +29,7 @@ def credit_command(
     heat: Annotated[bool, typer.Option(help="All episodes, a character a turn.")] = False,
 ) -> None:
     """Show what each turn of recorded episodes is worth."""
-    records = read_records(records_at(file))
+    records = nested(read_records(records_at(file)))
     values = worth(by, records)
     if heat:
         Console().print(heat_map(values), highlight=False)

@@ -21,7 +21,8 @@ class TurnCredit:
         self, records: Sequence[EpisodeRecord], agents: Collection[str]
     ) -> list[dict[tuple[int, int], float]]:
         """For each record the advantages of the turns of these agents, by (seat, step)."""
-        found = self._chain(Group.of(records, agents=agents))
+        features = self._chain.features
+        found = self._chain(Group.of(records, agents=agents, features=features))
         group = found.group
         credited: list[dict[tuple[int, int], float]] = [{} for _ in records]
         for episode, seat, turn, value in zip(

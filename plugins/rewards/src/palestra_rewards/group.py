@@ -25,6 +25,7 @@ from palestra_rewards.columns import (
     places,
     whole_column,
 )
+from palestra_rewards.learnt.features import Features, feature_facts
 from palestra_rewards.reading import check_one_task, read_columns
 
 COMPARISONS = ("seat", "agent", "role")
@@ -86,6 +87,7 @@ class Group:
         agents: Collection[str] | None = None,
         compare_by: Sequence[str] = ("seat", "agent"),
         anchor: str | Anchor | None = None,
+        features: str | Features = "",
         one_task: bool = False,
     ) -> Group:
         """The columns of records; see `docs/rewards.md` for the tags it reads.
@@ -97,12 +99,24 @@ class Group:
         are then equal where it returns equal, hashable values, in the place of the game's own
         anchor, which records hold (`Game.anchor`). `repeats` says how often states come up again.
 
+        `features` ("words", "observation" or a function of (game, state, seat)) adds what networks
+        see of each turn, as the facts "state features" and "action features".
+
         `one_task` refuses records that are not all rollouts of one task.
         """
         if one_task and records:
             check_one_task(records)
-        group = cls.from_arrays(**read_columns(records, anchor), compare_by=compare_by)
-        return group.only(seats=seats, agents=agents)
+        columns = read_columns(records, anchor)
+        chances = [turn.logprob for record in records for turn in record.own_turns]
+        if any(chance is not None for chance in chances):  # of some agents: see what is kept
+            columns["logprob"] = [np.nan if chance is None else chance for chance in chances]
+        group = cls.from_arrays(**columns, compare_by=compare_by)
+        if features:
+            group = group.with_facts(**feature_facts(records, features))
+        group = group.only(seats=seats, agents=agents)
+        if group.logprob is not None and np.isnan(group.logprob).any():
+            return replace(group, logprob=None)
+        return group
 
     @classmethod
     def from_arrays(
@@ -362,6 +376,7 @@ class Group:
 
     def line_fact(self, name: str) -> Any:
         """A further column given by line, or by episode and then spread over its lines."""
+        self._require_whole(name)
         values = np.asarray(self.facts[name])
         if len(values) == self.lines:
             return values
@@ -374,7 +389,22 @@ class Group:
 
     def turn_fact(self, name: str) -> Floats:
         """A further column over turns."""
+        self._require_whole(name)
         return float_column(name, self.facts[name], self.size)
+
+    def _require_whole(self, name: str) -> None:
+        """Raise `InvalidOption` where some agents have not reported a fact."""
+        values = self.facts[name]
+        missing = {place for place, value in enumerate(values) if value is None}
+        if not missing:
+            return
+        over = {self.size: self.agent, self.lines: self.agent[self.line_first]}.get(len(values))
+        silent = sorted({self.agents[over[p]] for p in missing}) if over is not None else []
+        who = f"by {', '.join(silent)}" if any(silent) else f"in {len(missing)} places"
+        raise InvalidOption(
+            f"{name} is not reported {who}; keep the turns of agents that report it, as in "
+            "Group.of(records, agents=[…])"
+        )
 
 
 def check(group: Group) -> None:

@@ -34,7 +34,10 @@ def column(name: str, how: str) -> Need:
 
 
 def fact(name: str, what: str) -> Need:
-    how = f"tag every record with {name!r}, or pass facts={{{name!r}: …}} ({what})"
+    how = (
+        f"play with an agent or environment that reports it (docs/producers.md lists them), tag "
+        f"every record with {name!r}, or pass facts={{{name!r}: …}} ({what})"
+    )
     return Need(lambda group, _: name in group.facts, how)
 
 
@@ -95,7 +98,13 @@ NEEDS: dict[str, Need] = {
     "tool calls": fact("calls", "the calls of each turn"),
     "full contexts": fact("full tokens", "what each turn's whole context would have taken"),
     "probes": fact("confidence", "with 'correctness': probes made after each turn"),
-    "implicit rewards": fact("implicit", "beta times the log-ratio of two models, one a turn"),
+    "implicit rewards": Need(
+        lambda group, _: (
+            "implicit" in group.facts or (group.state is not None and group.action is not None)
+        ),
+        "record states and actions, from which a model is trained, or tag every record with "
+        "'implicit' (beta times the log-ratio of two models, one a turn)",
+    ),
     "beliefs": fact("belief", "a user model's probabilities before the first turn and after each"),
     "milestones": fact("milestones", "names that each turn's program printed"),
     "verdicts": Need(
@@ -120,6 +129,11 @@ NEEDS: dict[str, Need] = {
     "discounts": option("gammas", "a discount for each named reward term"),
     "multipliers": option("weights", "a Lagrangian, or the weights it gave"),
     "checklist": option("judge", "a list of checklist items"),
+    "hops": option("hops", "a hop model such as ExpertHops, or a judge and goal=…"),
+    "trajectory scorer": option("scores", "a TrajectoryScorer fitted to triplets; and intent="),
+    "feedback model": option("scores", "a TrajectoryScorer fitted to expert_choices"),
+    "mixture": option("scores", "a Mixture fitted to pairs, and routed to a person"),
+    "discussion": fact("discussion", "turns of each answer, evaluation and scoring, and the score"),
     "cuts": fact("branched_at", "the step each continuation started from, 0 for trunks"),
     "ratings": option("ratings", "peers' ratings, of shape (layers - 1, agents, agents)"),
     "judge": option("judge", "a function that compares two rollouts"),

@@ -1,4 +1,4 @@
-"""What this plugin gives: rewards by name, as declared beside their code, and commands."""
+"""What this plugin gives: rewards and agents, as declared beside their code, and commands."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from typing import Any
 
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
-from palestra.kernel.specs import RewardSpec
+from palestra.kernel.specs import AgentSpec, RewardSpec
 
 
 @hookimpl
 def palestra_rewards() -> list[RewardSpec]:
     return read_catalogue("palestra_rewards").rewards
+
+
+@hookimpl
+def palestra_agents() -> list[AgentSpec]:
+    return read_catalogue("palestra_rewards").agents
 
 
 @hookimpl
@@ -25,8 +30,10 @@ def palestra_credit(names: str) -> Any:
 def palestra_commands(app: Any) -> None:
     from palestra_rewards.command import rewards_command
     from palestra_rewards.credit import credit_command
+    from palestra_rewards.producers import producers_command
     from palestra_rewards.repeats import repeats_command
 
     app.command("credit")(credit_command)
+    app.command("producers")(producers_command)
     app.command("repeats")(repeats_command)
     app.command("rewards")(rewards_command)

@@ -11,6 +11,7 @@ from palestra import EpisodeRecord, InvalidOption
 
 from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
+from palestra_rewards.facts import fact, reported, scope
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
 # Tags with an entry a turn; a list of any other length is a mistake
@@ -26,7 +27,8 @@ def read_columns(
     Turns before `branched_at` are left out: siblings share them. Tags read: `roles` (one name a
     seat), `success` (one number, or one a seat), `id` and `parent` (of nested episodes), `anchor`
     (a key of the decision for each turn, in the place of the record's own). Any other tag that all
-    records have becomes a fact, and so do `env` and, for continuations, `branched_at`.
+    records have becomes a fact; so does what agents and games have reported (`facts`), `env` and,
+    for continuations, `branched_at`.
     """
     if not records:
         raise InvalidOption("a group needs at least one record")
@@ -209,18 +211,23 @@ def _success(records: Sequence[EpisodeRecord]) -> list[float] | None:
 
 
 def _succeeded(record: EpisodeRecord, seat: int) -> float | None:
+    """Success by the tag, by the result, or where that is a score by the game's own measure."""
     tag = record.tags.get("success")
     if tag is not None:
         return float(_of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag)
     if record.outcome is None:
         return 0.0
-    return SUCCESS.get(record.outcome.results[seat])
+    known = SUCCESS.get(record.outcome.results[seat])
+    if known is not None:
+        return known
+    reached = fact(record, "progress")
+    return reached[seat] if isinstance(reached, dict) else None  # a tag may be of any form
 
 
 def _role(record: EpisodeRecord, seat: int) -> str:
-    if not record.tags.get("roles"):
-        return record.players[seat]
-    return str(_of_seat(record, "roles", seat))
+    if record.tags.get("roles"):
+        return str(_of_seat(record, "roles", seat))
+    return str(record.facts.get("roles", record.players)[seat])
 
 
 def _agent(record: EpisodeRecord, seat: int) -> str:
@@ -231,7 +238,7 @@ def _parents(records: Sequence[EpisodeRecord]) -> list[int] | None:
     named = [record.parent or record.tags.get("parent", "") for record in records]
     if not any(named):
         return None
-    places = {str(r.tags.get("id", r.number)): place for place, r in enumerate(records)}
+    places = _places(records, {str(name) for name in named})
     missing = sorted({str(name) for name in named if name and str(name) not in places})
     if missing:
         raise InvalidOption(
@@ -241,8 +248,27 @@ def _parents(records: Sequence[EpisodeRecord]) -> list[int] | None:
     return [places[str(name)] if name else -1 for name in named]
 
 
+def _places(records: Sequence[EpisodeRecord], named: set[str]) -> dict[str, int]:
+    """Where the records stand that can be parents: by tag `id`, or roots by their number."""
+    places: dict[str, int] = {}
+    for place, record in enumerate(records):
+        if "id" not in record.tags and record.parent:
+            continue  # its number is one among its siblings
+        name = str(record.tags.get("id", record.number))
+        if name in named and name in places:
+            raise InvalidOption(
+                f"records {places[name]} and {place} are both known as {name!r}, and a parent is "
+                "named so; give them tags 'id' that differ"
+            )
+        places[name] = place
+    return places
+
+
 def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    """Tags that all records have: lists one a turn are joined, anything else is one an episode."""
+    """Tags that all records have: lists one a turn are joined, anything else is one an episode.
+
+    What agents and games have reported follows, as `palestra_rewards.facts` reads it.
+    """
     names = set.intersection(*(set(record.tags) for record in records)) - set(RESERVED)
     facts: dict[str, Any] = {"env": [record.env for record in records]}
     if any(record.branched_at or record.parent for record in records):
@@ -258,7 +284,30 @@ def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
             facts[name] = [one for record in records for one in _own_tag(record, name)]
         else:
             facts[name] = values
+    for name in reported(records):
+        if name not in facts:
+            facts[name] = _reported(records, name)
     return facts
+
+
+def _reported(records: Sequence[EpisodeRecord], name: str) -> list[Any]:
+    """A fact that was reported in play: over turns, lines or episodes."""
+    found = [fact(record, name) for record in records]
+    if name == "coalition":  # where nobody says that they are absent, everybody took part
+        return [one or _seats(r) * (one is None) for one, r in zip(found, records, strict=True)]
+    if scope(name) == "record":
+        return found
+    if scope(name) == "lines":
+        return [
+            of_seats.get(seat) if isinstance(of_seats, dict) else of_seats
+            for record, of_seats in zip(records, found, strict=True)
+            for seat in _seats(record)
+        ]
+    return [
+        one
+        for record, values in zip(records, found, strict=True)
+        for one in own(record, values or [None] * len(record.turns))
+    ]
 
 
 def _states(records: Sequence[EpisodeRecord]) -> list[str] | None:

@@ -10,11 +10,11 @@ from typing import Annotated
 import numpy as np
 import palestra
 import typer
-from palestra import InvalidOption
 from palestra.kernel.registry import registry
 
 from palestra_rewards.arrays import together
 from palestra_rewards.group import Group
+from palestra_rewards.pages import remade
 
 START, END = "<!-- repeats -->", "<!-- end of repeats -->"
 ROLLOUTS, STEPS = 8, 100  # of one start, and of each
@@ -71,12 +71,7 @@ def repeats_command(
     if write is None:
         typer.echo(table, nl=False)
         return
-    page = write.read_text("utf-8")
-    head, start, rest = page.partition(START)
-    _, end, tail = rest.partition(END)
-    if not start or not end:
-        raise InvalidOption(f"{write} must hold the marks {START} and {END}")
-    write.write_text(f"{head}{START}\n{table}{END}{tail}", "utf-8")
+    write.write_text(remade(write.read_text("utf-8"), (START, END), table), "utf-8")
 
 
 def markdown(rows: Iterable[Repeats]) -> str:

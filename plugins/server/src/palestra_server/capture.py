@@ -64,12 +64,15 @@ def with_exchanges(answer: Answer, exchanges: Sequence[Exchange]) -> Answer:
 
 
 def for_seat(record: EpisodeRecord, seat: int) -> EpisodeRecord:
-    """A record as one seat may read it: without what other seats asked their models."""
+    """A record as one seat may read it: without what other seats asked their models.
+
+    Facts are left out: the game's are of the whole state, and the others' are their own.
+    """
     steps = [
-        msgspec.structs.replace(step, turns=[_shown(turn, seat) for turn in step.turns])
+        msgspec.structs.replace(step, turns=[_shown(turn, seat) for turn in step.turns], facts={})
         for step in record.steps
     ]
-    return msgspec.structs.replace(record, steps=steps)
+    return msgspec.structs.replace(record, steps=steps, facts={})
 
 
 def _shown(turn: TurnRecord, seat: int) -> TurnRecord:
@@ -78,6 +81,7 @@ def _shown(turn: TurnRecord, seat: int) -> TurnRecord:
     return msgspec.structs.replace(
         turn,
         tokens=None,
+        facts={},
         sampling={name: value for name, value in turn.sampling.items() if name != EXCHANGES},
         refused=[msgspec.structs.replace(attempt, tokens=None) for attempt in turn.refused],
     )

@@ -320,6 +320,8 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
 
     def _info(self, view: SeatView) -> dict[str, Any]:
         info: dict[str, Any] = {"turn": view.turn}
+        if view.life:
+            info["life"] = view.life
         if self.obs == "array":
             info["action_mask"] = self._mask(view)
         if view.error:

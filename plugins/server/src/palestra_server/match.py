@@ -13,9 +13,9 @@ import msgspec
 from palestra import Agent, Decision, EpisodeRecord, Event, InvalidAction, InvalidOption, Turn
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import make_agent
+from palestra.agents.naming import parse_agent
 from palestra.kernel.actions import TextAction
 from palestra.kernel.game import allowed
-from palestra.kernel.naming import parse_agent
 from palestra.kernel.registry import open_game, registry
 from palestra.records.record import TurnRecord, as_json, read_action
 from palestra.runner.runner import Runner
@@ -247,20 +247,22 @@ class Match:
             seat=seat,
             player=game.players[seat],
             status=self.status,
-            turn=episode.turn,
+            turn=episode.steps_played,
             number=self.answers[seat],
             your_turn=due,
             present=self.over or seat in episode.present,
             error=self.errors[seat],
             returns=float(episode.returns[seat]),
+            life=episode.life(seat),
             costs=as_json(episode.step.costs.get(seat, {})),
         )
-        if with_rules:
+        news = [] if "no-text" in show else episode.news(seat, max(0, since))
+        joined = seen.life and news and len(news) == len(episode.transcript(seat))
+        if with_rules or joined:
             seen.rules = game.rules_for(seat)
         if "no-text" not in show:
-            transcript = episode.transcript(seat)
-            seen.cursor = len(transcript)
-            seen.events = [_event(event) for event in transcript[max(0, since) :]]
+            seen.cursor = episode.cursor(seat)
+            seen.events = [_event(event) for event in news]
             seen.position = episode.describe(seat)
             if due:
                 seen.legal = episode.legal_text(seat)

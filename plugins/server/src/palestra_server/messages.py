@@ -134,7 +134,9 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     status: "waiting" (seats are still free), "playing" or "over". cursor: how much of the
     transcript there is; pass it as `since` next time. number: which of the seat's answers is
     awaited. your_turn: whether the seat is to answer. error: why its last answer was refused.
-    returns: what the seat has been paid so far. result and score are the seat's own, at the end.
+    life: 0 for whoever sat there at the start, 1 for the next person: when it rises, forget what
+    was before; the transcript begins anew. returns: what the seat has been paid so far, all who
+    sat there together. result and score are the seat's own, at the end.
     """
 
     match: str
@@ -163,6 +165,7 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     truncated: bool = False
     reason: str = ""
     seconds_left: float | None = None
+    life: int = 0
 
 
 class Failure(msgspec.Struct, omit_defaults=True):

@@ -182,7 +182,7 @@ class MatchServer:
                 "status": live.match.status,
                 "seats": len(live.match.plan.seats),
                 "free": sorted(live.match.free),
-                "turn": live.match.episode.turn,
+                "turn": live.match.episode.steps_played,
             }
             for name, live in self._live.items()
             if live.match.plan.public and not live.match.over

@@ -19,6 +19,7 @@ def train_command(
     ] = None,
 ) -> None:
     """Train a language model by play: with itself, with its past and with other agents."""
+    from palestra.runner.run_folder import sole_writer
     from transformers.utils.logging import disable_progress_bar
 
     from palestra_training.plan import read_plan
@@ -26,7 +27,6 @@ def train_command(
 
     disable_progress_bar()
     console = Console()
-    trainer = Trainer(read_plan(plan, **read_options(change or [])), out, resume=resume)
 
     def tell(line: Round) -> None:
         if line.opponent:
@@ -36,9 +36,11 @@ def train_command(
                 highlight=False,
             )
 
-    try:
-        trainer.run(tell)
-    except KeyboardInterrupt:
-        console.print(f"stopped at round {trainer.round}; continue with --resume --out {out}")
-        raise typer.Exit(130) from None
+    with sole_writer(out):
+        trainer = Trainer(read_plan(plan, **read_options(change or [])), out, resume=resume)
+        try:
+            trainer.run(tell)
+        except KeyboardInterrupt:
+            console.print(f"stopped at round {trainer.round}; continue with --resume --out {out}")
+            raise typer.Exit(130) from None
     console.print(f"model   {out / 'model'}", soft_wrap=True, highlight=False)

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import torch
 from msgspec.structs import astuple, replace
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, wilson
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
-from palestra.files import whole_file, write_bytes, write_text
+from palestra.files import remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.records.trace import SeatTrace, trace_seats
@@ -120,6 +120,8 @@ class Trainer:
                         "folder"
                     )
         self.out.mkdir(parents=True, exist_ok=True)
+        for name in (PLAN, STATE, CURVE, MODEL):
+            remove_drafts(self.out / name)
         write_bytes(kept, encoded)
 
     def _make_model(self, lessons: Sequence[Row]) -> Learner:
@@ -164,6 +166,9 @@ class Trainer:
         }
         with whole_file(self.out / STATE) as draft:
             torch.save(state, draft)
+        self._write_curve()
+
+    def _write_curve(self) -> None:
         lines = [",".join(Round.__struct_fields__)]
         lines += [
             ",".join("" if v is None else str(v) for v in astuple(line)) for line in self.curve
@@ -186,6 +191,7 @@ class Trainer:
         self.model.version, self.past = state["version"], state["past"]
         self.reference = state["reference"]
         self.curve = [Round(*line) for line in state["curve"]]
+        self._write_curve()  # which a killed process may have left a checkpoint behind
 
     # Rounds
 
@@ -383,13 +389,13 @@ class Trainer:
             unlost = sum(result != "loss" for result in results)
             by_seat = [results[seat :: game.num_players] for seat in range(game.num_players)]
             mean = sum(r.returns[s] for r, s in zip(records, own_seats, strict=True)) / len(records)
-            low, high = wilson(unlost, len(records))
+            share = wilson(unlost, len(records))
             found.append(
                 {
                     "opponent": name,
-                    "unlost": unlost / len(records),
-                    "low": low,
-                    "high": high,
+                    "unlost": share.value,
+                    "low": share.low,
+                    "high": share.high,
                     "worst": min(
                         sum(result != "loss" for result in seat) / len(seat)
                         for seat in by_seat
@@ -399,15 +405,6 @@ class Trainer:
                 }
             )
         return found
-
-
-def wilson(hits: int, tries: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share (Wilson 1927)."""
-    share = hits / tries
-    middle = share + z * z / (2 * tries)
-    spread = z * math.sqrt(share * (1 - share) / tries + z * z / (4 * tries * tries))
-    scale = 1 + z * z / tries
-    return (middle - spread) / scale, (middle + spread) / scale
 
 
 def read_curve(file: str | Path) -> list[dict[str, str]]:

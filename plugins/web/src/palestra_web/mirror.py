@@ -64,17 +64,16 @@ class Mirror:
 
     def close(self) -> None:
         """Close the tab and the server, and finish the film."""
-        self._leave()
+        self._finish_film()
+        if self._tab is not None:
+            self._tab.close()
+            self._tab = None
         if self._own:
             self._browser.close()
         self._server.close()
 
-    def _leave(self) -> None:
-        if self._tab is None:
-            return
-        self._tab.close()
-        self._tab = None
-        if self.folder is not None:
+    def _finish_film(self) -> None:
+        if self._tab is not None and self.folder is not None:
             film(self.folder, f"episode-{self._count}")
 
     @hookimpl
@@ -87,7 +86,7 @@ class Mirror:
 
     def draw(self, episode: Episode, viewer: int | None = None) -> None:
         """Start at the first step and follow at every other one, as renderers are called."""
-        if episode.turn == 0:
+        if episode.steps_played == 0:
             self.seat = viewer or 0
             self.start(episode)
         else:
@@ -98,7 +97,7 @@ class Mirror:
         if not isinstance(episode.game, Website):
             name = type(episode.game).__name__
             raise InvalidOption(f"{name} is not a website; a browser can only show websites")
-        self._leave()
+        self._finish_film()
         self._count += 1
         self._followed, self._following = 0, episode
         self._open(episode.game, episode)
@@ -112,7 +111,8 @@ class Mirror:
 
     def _open(self, game: Website, episode: Episode) -> BrowserTab:
         self._served = Served(game, game.clone(episode.state), self.seat)
-        self._tab = self._browser.open(self._server.enter(self._served))
+        entrance = self._server.enter(self._served)
+        self._tab = self._tab.next(entrance) if self._tab else self._browser.open(entrance)
         self._before: Page = episode.state.tabs[self.seat].page
         return self._tab
 
@@ -128,6 +128,7 @@ class Mirror:
             self._compare(episode)
         except BrowserGone:
             self._browser.restart()
+            self._tab = None
             tab = self._open(self._served.game, episode)
             tab.restore(episode.state.tabs[self.seat])
             self._compare(episode)
@@ -150,13 +151,13 @@ class Mirror:
         screen, expected = self._tab.look(), in_process(episode.state.tabs[self.seat])
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            name = f"episode-{self._count}-{episode.turn:05}.png"
+            name = f"episode-{self._count}-{episode.steps_played:05}.png"
             (self.folder / name).write_bytes(self._tab.picture())
         if screen != expected:
-            raise Divergence(episode.turn, *first_difference(expected, screen))
+            raise Divergence(episode.steps_played, *first_difference(expected, screen))
         ours, theirs = episode.state.data, self._served.state.data
         if ours != theirs:
-            raise Divergence(episode.turn, "the site's data", ours, theirs)
+            raise Divergence(episode.steps_played, "the site's data", ours, theirs)
 
 
 def film(folder: Path, name: str) -> None:

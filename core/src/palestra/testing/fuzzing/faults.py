@@ -167,7 +167,7 @@ def try_faults(spec: EnvSpec, case: Case) -> None:
 
 
 def _steady(turn: Turn) -> Any:
-    return turn.sample(Rng(turn.turn))
+    return turn.sample(Rng(turn.steps_played))
 
 
 def _nothing_is_lost(records: Sequence[EpisodeRecord], case: Case, game: Any) -> None:

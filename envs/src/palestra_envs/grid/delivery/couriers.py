@@ -44,4 +44,4 @@ class Courier(ScriptedAgent[Delivery]):
             for way in ways:
                 if 0 < ahead(way, 2) < ahead(way, 1):
                     return way + EAST
-        return ways[turn.turn % len(ways)]
+        return ways[turn.steps_played % len(ways)]

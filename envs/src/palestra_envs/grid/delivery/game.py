@@ -182,7 +182,10 @@ class Delivery(Walkers[DeliveryState]):
     ] = 300.0
 
     vocabulary = Vocabulary(
-        words=("delivery", "robot", "pedestrian", "bin", "cargo", "order"),
+        words=(
+            *("delivery", "robot", "pedestrian", "bin", "cargo", "order", "city", "address"),
+            *("building", "drive", "electricity", "repairs"),
+        ),
     )
     rules_text = """
         You drive a delivery robot through a city. What counts is profit.

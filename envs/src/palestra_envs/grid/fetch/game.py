@@ -138,7 +138,7 @@ class Fetch(Walkers[FetchState]):
     ] = 0.05
 
     vocabulary = Vocabulary(
-        words=("mug", "robot", "house"),
+        words=("mug", "robot", "house", "user", "spot"),
     )
     rules_text = """
         You are a robot in a house. The user wants a mug, but there are several of them.
@@ -388,6 +388,18 @@ class Fetch(Walkers[FetchState]):
                     spot = (spot + 1 + rng.below(self.num_spots - 1)) % self.num_spots
                 imagined.remembered[mug] = spot
         return imagined
+
+    def record_facts(self, state: FetchState) -> dict[str, Any]:
+        """For the record: what a listener may believe of the mug that is meant.
+
+        All mugs that fit what the user has named are equally likely.
+        """
+        fitting = [bool(fits(state, mug)) for mug in range(self.num_mugs)]
+        return {
+            "belief": [fit / sum(fitting) for fit in fitting],
+            "type": int(state.wanted),
+            "progress": float(state.right),
+        }
 
     # Words
 

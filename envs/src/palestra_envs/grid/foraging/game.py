@@ -169,7 +169,7 @@ class Foraging(ArrayGame[ForagingState]):
     ] = 50
 
     vocabulary = Vocabulary(
-        words=("food", "level"),
+        words=("food", "level", "gather"),
     )
     rules_text = """
         You gather food on a grid together with, or in competition with, other players.

@@ -95,7 +95,7 @@ class Fruit(Walkers[FruitState]):
     ] = 0.0
 
     vocabulary = Vocabulary(
-        words=("fruit",),
+        words=("fruit", "eat", "eaten"),
     )
     rules_text = """
         You eat fruit on a grid.

@@ -112,4 +112,4 @@ def wander(turn: Turn[Fruit], here: Cell) -> int:
     if turn.mask[along]:
         return along
     period = 2 * game.num_cells
-    return SOUTH if turn.mask[SOUTH] and turn.turn % period < period // 2 else NORTH
+    return SOUTH if turn.mask[SOUTH] and turn.steps_played % period < period // 2 else NORTH

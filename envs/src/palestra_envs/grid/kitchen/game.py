@@ -147,7 +147,10 @@ class Kitchen(KitchenOptions):
     """
 
     vocabulary = Vocabulary(
-        words=("kitchen", "onion", "soup", "pot", "dish", "counter", "dispenser"),
+        words=(
+            *("kitchen", "onion", "soup", "pot", "dish", "counter", "dispenser"),
+            *("serving station", "cook", "floor"),
+        ),
         signs="XPODS",
     )
     rules_text = beside(__file__, "rules.txt")

@@ -29,6 +29,7 @@ from palestra import (
     Piece,
     Rng,
     Scene,
+    Vocabulary,
     environment,
     only,
 )
@@ -97,6 +98,24 @@ class Particles(ParticlesOptions):
     observes the same as without a limit.
     """
 
+    vocabulary = Vocabulary(
+        words=(
+            "disc",
+            "plane",
+            "push",
+            "velocity",
+            "landmark",
+            "goal",
+            "agent",
+            "speaker",
+            "listener",
+            "adversary",
+            "adversaries",
+            "predator",
+            "prey",
+            "chaser",
+        ),
+    )
     rules_text = """
         You are a disc on a plane, and so are the other players.
 

@@ -112,14 +112,14 @@ class ParticlePilot(ScriptedAgent[Particles]):
         if seat < game.speakers:
             return int(obs[:3].argmax())
         key = (turn.episode_key, seat)
-        if turn.turn == 0 or key not in self._memories:
+        if turn.steps_played == 0 or key not in self._memories:
             self._memories[key] = Memory(np.zeros(2), np.zeros(2), [None] * game.landmarks)
         memory = self._memories[key]
-        remember(memory, read_observation(game, seat, obs), turn.turn)
+        remember(memory, read_observation(game, seat, obs), turn.steps_played)
         if is_prey(game, seat):
-            action = flee(game, seat, memory, turn.turn)
+            action = flee(game, seat, memory, turn.steps_played)
         else:
-            goal = destination(game, seat, memory, turn.turn)
+            goal = destination(game, seat, memory, turn.steps_played)
             if goal is None:
                 goal = explore(game, memory)
             hunts = isinstance(game, Tag)

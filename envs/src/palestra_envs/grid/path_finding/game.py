@@ -42,6 +42,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
 )
@@ -145,6 +146,12 @@ class PathFinding(Walkers[PathFindingState]):
         bool, Meta(description="whether a cell can be entered as another player leaves it")
     ] = True
 
+    vocabulary = Vocabulary(
+        words=(
+            "goal",
+            "obstacle",
+        ),
+    )
     rules_text = """
         You walk on a grid, from one goal to the next, among other players with goals of their own.
 

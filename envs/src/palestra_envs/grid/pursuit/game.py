@@ -51,6 +51,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -181,6 +182,15 @@ class Pursuit(ArrayGame[PursuitState]):
         int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
     ] = 500
 
+    vocabulary = Vocabulary(
+        words=(
+            "pursuer",
+            "evader",
+            "catch",
+            "caught",
+            "hunt",
+        ),
+    )
     rules_text = """
         You and the other players are pursuers on a map and hunt evaders together.
 

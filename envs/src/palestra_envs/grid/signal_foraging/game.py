@@ -34,6 +34,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -106,6 +107,12 @@ class SignalForaging(Walkers[SignalForagingState]):
         int, Meta(ge=1, le=20, description="the highest value that food can have (game='score')")
     ] = 5
 
+    disguise_vocabulary = Vocabulary(  # an option has the other name
+        words=(
+            "food",
+            "token",
+        ),
+    )
     rules_text = """
         You and the other players look for food on a grid, and have only tokens to speak with.
 

@@ -71,7 +71,7 @@ class Speller(ScriptedAgent[SignalForaging]):
         self._memories = {k: memory for k, memory in self._memories.items() if k[0] != episode_key}
 
     def choose(self, turn: Turn[SignalForaging]) -> int:
-        game, seat, now = turn.game, turn.seat, turn.turn
+        game, seat, now = turn.game, turn.seat, turn.steps_played
         if game.vocabulary < 2:
             raise InvalidOption(
                 f"the speller needs two tokens or more, not {game.vocabulary}; set vocabulary=2"
@@ -98,7 +98,7 @@ class Speller(ScriptedAgent[SignalForaging]):
     def _memory(self, turn: Turn[SignalForaging], foods: Sequence[Food]) -> Memory:
         """What this seat remembers; at the start of an episode the food it knows."""
         game, key = turn.game, (turn.episode_key, turn.seat)
-        if turn.turn == 0 or key not in self._memories:
+        if turn.steps_played == 0 or key not in self._memories:
             own = range(turn.seat, game.num_foods, game.num_players)
             self._memories[key] = Memory({food: foods[food] for food in own})
         return self._memories[key]

@@ -142,7 +142,7 @@ class CleanUp(SocialDilemma[DilemmaState]):
     ] = 0.5
 
     vocabulary = Vocabulary(
-        words=("apple", "river", "waste", "beam", "orchard", "fine"),
+        words=("apple", "river", "waste", "beam", "orchard", "fine", "eat", "gather"),
     )
     rules_text = beside(__file__, "clean_up.txt")
 

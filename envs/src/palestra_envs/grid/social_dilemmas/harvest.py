@@ -125,7 +125,7 @@ class Harvest(SocialDilemma[HarvestState]):
     patches: Annotated[int, Meta(ge=1, description="patches of five apples on a random map")] = 6
 
     vocabulary = Vocabulary(
-        words=("apple", "beam", "fine"),
+        words=("apple", "beam", "fine", "eat", "gather"),
     )
     rules_text = beside(__file__, "harvest.txt")
 

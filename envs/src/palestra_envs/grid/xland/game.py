@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene, environment
+from palestra import InvalidOption, Piece, Rng, Scene, Vocabulary, environment
 from palestra.grids.compass import EAST, MOVES, NORTH, STAY
 from palestra.grids.moving import NOWHERE, holder, neighbour, random_place, resolve
 from palestra.grids.windows import on_map
@@ -110,6 +110,22 @@ class XLand(XLandOptions):
     each. Players and objects behind walls are not seen.
     """
 
+    vocabulary = Vocabulary(
+        words=(
+            "goal",
+            "object",
+            "ball",
+            "cube",
+            "pyramid",
+            "hold",
+            "near",
+            "tag",
+            "seeker",
+            "hider",
+            "hide-and-seek",
+            "capture-the-flag",
+        ),
+    )
     rules_text = """
         You walk on a grid among other players and objects, and have a goal: a state of things.
 

@@ -322,10 +322,10 @@ class GoalSeeker(ScriptedAgent[XLand]):
 
     def choose(self, turn: Turn[XLand]) -> int:
         key = (turn.episode_key, turn.seat)
-        if turn.turn == 0 or key not in self._beliefs:
+        if turn.steps_played == 0 or key not in self._beliefs:
             self._beliefs[key] = Beliefs(turn.game, turn.seat)
         beliefs = self._beliefs[key]
-        beliefs.update(turn.observation, turn.turn)
+        beliefs.update(turn.observation, turn.steps_played)
         action = guard(beliefs) if beliefs.met else seek(beliefs)
         tried, start = beliefs.last
         blocked = NORTH <= tried <= EAST and start == beliefs.cell

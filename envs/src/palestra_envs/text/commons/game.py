@@ -82,6 +82,7 @@ class CommonsState:
     spoken: int = 0  # turns of this round's talk
     talking: bool = False
     ended: str = ""  # "survived" or "collapsed"
+    before: list[int] = field(default_factory=list)  # tons by seat when the newcomer joined
 
 
 @environment(
@@ -106,8 +107,8 @@ class Commons(Talking, TextGame[CommonsState]):
 
     Actions by number are Harvest(0) to Harvest(capacity), four lines to say, and Pass(). An
     observation is an int32 vector: stock, rounds harvested, whether players talk now, turns of
-    talk, own seat, what each player has caught so far, and what each caught last. A unit taken pays
-    1.
+    talk, own seat, what each player has caught so far, and what each caught last; for a newcomer,
+    since they joined. A unit taken pays 1.
     """
 
     rules_text = """
@@ -151,7 +152,7 @@ class Commons(Talking, TextGame[CommonsState]):
         Literal["en", "de", "ja"], Meta(description="the language of all that players read")
     ] = "en"
 
-    counters = ("caught",)
+    counters = ("caught", "before")
     order = "phased"
     payoffs = "general"
     deterministic = False  # who gets what when too much is asked for
@@ -164,6 +165,10 @@ class Commons(Talking, TextGame[CommonsState]):
                 f"newcomer must be less than the number of rounds, {self.rounds}, "
                 f"not {self.newcomer}"
             )
+
+    @property
+    def has_newcomers(self) -> bool:
+        return bool(self.newcomer)
 
     @cached_property
     def words(self) -> Mapping[str, Any]:
@@ -294,11 +299,12 @@ class Commons(Talking, TextGame[CommonsState]):
         state.stock = min(self.capacity, 2 * state.stock)
         text = self.tell("regrows", stock=state.stock)
         audience = self._hearers(state)
-        events = [Event("regrowth", text, {"stock": state.stock}, audience)]
-        if self.newcomer and state.round == self.newcomer:
-            text = self.tell("joins", name=self.players[-1])
-            events.append(Event("newcomer", text, {"player": self.num_players - 1}))
-        return events
+        regrowth = Event("regrowth", text, {"stock": state.stock}, audience)
+        if state.round != self.newcomer:
+            return [regrowth]
+        state.before = list(state.caught)
+        text = self.tell("joins", name=self.players[-1])
+        return [Event("newcomer", text, {"players": [self.num_players - 1]}), regrowth]
 
     def outcome(self, state: CommonsState) -> Outcome | None:
         if not state.ended:
@@ -334,10 +340,13 @@ class Commons(Talking, TextGame[CommonsState]):
         lines = [
             self.tell("you", name=self.players[seat], phase=phase, rounds=self.rounds),
             self.tell("holds", stock=state.stock, capacity=self.capacity, collapse=self.collapse),
-            self.tell("so_far", named=amounts_text(self.players, state.caught)),
+            self.tell(
+                "since" if self._is_newcomer(seat) else "so_far",
+                named=amounts_text(self.players, self._caught(state, seat)),
+            ),
         ]
-        if state.last:
-            lines.append(self.tell("last", named=amounts_text(self.players, state.last)))
+        if last := self._last(state, seat):
+            lines.append(self.tell("last", named=amounts_text(self.players, last)))
         if self.universalise and not state.talking and not state.ended:
             share = self.sustainable(state.stock, self.members(state))
             lines.append(self.tell("universal", share=share))
@@ -345,6 +354,34 @@ class Commons(Talking, TextGame[CommonsState]):
             values = {"spoken": state.spoken, "utterances": self.utterances}
             lines.append(self.tell("spoken", **values))
         return "\n".join(lines)
+
+    def _is_newcomer(self, seat: int | None) -> bool:
+        return bool(self.newcomer) and seat == self.num_players - 1
+
+    def _caught(self, state: CommonsState, seat: int | None) -> list[int]:
+        """What each player has caught, as far as a seat knows: a newcomer, since they joined."""
+        if not self._is_newcomer(seat):
+            return state.caught
+        before = state.before or state.caught
+        return [total - n for total, n in zip(state.caught, before, strict=True)]
+
+    def _last(self, state: CommonsState, seat: int | None) -> list[int]:
+        """The catches of the last harvest, as far as a seat knows of it."""
+        unknown = self._is_newcomer(seat) and state.round <= self.newcomer
+        return [] if unknown else state.last
+
+    def determinize(self, state: CommonsState, seat: int, rng: Rng) -> CommonsState:
+        """For the newcomer, what was caught before they joined is drawn anew."""
+        copy = self.clone(state)
+        if not self._is_newcomer(seat):
+            return copy
+        drawn = [rng.below(self.capacity + 1) for _ in self.players[:-1]] + [0]
+        known = self._caught(state, seat)
+        copy.caught = [n + since for n, since in zip(drawn, known, strict=True)]
+        copy.before = drawn if state.before else []
+        if state.last and not self._last(state, seat):
+            copy.last = drawn
+        return copy
 
     def _phase(self, state: CommonsState) -> str:
         if state.talking:
@@ -363,8 +400,9 @@ class Commons(Talking, TextGame[CommonsState]):
 
     def observe(self, state: CommonsState, seat: int) -> NDArray[np.int32]:
         """Stock, rounds harvested, talking?, words spoken, own seat, catches so far, last ones."""
-        last = state.last or [0] * self.num_players
-        row = [state.stock, state.round, state.talking, state.spoken, seat, *state.caught, *last]
+        caught = self._caught(state, seat)
+        last = self._last(state, seat) or [0] * self.num_players
+        row = [state.stock, state.round, state.talking, state.spoken, seat, *caught, *last]
         return np.array(row, np.int32)
 
     def action_mask(self, state: CommonsState, seat: int) -> NDArray[np.int8]:
@@ -379,10 +417,11 @@ class Commons(Talking, TextGame[CommonsState]):
 
     def scene(self, state: CommonsState, seat: int | None = None) -> Scene:
         bars = [Bar(self.words["resource"], float(state.stock), float(self.capacity), 6)]
-        full = float(max(self.capacity, *state.caught))
+        caught = self._caught(state, seat)
+        full = float(max(self.capacity, *caught))
         bars += [
             Bar(name, float(n), full, own)
-            for own, (name, n) in enumerate(zip(self.players, state.caught, strict=True))
+            for own, (name, n) in enumerate(zip(self.players, caught, strict=True))
         ]
         return Scene(bars=tuple(bars), lines=(f"{self._phase(state)} of {self.rounds}.",))
 

@@ -94,7 +94,8 @@ class RAFA(Adapter):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
-        task = f"{turn.env} {turn.game.players[turn.seat]}"
+        newcomer = f", newcomer {turn.life}" if turn.life else ""
+        task = f"{turn.env} {turn.game.players[turn.seat]}{newcomer}"
         seat = self._open.setdefault(key, SeatPlan(turn, task))
         position = turn.position
         self._observe(seat, position, float(turn.returns))

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, make_agent
+from palestra.phrasing.wording import answer_form
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.scoring import Scorer, make_scorer
 from palestra_adapters.search.growth import Beam, BestFirst, Bounds, LookAhead, Thrifty
-from palestra_adapters.search.spots import Lookahead, Spot
-from palestra_adapters.search.tree import Growth, Node, Search
+from palestra_adapters.search.spots import Lookahead, Scale, Spot
+from palestra_adapters.search.tree import Growth, Node, Search, Spending, Tree
 from palestra_adapters.thinking import Thinking
 
 ScorerLike = str | Scorer | Callable[[Spot], float]
@@ -28,9 +29,11 @@ class Plan:
 class TreeAgent(Adapter):
     """Searches from every turn and plays towards the node its growth rule chooses.
 
-    `expansions` bounds the nodes expanded a turn. scorer: "judge" (the model grades a position),
-    "likelihood" (it says whether it is good), "playouts" (random ends, no model) or a function of
-    a `Spot`; `votes` judgements are averaged. others: who plays the other seats in the tree, an
+    `expansions` bounds the nodes expanded a turn, `calls` and `tokens` all that is asked for one
+    decision (0 for no limit); one call of them is kept for the answer. scorer: "judge" (the model
+    grades a position), "residual" (it grades what a move has changed), "likelihood" (it says
+    whether it is good), "playouts" (random ends, no model) or a function of a `Spot`; `votes`
+    judgements are averaged. others: who plays the other seats in the tree, an
     agent's name; by default the model itself. commit: so many moves of a plan are played as long
     as everything comes as planned.
     """
@@ -45,13 +48,19 @@ class TreeAgent(Adapter):
         others: str | Agent = "",
         commit: int = 1,
         explain: bool = False,
+        calls: int = 0,
+        tokens: int = 0,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
         for name, value in (("expansions", expansions), ("commit", commit), *_sizes(growth)):
             if value < 1:
                 raise InvalidOption(f"{name} must be 1 or more, not {value}")
+        for name, value in (("calls", calls), ("tokens", tokens)):
+            if value < 0:
+                raise InvalidOption(f"{name} must be 0 or more, not {value}")
         self.growth, self._expansions, self._commit = growth, expansions, commit
+        self._limits: dict[str, Any] = {"calls": calls, "tokens": tokens, "reserve": 1}
         self._scorer = make_scorer(scorer, self, votes=votes, explain=explain)
         self._others = make_agent(others) if others else _Seatmate(self)
         self._plans: dict[tuple[int, int], Plan] = {}
@@ -64,14 +73,30 @@ class TreeAgent(Adapter):
         if len(legal) == 1:
             return Decision(text=legal[0])
         lookahead = Lookahead(self._others, self.rng)
-        search = Search(self, lookahead, self._scorer, self.growth, self._expansions, advice)
+        spending = Spending(**self._limits, account=turn.account)
+        search = Search(
+            self, lookahead, self._scorer, self.growth, self._expansions, advice, spending
+        )
         tree = yield from search.run(turn)
         if not tree.root.children:
-            return Decision(text=legal[0] if legal else "", thought="nothing was searched")
+            return (yield from self._unsearched(turn, tree))
         goal = yield from self.settle(turn, self.growth.choose(tree), tree.root)
         path = goal.path
         self._keep(turn, path)
-        return Decision(text=path[0].move, thought=_summary(path, tree.spent))
+        return Decision(
+            text=path[0].move, thought=_summary(path, tree.spent), facts=weighed(turn, tree, path)
+        )
+
+    def _unsearched(self, turn: Turn, tree: Tree) -> Thinking[Decision]:
+        """The answer where the search came to nothing: the model's own, by the call kept for it."""
+        if tree.cut:
+            messages = self.single(
+                turn.game.rules_for(turn.seat), turn.position, answer="Answer with your move only."
+            )
+            (reply,) = yield [self.move(turn, messages)]
+            return self.decide(turn, reply, "too little was left to search")
+        legal = turn.legal_texts
+        return Decision(text=legal[0] if legal else "", thought="nothing was searched")
 
     def settle(self, turn: Turn, goal: Node, root: Node) -> Thinking[Node]:
         """A last word on the choice; by default none."""
@@ -114,13 +139,31 @@ class _Seatmate:
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         agent = self._agent
         rules = turn.game.rules_for(turn.seat)
-        messages = agent.single(rules, turn.position, answer="Answer with your move only.")
+        form = answer_form(turn.game, turn.seat)
+        messages = agent.single(rules, turn.position, answer=form)
         (reply,) = yield [agent.move(turn, messages)]
         return Decision(text=reply.text.strip())
 
 
 def _sizes(growth: Growth) -> list[tuple[str, int]]:
     return [(k, v) for k, v in vars(growth).items() if k in ("width", "depth", "keep")]
+
+
+def weighed(turn: Turn, tree: Tree, path: list[Node]) -> dict[str, Any]:
+    """The facts of a search: grades of the moves tried, of the one played, and its value.
+
+    The value is in the game's own payoffs, of the node that the seat makes for; a game without
+    bounds of payoffs has none.
+    """
+    scale = Scale.of(turn.game)
+    found: dict[str, Any] = {
+        "candidates": {node.move: node.mean for node in tree.root.children},
+        "process": min(1.0, max(0.0, path[0].mean)),
+    }
+    if scale.fixed:
+        goal = min(1.0, max(0.0, path[-1].mean))
+        found["value"] = scale.low + goal * (scale.high - scale.low)
+    return found
 
 
 def _summary(path: list[Node], spent: int) -> str:
@@ -204,8 +247,13 @@ class SWESearch(TreeAgent):
     summary="Tree search that watches its budget.",
 )
 class BAVT(TreeAgent):
-    """Budget-aware value tree search: greedier the less of its `expansions` is left.
+    """Budget-aware value tree search: greedier the less of its budget is left.
 
+    The budget is `expansions`, `calls` and `tokens` of a decision and what is left of the run's own
+    (`budgets=`), whichever is scarcest; every call counts, proposals, judgements and the other
+    seats' alike, and one is kept for the answer. Positions are valued by what a move has changed
+    (`scorer="residual"`), and moves that change nothing for the better are not followed where
+    others do. A tool's calls count where the tool is a model; steps of the game do not.
     "Spend Less, Reason Better: Budget-Aware Value Tree Search for LLM Agents", 2026.
     """
 
@@ -215,9 +263,18 @@ class BAVT(TreeAgent):
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
         expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 10,
+        calls: Annotated[
+            int, Meta(ge=0, description="calls of models a decision may take; 0 for any number")
+        ] = 0,
+        tokens: Annotated[
+            int, Meta(ge=0, description="tokens a decision may take; 0 for any number")
+        ] = 0,
         **settings: Any,
     ) -> None:
-        super().__init__(Thrifty(width, depth), expansions=expansions, **settings)
+        settings.setdefault("scorer", "residual")
+        super().__init__(
+            Thrifty(width, depth), expansions=expansions, calls=calls, tokens=tokens, **settings
+        )
 
 
 @agent(

@@ -20,10 +20,12 @@ PATIENCE = 10_000  # steps of the others before the seat is asked again
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position that one seat has come to, looking ahead."""
+    """A position that one seat has come to, looking ahead; `before` and `move` say from where."""
 
     episode: Episode
     seat: int
+    before: Spot | None = None
+    move: str = ""
 
     @property
     def turn(self) -> Turn:
@@ -79,7 +81,7 @@ class Lookahead:
             if twin.over or seat in twin.to_act:
                 break
             actions = {}
-        return Spot(twin, seat)
+        return Spot(twin, seat, spot, move)
 
     def _foe(self, turn: Turn) -> Thinking[Any]:
         """What another seat plays: a random legal move where its answer is none."""

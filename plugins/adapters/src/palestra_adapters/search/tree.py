@@ -10,13 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from palestra import BudgetSpent, Rng, Turn
+from palestra import BudgetSpent, Rng, Turn, Usage
+from palestra.agents.budget import Account
+from palestra.agents.models import Reply
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import Judged, Scorer
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
-from palestra_adapters.thinking import Thinking, together
+from palestra_adapters.thinking import Ask, Thinking, together
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +57,46 @@ class Node:
 
 
 @dataclass(slots=True)
+class Spending:
+    """What one decision may take and has taken, in calls and tokens of any kind; 0 is no limit.
+
+    `reserve` calls, and as many tokens as the dearest calls so far, are kept for the answer.
+    `account` is that of the whole run, whose limits count as well.
+    """
+
+    calls: int = 0
+    tokens: int = 0
+    reserve: int = 0
+    account: Account | None = None
+    used: Usage = field(default_factory=Usage)
+    dearest: int = 0  # tokens of one call
+
+    def affords(self, asks: int) -> bool:
+        """Whether so many calls leave the reserve untouched."""
+        more = asks + self.reserve
+        calls = not self.calls or self.used.calls + more <= self.calls
+        return calls and (not self.tokens or self.used.tokens + more * self.dearest <= self.tokens)
+
+    def count(self, replies: Sequence[Reply]) -> None:
+        self.used = sum((reply.usage for reply in replies), self.used)
+        self.dearest = max([self.dearest, *(reply.usage.tokens for reply in replies)])
+
+    @property
+    def left(self) -> float:
+        """The least share that is left of any limit, from 1 to 0."""
+        shares = [
+            1 - used / limit
+            for used, limit in ((self.used.calls, self.calls), (self.used.tokens, self.tokens))
+            if limit
+        ]
+        if self.account is not None and self.account.limited:
+            used = Account(self.account.budget, self.account.used + self.used, self.account.steps)
+            limits = {unit: getattr(used.budget, unit) for unit in used.left()}
+            shares += [left / limits[unit] for unit, left in used.left().items() if limits[unit]]
+        return max(0.0, min(shares, default=1.0))
+
+
+@dataclass(slots=True)
 class Tree:
     """All that one search has grown, and what is left to spend on it."""
 
@@ -62,11 +104,13 @@ class Tree:
     limit: int  # expansions
     spent: int = 0
     best: Node | None = None
+    spending: Spending = field(default_factory=Spending)
+    cut: bool = False  # calls or tokens ended the search
 
     @property
     def left(self) -> float:
-        """The share of the budget that is left, from 1 to 0."""
-        return max(0.0, 1 - self.spent / self.limit)
+        """The share of the budget that is left, from 1 to 0: of whatever is scarcest."""
+        return min(self.spending.left, max(0.0, 1 - self.spent / self.limit))
 
 
 class Growth(ABC):
@@ -100,28 +144,41 @@ class Search:
     growth: Growth
     limit: int
     advice: str = ""
+    spending: Spending = field(default_factory=Spending)
     judged: dict[bytes, Judged] = field(default_factory=dict)  # by what the seat sees
 
     def run(self, turn: Turn) -> Thinking[Tree]:
         """A grown tree; what there is of it where the budget ends first."""
-        root, scale = Node(self.lookahead.root(turn)), Scale.of(turn.game)
-        tree = Tree(root, self.limit)
+        tree = Tree(Node(self.lookahead.root(turn)), self.limit, spending=self.spending)
+        growing = self._grow(tree, Scale.of(turn.game))
+        replies: Sequence[Reply] | None = None
         try:
-            if self.growth.judges_root:
-                yield from self._value([root], scale)
-            while tree.spent < tree.limit:
-                nodes = list(self.growth.pick(tree, self.agent.rng))[: tree.limit - tree.spent]
-                if not nodes:
+            while True:
+                asks: Sequence[Ask] = growing.send(replies)  # type: ignore[arg-type]
+                if not tree.spending.affords(len(asks)):
+                    tree.cut = True
                     break
-                tree.spent += len(nodes)
-                grown = yield from together([self._children(node) for node in nodes])
-                yield from self._value([child for own in grown for child in own], scale)
-                for node, children in zip(nodes, grown, strict=True):
-                    node.children += children
-                    self.growth.learn(tree, node, children)
-        except BudgetSpent:
+                replies = yield asks
+                tree.spending.count(replies)
+        except (BudgetSpent, StopIteration):
             pass
+        finally:
+            growing.close()
         return tree
+
+    def _grow(self, tree: Tree, scale: Scale) -> Thinking[None]:
+        if self.growth.judges_root:
+            yield from self._value([tree.root], scale)
+        while tree.spent < tree.limit:
+            nodes = list(self.growth.pick(tree, self.agent.rng))[: tree.limit - tree.spent]
+            if not nodes:
+                break
+            tree.spent += len(nodes)
+            grown = yield from together([self._children(node) for node in nodes])
+            yield from self._value([child for own in grown for child in own], scale)
+            for node, children in zip(nodes, grown, strict=True):
+                node.children += children
+                self.growth.learn(tree, node, children)
 
     def _children(self, node: Node) -> Thinking[list[Node]]:
         seen = tuple(child.move for child in node.children)
@@ -150,9 +207,16 @@ class Search:
         return "\n".join(notes)
 
     def _value(self, nodes: Sequence[Node], scale: Scale) -> Thinking[None]:
-        """Value nodes; what looks alike to the seat is judged once."""
-        fresh = {node.spot.key: node.spot for node in nodes if node.spot.key not in self.judged}
-        verdicts = yield from self.scorer.score(list(fresh.values()), scale)
-        self.judged.update(zip(fresh, verdicts, strict=True))
+        """Value nodes; what looks alike to the seat is judged once.
+
+        A scorer that is relative says what a move has changed: that is added to the value before.
+        """
+        fresh = {node.spot.key: node for node in nodes if node.spot.key not in self.judged}
+        verdicts = yield from self.scorer.score([node.spot for node in fresh.values()], scale)
+        for (key, node), verdict in zip(fresh.items(), verdicts, strict=True):
+            if self.scorer.relative and node.parent is not None and not node.spot.over:
+                value = node.parent.value + 2 * (verdict.value - 0.5)
+                verdict = Judged(min(1.0, max(0.0, value)), verdict.comment)
+            self.judged[key] = verdict
         for node in nodes:
             node.value, node.comment = self.judged[node.spot.key]

@@ -57,7 +57,14 @@ class Team(Adapter):
         if chosen is None:
             refused = [a.reply.text.strip() for a in answers if a.reply is not None]
             return Decision(text=refused[0] if refused else "", thought=said)
-        return Decision(text=chosen, thought=said)
+        return Decision(text=chosen, thought=said, facts=voted(answers, chosen))
+
+
+def voted(answers: Sequence[Answer], chosen: str) -> dict[str, Any]:
+    """The facts `candidates`, every move with its share of the answers, and `confidence`."""
+    counts = Counter(answer.move for answer in answers if answer.move is not None)
+    shares = {move: count / len(answers) for move, count in counts.items()}
+    return {"candidates": shares, "confidence": shares.get(chosen, 0.0)}
 
 
 def majority(votes: Sequence[str | None]) -> str | None:

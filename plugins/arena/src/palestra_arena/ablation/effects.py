@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, Interval, InvalidOption
 from palestra.phrasing.wording import WORDINGS
 from palestra.records.answers import AnswerCounts, counts_of
 
 from palestra_arena.ablation.run import LEGAL, NULL, PLAIN
 from palestra_arena.statistics.comparisons import compare_paired, correct
-from palestra_arena.statistics.intervals import Interval, mean_interval
+from palestra_arena.statistics.intervals import mean_interval
 
 RESAMPLES = 2000
 

@@ -1,5 +1,7 @@
 """What a table of results can and cannot say: intervals, power, tests, aggregates."""
 
+from palestra import Interval, wilson
+
 from palestra_arena.statistics.aggregates import (
     iqm,
     performance_profile,
@@ -14,7 +16,7 @@ from palestra_arena.statistics.generality import (
     shares_of_equilibrium,
     undominated,
 )
-from palestra_arena.statistics.intervals import Interval, bootstrap, mean_interval, wilson
+from palestra_arena.statistics.intervals import bootstrap, mean_interval
 from palestra_arena.statistics.pass_at_k import pass_at_k, pass_hat_k
 from palestra_arena.statistics.power import (
     detectable_difference,

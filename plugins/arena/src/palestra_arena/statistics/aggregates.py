@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
-from palestra import InvalidOption
+from palestra import Interval, InvalidOption
 from scipy import stats
-
-from palestra_arena.statistics.intervals import Interval
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
-from palestra import InvalidOption, UnknownName
+from palestra import Interval, InvalidOption, UnknownName
 from scipy import stats
 
-from palestra_arena.statistics.intervals import Interval, bootstrap
+from palestra_arena.statistics.intervals import bootstrap
 
 Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
 CORRECTIONS = ("holm", "bonferroni", "benjamini-hochberg")

@@ -1,43 +1,17 @@
-"""Intervals: Wilson's for a share, the bootstrap for anything else."""
+"""The bootstrap, for what is no share; shares have Wilson's interval, `palestra.wilson`."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
-from palestra import InvalidOption
+from palestra import Interval, InvalidOption
 from scipy import stats
-
-
-class Interval(NamedTuple):
-    """An estimate and the interval that covers the truth at the confidence asked for."""
-
-    value: float
-    low: float
-    high: float
-
-
-def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval for a share (Wilson 1927).
-
-    It keeps a width where all trials succeeded, and stays inside [0, 1]. `successes` may hold half
-    points for ties, which makes it conservative. No trials give the whole of [0, 1].
-    """
-    if not 0 <= successes <= trials:
-        raise InvalidOption(f"successes must be from 0 to {trials} trials, not {successes}")
-    if not trials:
-        return Interval(math.nan, 0.0, 1.0)
-    z2 = float(stats.norm.ppf((1 + confidence) / 2)) ** 2
-    share = successes / trials
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = math.sqrt(z2 * (share * (1 - share) + z2 / (4 * trials)) / trials) / (1 + z2 / trials)
-    return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
-
 
 ALIKE = 1e-12  # a spread, against the values, that is rounding and no spread
 

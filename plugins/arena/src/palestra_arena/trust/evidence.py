@@ -36,7 +36,7 @@ class Case:
     def note(self, kind: Any, agent: str, why: str) -> None:
         episode = self.episode
         env = episode.spec.id if episode.spec else type(episode.game).__name__
-        self.findings.append(Finding(kind, agent, env, episode.seed, episode.turn, why))
+        self.findings.append(Finding(kind, agent, env, episode.seed, episode.steps_played, why))
 
 
 class Evidence:
@@ -52,16 +52,16 @@ class Evidence:
     @hookimpl
     def palestra_episode_started(self, episode: Episode, agents: tuple[str, ...]) -> None:
         case = self._cases[id(episode)] = Case(episode, agents)
-        case.snapshots.append((episode.turn, episode.state_key()))
+        case.snapshots.append((episode.steps_played, episode.state_key()))
 
     @hookimpl
     def palestra_turn_ready(self, turn: Turn) -> None:
-        case = self._cases[turn.episode_key]
+        case = self._cases[turn.episode_id]
         self._compare(case, "before anybody was asked")
 
     @hookimpl
     def palestra_action_chosen(self, turn: Turn, decision: Decision) -> None:
-        case = self._cases[turn.episode_key]
+        case = self._cases[turn.episode_id]
         case.trace.add((case.snapshots[-1][0], turn.seat))
         self._compare(case, f"while {case.agents[turn.seat]} was asked", case.agents[turn.seat])
 
@@ -69,7 +69,7 @@ class Evidence:
     def palestra_stepped(self, episode: Episode) -> None:
         case = self._cases[id(episode)]
         case.log.append(tuple(map(float, episode.rewards)))
-        case.snapshots.append((episode.turn, episode.state_key()))
+        case.snapshots.append((episode.steps_played, episode.state_key()))
 
     @hookimpl
     def palestra_episode_finished(self, episode: Episode, record: EpisodeRecord) -> None:
@@ -90,7 +90,7 @@ class Evidence:
     def _compare(self, case: Case, when: str, agent: str = "") -> None:
         """Compare the state with the last snapshot; nothing may change it between steps."""
         turn, key = case.snapshots[-1]
-        now = case.episode.turn, case.episode.state_key()
+        now = case.episode.steps_played, case.episode.state_key()
         if now == (turn, key):
             return
         what = "moves were made" if now[0] != turn else "the state changed"

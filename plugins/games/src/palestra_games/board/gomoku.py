@@ -69,7 +69,7 @@ class Gomoku(ArrayGame[GomokuState]):
     exact: Annotated[bool, Meta(description="whether a longer line does not win")] = False
 
     vocabulary = Vocabulary(
-        words=("stone",),
+        words=("stone", "capture"),
         signs="XO",
         cells=True,
         instead={

@@ -61,7 +61,7 @@ class Hex(ArrayGame[HexState]):
     ] = False
 
     vocabulary = Vocabulary(
-        words=("hex", "hexagonal", "rhombus", "stone"),
+        words=("hex", "hexagonal", "rhombus", "stone", "capture"),
         signs="XO",
         cells=True,
         instead={

@@ -93,7 +93,7 @@ class Blackjack(ArrayGame[BlackjackState]):
     ] = 0
 
     vocabulary = Vocabulary(
-        words=("dealer", "jack", "queen", "king", "ace", "bust"),
+        words=("dealer", "jack", "queen", "king", "ace", "bust", "deck"),
     )
     rules_text = """
         You play one hand of blackjack against a dealer.

@@ -67,6 +67,7 @@ class KuhnPoker(ArrayGame[KuhnState]):
             "fold",
             "call",
             "showdown",
+            "deck",
         ),
     )
     rules_text = """

@@ -76,7 +76,7 @@ class LeducHoldem(ArrayGame[LeducState]):
     """
 
     vocabulary = Vocabulary(
-        words=("leduc hold'em", "jack", "queen", "king", "pot"),
+        words=("leduc hold'em", "jack", "queen", "king", "pot", "bet", "showdown"),
     )
     rules_text = """
         You play Leduc hold'em with six cards: two jacks, two queens and two kings, king highest.

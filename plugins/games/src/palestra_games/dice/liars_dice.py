@@ -95,7 +95,9 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
     ] = "one"
 
     vocabulary = Vocabulary(
-        words=("liar's dice", "dice", "die", "bid", "bidder", "roll", "wild"),
+        words=("liar's dice", "dice", "die", "bid", "bidder", "roll", "wild", "call", "face"),
+        signs="x",
+        written=r"\d+x\d+",
     )
     rules_text = """
         You play liar's dice. Everybody rolls dice, and sees only their own.

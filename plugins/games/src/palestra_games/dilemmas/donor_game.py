@@ -100,6 +100,7 @@ class DonorState:
     round: int = 0
     generation: int = 0
     paid: tuple[float, ...] = ()  # in earlier generations, by seat
+    born: tuple[int, ...] = ()  # the generation in which each seat's player came
 
 
 @environment(
@@ -160,6 +161,10 @@ class DonorGame(Talking, TextGame[DonorState]):
         most = self.num_players * self.endowment * GROWTH**self.rounds
         return (0.0, float(self.generations * most))
 
+    @property
+    def has_newcomers(self) -> bool:
+        return self.generations > 1
+
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
         """Every donation, every punishment if there is any, and strategies a program may write."""
@@ -173,7 +178,12 @@ class DonorGame(Talking, TextGame[DonorState]):
         seats = self.num_players
         rich = (float(self.endowment),) * seats
         return DonorState(
-            Rng.seeded(seed), rich, ("",) * seats, tuple(range(seats)), paid=(0.0,) * seats
+            Rng.seeded(seed),
+            rich,
+            ("",) * seats,
+            tuple(range(seats)),
+            paid=(0.0,) * seats,
+            born=(0,) * seats,
         )
 
     def to_act(self, state: DonorState) -> tuple[int, ...]:
@@ -258,9 +268,13 @@ class DonorGame(Talking, TextGame[DonorState]):
         kept = [s if p not in state.newcomers else "" for p, s in enumerate(state.strategies)]
         state.strategies, state.pairs, state.acts, state.round = tuple(kept), (), (), 0
         state.resources = (float(self.endowment),) * self.num_players
+        state.born = tuple(
+            state.generation if seat in state.newcomers else born
+            for seat, born in enumerate(state.born)
+        )
         names = ", ".join(self.players[seat] for seat in state.newcomers)
-        events.append(Event("newcomers", f"Replaced by newcomers: {names}."))
-        return events
+        data = {"players": list(state.newcomers)}
+        return [*events, Event("newcomer", f"Replaced by newcomers: {names}.", data)]
 
     def outcome(self, state: DonorState) -> Outcome | None:
         if self.to_act(state):
@@ -269,6 +283,15 @@ class DonorGame(Talking, TextGame[DonorState]):
         mean = sum(state.paid) / self.num_players / self.generations
         reason = f"{mean:.4g} units on average over {self.generations} generations"
         return Outcome((result,) * self.num_players, state.paid, reason)
+
+    def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
+        """For who came last, who was paid what before they came is drawn anew."""
+        copy = self.clone(state)
+        if state.generation and state.born[seat] == state.generation:
+            paid = list(state.paid)
+            rng.shuffle(paid)
+            copy.paid = tuple(paid)
+        return copy
 
     def noop(self, state: DonorState, seat: int) -> TextAction:
         return LINES[-1] if state.newcomers else Donate(0)
@@ -302,7 +325,7 @@ class DonorGame(Talking, TextGame[DonorState]):
 
     def describe(self, state: DonorState, seat: int) -> str:
         if state.generation >= self.generations:
-            return f"All generations are over. You were paid {state.paid[seat]:.4g} in all."
+            return f"All generations are over. You end with {state.resources[seat]:.4g} units."
         lines = [
             f"You are {self.players[seat]}. Generation {state.generation + 1} of "
             f"{self.generations}. You have {state.resources[seat]:.4g} units."

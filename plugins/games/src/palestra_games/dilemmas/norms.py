@@ -17,8 +17,8 @@ follows the new ones; where temptations are worth less than norms, a society tha
 strategies ends as one of conformists.
 
 An observation is an int16 vector: own seat, generation, scene, topic (1 +, 0 while strategies are
-written), own temptation (1 + choice); norms (1 + choice), their weights, and the norms of the first
-generation; for every seat points in this generation, then strategies (0 none, 1 + the place in
+written), own temptation (1 + choice); norms (1 + choice), their weights, and the norms when this
+player came; for every seat points in this generation, then strategies (0 none, 1 + the place in
 `LINES`, the last: other words), then whether one is to be written; the two that newcomers read
 (1 + seat); what was done in each scene of this generation, by seat (1 + choice).
 """
@@ -105,6 +105,8 @@ class NormsState:
     models: tuple[int, ...] = ()  # the two whose strategies newcomers read
     done: tuple[tuple[int, ...], ...] = ()  # this generation's choices by scene, each by seat
     generation: int = 0
+    old: tuple[tuple[int, ...], ...] = ()  # by seat: the norms when its player came
+    born: tuple[int, ...] = ()  # by seat: the generation in which its player came
 
 
 @environment(
@@ -169,6 +171,15 @@ class Norms(Talking, TextGame[NormsState]):
     def payoff_bounds(self) -> tuple[float, float]:
         return (0.0, float(max(HEAVIEST, self.temptation) * self.topics * self.generations))
 
+    @property
+    def has_newcomers(self) -> bool:
+        return self.generations > 1 and self._gone > 0
+
+    @property
+    def _gone(self) -> int:
+        """How many are replaced after each generation."""
+        return int(self.replaced * self.num_players)
+
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
         """Everything that can be done in any scene, then the lines a program may write."""
@@ -184,6 +195,7 @@ class Norms(Talking, TextGame[NormsState]):
         village = NormsState(
             rng, norms, norms, weights, nobody, nobody, nobody, ("",) * n, everybody
         )
+        village.old, village.born = (norms,) * n, nobody
         self._tempt(village)
         return village
 
@@ -258,8 +270,7 @@ class Norms(Talking, TextGame[NormsState]):
         order = list(range(self.num_players))
         state.rng.shuffle(order)  # who has as many points as another goes by lot
         order.sort(key=lambda seat: state.points[seat], reverse=True)
-        gone = int(self.replaced * self.num_players)
-        state.writing = tuple(sorted(order[self.num_players - gone :]))
+        state.writing = tuple(sorted(order[self.num_players - self._gone :]))
         state.models = tuple(order[:2])
         before, state.norms = state.norms, self._next_norms(state)
         state.paid = tuple(a + b for a, b in zip(state.paid, state.points, strict=True))
@@ -279,6 +290,13 @@ class Norms(Talking, TextGame[NormsState]):
         )
         changed = sum(a != b for a, b in zip(before, state.norms, strict=True))
         events = [Event("norms", f"{changed} norms have changed. {self._norms_text(state)}")]
+        new = state.writing
+        if new:
+            text = f"New here: {', '.join(self.players[seat] for seat in new)}."
+            events.append(Event("newcomer", text, {"players": list(new)}))
+        seats = range(self.num_players)
+        state.old = tuple(state.norms if s in new else state.old[s] for s in seats)
+        state.born = tuple(state.generation if s in new else state.born[s] for s in seats)
         self._tempt(state)
         return events if state.writing else events + self._scene_events(state)
 
@@ -314,8 +332,15 @@ class Norms(Talking, TextGame[NormsState]):
         return events
 
     def determinize(self, state: NormsState, seat: int, rng: Rng) -> NormsState:
-        """Draw the others' temptations anew."""
+        """Draw the others' temptations anew; for who came last, also what was before them."""
         copy = self.clone(state)
+        if state.generation and state.born[seat] == state.generation:
+            paid, others = list(state.paid), (o for o in range(self.num_players) if o != seat)
+            rng.shuffle(paid)
+            copy.paid = tuple(paid)
+            copy.first = tuple(rng.below(CHOICES) for _ in state.first)
+            known = {seat: state.old[seat]} | {o: copy.first for o in others if not state.born[o]}
+            copy.old = tuple(known.get(o, old) for o, old in enumerate(state.old))
         if not self.to_act(state):
             return copy
         norm = state.norms[len(state.done)]
@@ -381,7 +406,7 @@ class Norms(Talking, TextGame[NormsState]):
         head = [seat, state.generation, scene, (scene + 1) * live]
         head.append((state.temptations[seat] + 1) * live)
         head += [1 + norm for norm in state.norms] + list(state.weights)
-        head += [1 + norm for norm in state.first]
+        head += [1 + norm for norm in state.old[seat]]
         head += [*state.points, *map(code_of, state.strategies)]
         head += [other in state.writing for other in range(self.num_players)]
         head += [1 + model for model in state.models] or [0, 0]

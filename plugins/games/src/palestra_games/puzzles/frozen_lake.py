@@ -107,7 +107,7 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
     ] = None
 
     vocabulary = Vocabulary(
-        words=("frozen", "lake", "ice", "hole", "goal"),
+        words=("frozen", "lake", "ice", "hole", "goal", "slippery", "slide"),
         signs="@SFHG",
     )
     rules_text = """

@@ -64,7 +64,7 @@ class Game2048(ArrayGame[State2048]):
     ] = 0
 
     vocabulary = Vocabulary(
-        words=("tile", "merge"),
+        words=("tile", "merge", "slide"),
     )
     rules_text = """
         You slide numbered tiles on a board; equal tiles that meet merge into one of their sum.

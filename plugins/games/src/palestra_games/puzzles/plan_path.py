@@ -252,6 +252,16 @@ class PlanPath(TextGame[Maze]):
         moves = way(state.walker, {state.goal}, steps)
         return None if moves is None else "".join(moves)
 
+    def record_facts(self, state: Maze) -> dict[str, Any]:
+        """For the record: the share of the shortest way from the start that is behind the walker.
+
+        The roles too, drafter and planner.
+        """
+        whole = self.shortest(Maze(state.rng, state.walls, state.start, state.goal, (state.start,)))
+        left = len(self.shortest(state) or "")
+        progress = max(0.0, 1 - left / len(whole)) if whole else 0.0
+        return {"progress": progress, "roles": [seat.role for seat in self.seats]}
+
     def outcome(self, state: Maze) -> Outcome | None:
         if self.to_act(state):
             return None

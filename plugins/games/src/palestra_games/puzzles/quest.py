@@ -294,6 +294,23 @@ class Quest(TextGame[House]):
         reason = "the treasure was found" if found else "time ran out"
         return Outcome((result,), (self.pay_for(state.gained),), reason)
 
+    @cached_property
+    def milestones(self) -> tuple[str, ...]:
+        """The subgoals by name, in the order in which they are reached."""
+        opened = [f"{colour} chest" for colour in COLOURS[: self.chests]]
+        taken = [f"{prize} taken" for prize in self.prizes]
+        return tuple(taken[n // 2] if n % 2 == 0 else opened[n // 2] for n in range(self.subgoals))
+
+    def record_facts(self, state: House) -> dict[str, Any]:
+        """For the record: the subgoals reached, as objects too."""
+        reached = self.milestones[: state.gained]
+        return {
+            "progress": state.gained / self.subgoals,
+            "milestones": reached,
+            "objects": {name: {"done": name in reached} for name in self.milestones},
+            "goal": {name: {"done": True} for name in self.milestones},
+        }
+
     def truncated(self, state: House) -> bool:
         return state.steps == self.max_steps and state.gained < self.subgoals
 

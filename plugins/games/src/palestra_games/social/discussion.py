@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol
@@ -36,16 +37,16 @@ def talk_grammar(lines: tuple[Say, ...], limit: int) -> Grammar:
     )
 
 
-class Discussion(Talking):
+class Discussion(Talking, ABC):
     """What games with talk in turn derive from it; a base beside `TextGame`."""
 
     players: Any  # tuple[str, ...]
     talk_rounds: int
 
     @property
+    @abstractmethod
     def lines(self) -> tuple[Say, ...]:
         """The lines that have a number in the array view."""
-        raise NotImplementedError
 
     def speak(self, state: Talk, actions: Mapping[int, Any]) -> list[Event]:
         """Let the next seat speak, or stay silent."""

@@ -41,6 +41,7 @@ from palestra import (
     ScriptedAgent,
     Shape,
     Turn,
+    Vocabulary,
     agent,
     constant,
     environment,
@@ -125,6 +126,16 @@ class Referential(ArrayGame[ReferentialState]):
     ] = False
     rounds: Annotated[int, Meta(ge=1, le=32_767, description="rounds to play")] = 10
 
+    vocabulary = Vocabulary(
+        words=(
+            "speaker",
+            "listener",
+            "message",
+            "candidate",
+            "object",
+            "symbol",
+        ),
+    )
     rules_text = """
         Speakers tell listeners which object is meant, in symbols that have no meaning yet.
 

@@ -107,7 +107,10 @@ class PositionAuction(SealedBids[PositionAuctionState]):
     rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS, description="auctions in an episode")] = 10
 
     vocabulary = Vocabulary(
-        words=("auction", "bid", "bidder", "ad", "click", "advertiser", "slot"),
+        words=(
+            *("auction", "bid", "bidder", "ad", "advertisement", "advertiser"),
+            *("click", "slot", "position", "page"),
+        ),
     )
     rules_text = """
         You bid for a place for your advertisement on a page, in every round anew.

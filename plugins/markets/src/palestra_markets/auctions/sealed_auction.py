@@ -102,7 +102,7 @@ class SealedAuction(SealedBids[SealedAuctionState]):
     rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS, description="auctions in an episode")] = 10
 
     vocabulary = Vocabulary(
-        words=("auction", "bid", "bidder"),
+        words=("auction", "bid", "bidder", "reserve price", "sale"),
     )
     rules_text = """
         You bid for one thing in a sealed auction, in every round anew.

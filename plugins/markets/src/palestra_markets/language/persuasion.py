@@ -196,6 +196,10 @@ class Persuasion(Talking, TextGame[Shop]):
         words = Text(self.message_limit if self.messages else 0, ("",))
         return Grammar((Option(Recommend, {"buy": OneOf((True, False)), "text": words}),))
 
+    @property
+    def has_newcomers(self) -> bool:
+        return self.myopic
+
     # The rules
 
     def initial_state(self, seed: int | None = None) -> Shop:
@@ -255,6 +259,9 @@ class Persuasion(Talking, TextGame[Shop]):
             state.ended = True
             return [*events, Event("end", "The shop closes.")]
         state.good, state.advice = self._draw_quality(state.rng), None
+        if self.myopic:
+            text = f"{self.players[BUYER]} is a new buyer."
+            events.append(Event("newcomer", text, {"players": [BUYER]}))
         return [*events, self._quality_event(state)]
 
     def _round_event(self, state: Shop, bought: bool) -> Event:
@@ -300,10 +307,19 @@ class Persuasion(Talking, TextGame[Shop]):
         )
 
     def determinize(self, state: Shop, seat: int, rng: Rng) -> Shop:
-        """Draw anew what a seat does not know: the quality, or the worth of good products."""
+        """Draw anew what a seat does not know: the quality, or the worth of good products.
+
+        A new buyer does not know either which of the products they read counts of was the last.
+        """
         copy = self.clone(state)
         if seat == BUYER and not state.ended:
             copy.good = self._draw_quality(rng)
+            if self.myopic and state.last is not None:
+                bad = state.round - state.goods
+                kinds = [(True, True), (False, True)] if state.goods else []
+                kinds += [(True, False)] if state.lies else []
+                kinds += [(False, False)] if bad > state.lies else []
+                copy.last = rng.choice(kinds)
         if seat == SELLER and not self.complete:
             copy.worth = self._draw_worth(rng)
         return copy

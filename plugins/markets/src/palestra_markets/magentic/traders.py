@@ -111,7 +111,7 @@ class MarketCustomer(NoteTaker):
             return Search(", ".join([*notes.wants, *notes.needs]), notes.page)
         if notes.to_write:
             return self._ask(notes)
-        return self._settle(notes, game.rounds - turn.turn)
+        return self._settle(notes, game.rounds - turn.steps_played)
 
     def take_in(self, notes: CustomerNotes, event: Event, game: Magentic) -> None:
         data = event.data

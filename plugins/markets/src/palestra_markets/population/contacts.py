@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption
 from palestra.kernel.errors import shown
-from palestra.kernel.text import printable
+from palestra.quoting import printable
 
 Pairs = tuple[tuple[int, int], ...]
 

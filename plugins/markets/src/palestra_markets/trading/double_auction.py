@@ -39,6 +39,7 @@ from palestra import (
     Scene,
     Seat,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -137,6 +138,23 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         bool, Meta(description="whether an order must be better than the best of its side")
     ] = False
 
+    vocabulary = Vocabulary(
+        words=(
+            "auction",
+            "market",
+            "order",
+            "book",
+            "trade",
+            "trading",
+            "buyer",
+            "seller",
+            "buy",
+            "bought",
+            "sell",
+            "sold",
+            "unit",
+        ),
+    )
     rules_text = """
         You are a buyer or a seller in a market and trade units of one good on an order book.
 

@@ -33,8 +33,9 @@ def score(
 
     Phase 1 pays a seat's last attempt; phase 2 all, and `alpha` times last less first.
 
-    Each turn is an attempt and its score says how right it was. Phase one's other half, staying
-    near the base policy, is the trainer's. Kumar et al., "Training Language Models to
+    Each turn is an attempt and its score says how right it was: settled talks of the adapter
+    `score` are such records. Phase one's other half, staying near the base policy, is the
+    trainer's; the paper sets `alpha` to 10. Kumar et al., "Training Language Models to
     Self-Correct via Reinforcement Learning" (2024).
     """
     found = scores_of(record, scores, "score")

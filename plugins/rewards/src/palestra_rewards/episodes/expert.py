@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
-from typing import Annotated
+from typing import Annotated, Any
 
-from palestra import EpisodeRecord, Meta, reward
+from palestra import (
+    Agent,
+    Decision,
+    EpisodeRecord,
+    InvalidAction,
+    Meta,
+    Turn,
+    make_agent,
+    retrace,
+    reward,
+)
+from palestra.kernel.game import Game
 from rapidfuzz.distance import Levenshtein
 
 from palestra_rewards.arrays import Floats, floats
@@ -30,7 +41,8 @@ def stepagent(
 ) -> Floats:
     """How alike each turn's action text is to the expert's at the same state, from 0 to 1.
 
-    `expert(record)` gives one action text a turn; with `exact` only equal texts count. Deng et
+    `expert(record)` gives one action text a turn: an `AskedExpert` asks any agent at the same
+    states; with `exact` only equal texts count. Deng et
     al., "From Novice to Expert: LLM Agent Policy Optimization via Step-wise RL" (2024).
     """
     wanted = list(expert(record))
@@ -42,6 +54,38 @@ def _alike(made: str, wanted: str, exact: bool) -> float:
     if made == wanted or exact:
         return float(made == wanted)
     return SequenceMatcher(None, made, wanted).ratio()
+
+
+class AskedExpert:
+    """An agent asked what it would do at every turn of a record: an `expert=`.
+
+    Each state is the record's own, replayed; the agent sees what the seat saw there and remembers
+    nothing of its answers to other turns. All turns of a record are asked in one call. Where its
+    answer is no legal move, the text stands as it is. game: the one of records without an id.
+    """
+
+    def __init__(self, expert: Agent | str, *, game: Game[Any, Any] | None = None) -> None:
+        self.expert, self._game = make_agent(expert), game
+
+    def __call__(self, record: EpisodeRecord) -> list[str]:
+        turns = [
+            Turn(episode.fork(), turn.seat)
+            for episode, step in zip(retrace(record, self._game), record.steps, strict=False)
+            for turn in step.turns
+        ]
+        decisions = self.expert.act(turns)
+        for turn in turns:
+            self.expert.forget(turn.episode_key)
+        return [_written(turn, one) for turn, one in zip(turns, decisions, strict=True)]
+
+
+def _written(turn: Turn, decision: Decision) -> str:
+    """A decision as the game writes it."""
+    try:
+        action = turn.parse(decision.text or "") if decision.action is None else decision.action
+        return turn.action_text(action)
+    except InvalidAction:
+        return decision.text or ""
 
 
 @reward(

@@ -37,7 +37,7 @@ def statefactory(
     from 0 and sum to the last likeness. "Reward Prediction with Factorized World States".
     """
     states = tag_of(record, "objects", "statefactory", "objects")
-    goal = tag_of(record, "goal", "statefactory", "a goal of objects")
+    goal = tag_of(record, "goal", "statefactory", "objects")
     found = fitting([likeness(state, goal) for state in states], record, "objects")
     if not rise:
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -9,8 +10,34 @@ from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, tag_of
+from palestra_rewards.facts import fact
 from palestra_rewards.options import Discount, Weight
 from palestra_rewards.reading import turn_rewards
+
+
+class Unaided:
+    """What a human earns beside partners who do nothing: the paper's primitive value, by starts.
+
+    The mean return of the human's seat over the records that start where a given one does (the
+    human's first `state_key`), or over all of them where none does. records: episodes in which the
+    human, or a stand-in for one, played beside passive partners.
+    """
+
+    def __init__(self, records: Sequence[EpisodeRecord], human: int) -> None:
+        if not records:
+            raise InvalidOption("unaided returns are learnt from one record or more")
+        self.human = human
+        self._returns: dict[str, list[float]] = {}
+        for record in records:
+            self._returns.setdefault(self._start(record), []).append(record.returns[human])
+        self.mean = float(np.mean([record.returns[human] for record in records]))
+
+    def _start(self, record: EpisodeRecord) -> str:
+        return next((t.state_key for t in record.turns if t.seat == self.human), "")
+
+    def __call__(self, record: EpisodeRecord) -> float:
+        own = self._returns.get(self._start(record))
+        return float(np.mean(own)) if own else self.mean
 
 
 @reward(
@@ -24,18 +51,23 @@ def human_gain(
     record: EpisodeRecord,
     *,
     human: Annotated[int, Meta(ge=0, description="the human's seat")],
-    unaided: Annotated[float, Meta(description="the human's return beside a passive partner")],
+    unaided: Annotated[
+        float | Callable[[EpisodeRecord], float],
+        Meta(description="the human's return beside a passive partner, or an Unaided"),
+    ],
     weight: Annotated[float, Meta(description="weight of what the human gained")] = 1.0,
 ) -> Floats:
     """Own rewards plus what the human gained over playing unaided.
 
     `weight` times what the human's return rose above the unaided one is added. `human` is the seat
-    and `unaided` its return beside a partner who does nothing; a lower return takes nothing
-    off. The human's own turns are paid as they were. "Positive Human Gain" (2024).
+    and `unaided` its return beside a partner who does nothing, or an `Unaided` that estimates it
+    from records; a lower return takes nothing off. The human's own turns are paid as they were.
+    "Positive Human Gain" (2024).
     """
     if not 0 <= human < len(record.players):
         raise InvalidOption(f"human must be a seat from 0 to {len(record.players) - 1}")
-    gain = max(0.0, record.returns[human] - unaided)
+    alone = unaided(record) if callable(unaided) else unaided
+    gain = max(0.0, record.returns[human] - alone)
     return turn_rewards(record) + at_last(record, lambda s: weight * gain if s != human else 0.0)
 
 
@@ -69,7 +101,7 @@ def curiosity(
             f"belief has one row before the first turn and one after each: {len(record.turns) + 1} "
             f"rows of probabilities, not shape {beliefs.shape}"
         )
-    known = sureness(beliefs, measure, record.tags.get("type"))
+    known = sureness(beliefs, measure, fact(record, "type"))
     return weight * (gamma * known[1:] - known[:-1])
 
 

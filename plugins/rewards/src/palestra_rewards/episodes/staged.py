@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from math import exp, log
+from typing import Annotated, Any
 
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last, tag_of
+from palestra_rewards.learnt.networks import WORD
 
 
 @reward(
@@ -27,17 +30,21 @@ def prs(
         0.2,
         0.7,
     ),
+    rates: Annotated[
+        Sequence[float], Meta(description="how often each stage is passed by now; none by default")
+    ] = (),
 ) -> Floats:
     """Scores of an answer's stages, each counted only once the stages before it passed.
 
     Progressive reward shaping: the stages passed so far, paid on the last turn of each seat.
 
-    The tag "stages" has one score from 0 to 1 a stage (a parseable call, all fields, the quality
-    of the answer); a stage counts only if all before it passed in full. "Enhancing Agentic RL with
-    Progressive Reward Shaping".
+    "stages" has one score from 0 to 1 a stage (a parseable call, all fields, the quality of the
+    answer, such as `short_bleu`); a stage counts only if all before it passed in full. With `rates`
+    the weights anneal: see `annealed`; `StageRates` keeps them over training. "Enhancing Agentic RL
+    with Progressive Reward Shaping"; the form of the annealing is this package's own.
     """
     stages = tag_of(record, "stages", "prs", "stage scores")
-    value = gated(stages, weights)
+    value = gated(stages, annealed(weights, rates) if rates else weights)
     return at_last(record, lambda seat: value)
 
 
@@ -53,6 +60,85 @@ def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
         if score < 1:
             break
     return total
+
+
+def annealed(weights: Sequence[float], rates: Sequence[float]) -> list[float]:
+    """Weights that move on: each stage hands the share in which it is passed to the next one.
+
+    The sum stays the same. Where nothing is passed yet the weights are as given; where all early
+    stages always pass, the last has all of the weight.
+    """
+    if len(rates) != len(weights) or not all(0 <= rate <= 1 for rate in rates):
+        raise InvalidOption(f"rates are one from 0 to 1 for each of {len(weights)} stages: {rates}")
+    found, carried = [], 0.0
+    for weight, rate in zip(weights[:-1], rates, strict=False):
+        have = weight + carried
+        carried = have * rate
+        found.append(have - carried)
+    return [*found, weights[-1] + carried]
+
+
+class StageRates:
+    """How often each stage has been passed in full of late: a moving average, call by call.
+
+    `shape("prs", records, rates=rates.update(records))` pays a batch by what was passed up to then.
+    """
+
+    def __init__(self, *, alpha: float = 0.9) -> None:
+        if not 0 <= alpha < 1:
+            raise InvalidOption(f"alpha lies from 0 to below 1, not {alpha}")
+        self.alpha = alpha
+        self.rates: list[float] = []
+
+    def update(self, records: Sequence[EpisodeRecord]) -> list[float]:
+        """The rates before these records, which count from now on; zeros at first."""
+        passed = [
+            [float(score >= 1) for score in tag_of(one, "stages", "prs", "stage scores")]
+            for one in records
+        ]
+        if not passed or len({len(row) for row in passed}) > 1:
+            raise InvalidOption("give one record or more, all with the same number of stages")
+        fresh = np.mean(passed, axis=0).tolist()
+        before = self.rates or [0.0] * len(fresh)
+        keep = self.alpha if self.rates else 0.0
+        self.rates = [keep * a + (1 - keep) * b for a, b in zip(before, fresh, strict=True)]
+        return before
+
+    def state(self) -> dict[str, Any]:
+        return {"rates": list(self.rates)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.rates = [float(rate) for rate in state["rates"]]
+
+
+def short_bleu(answer: str, wanted: Sequence[str], *, order: int = 4) -> float:
+    """BLEU of a short answer, from 0 to 1: the best over the answers that are wanted.
+
+    The geometric mean of the shares of its n-grams that are in the wanted answer, each as often as
+    there at most, times BLEU's penalty exp(1 - wanted / said) where it has fewer words. n goes up
+    to `order` or to the length of the shorter of both, so that a short answer is not worth 0 for
+    having no four words in a row.
+    """
+    said = WORD.findall(answer.lower())
+    return max((_bleu(said, WORD.findall(one.lower()), order) for one in wanted), default=0.0)
+
+
+def _bleu(said: Sequence[str], wanted: Sequence[str], order: int) -> float:
+    most = min(order, len(said), len(wanted))
+    if not most:
+        return float(list(said) == list(wanted))
+    logs = 0.0
+    for size in range(1, most + 1):
+        have, want = _grams(said, size), _grams(wanted, size)
+        right = sum((have & want).values())
+        if not right:
+            return 0.0
+        logs += log(right / sum(have.values())) / most
+    return exp(logs + min(0.0, 1 - len(wanted) / len(said)))
+
+
+def _grams(words: Sequence[str], size: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[at : at + size]) for at in range(len(words) - size + 1))
 
 
 @reward(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -148,6 +148,38 @@ class Lagrangian:
 
     def load(self, state: Mapping[str, float]) -> None:
         self.multipliers = {name: float(state[name]) for name in self.points}
+
+
+def proxy_points(
+    evaluate: Callable[[Mapping[str, float]], float],
+    start: Mapping[str, float],
+    *,
+    spread: float = 0.1,
+    budget: int = 60,
+) -> tuple[dict[str, float], float]:
+    """The points of terms beyond which more of them no longer helps, and the score there.
+
+    evaluate: the true score of what is trained under a `Lagrangian` with these points, such as a
+    short run judged by people or by a better model; it is called at most `budget` times. start:
+    the first points; the others of the first simplex lie `spread` of their size away (`spread`
+    itself from 0). A Nelder-Mead search, as Moskovitz et al. (2023) find them in one run.
+    """
+    from scipy.optimize import minimize
+
+    names, first = list(start), floats(list(start.values()))
+    if not names or spread <= 0 or budget <= len(names):
+        raise InvalidOption(
+            "proxy_points needs a point for a term or more, a spread above 0, and a budget of more "
+            "evaluations than there are terms"
+        )
+    simplex = np.vstack([first, first + np.diag(np.where(first, np.abs(first), 1.0) * spread)])
+    found = minimize(
+        lambda points: -evaluate(dict(zip(names, points.tolist(), strict=True))),
+        first,
+        method="Nelder-Mead",
+        options={"initial_simplex": simplex, "maxfev": budget, "xatol": 1e-6, "fatol": 1e-9},
+    )
+    return dict(zip(names, found.x.tolist(), strict=True)), -float(found.fun)
 
 
 @reward(

@@ -8,6 +8,7 @@ from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, fitting, tag_of, won
+from palestra_rewards.facts import fact
 
 
 @reward(
@@ -29,11 +30,13 @@ def smart(
 
     1 for success on the last turn, less `price` a tool call and `waste` more for a needless one.
 
-    Tags, one entry a turn: "calls" (how many) and, if known, "needless" (how many of them the
-    context already answered). "SMART: Self-Aware Agent for Tool Overuse Mitigation" (2025).
+    Facts, one entry a turn: "calls" (a list, or how many) and, if known, "needless" (how many of
+    them the context already answered). "SMART: Self-Aware Agent for Tool Overuse Mitigation"
+    (2025).
     """
-    calls = fitting(tag_of(record, "calls", "smart", "tool calls"), record, "calls")
-    needless = fitting(record.tags.get("needless", [0] * calls.size), record, "needless")
+    made = tag_of(record, "calls", "smart", "tool calls")
+    calls = fitting([n if isinstance(n, int | float) else len(n) for n in made], record, "calls")
+    needless = fitting(fact(record, "needless") or [0] * calls.size, record, "needless")
     return at_last(record, lambda seat: float(won(record, seat))) - price * calls - waste * needless
 
 

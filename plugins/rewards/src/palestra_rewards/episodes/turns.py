@@ -9,6 +9,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 
 from palestra_rewards.arrays import Floats, Ints, floats
+from palestra_rewards.facts import fact
 from palestra_rewards.needs import NEEDS, Lacking
 
 Scores = Callable[[EpisodeRecord], Sequence[float]]
@@ -16,17 +17,33 @@ Scores = Callable[[EpisodeRecord], Sequence[float]]
 
 def scores_of(record: EpisodeRecord, scores: Scores | None, name: str) -> Floats:
     """One process score a turn: by the function given, or else from the tag "process"."""
-    if scores is None and "process" not in record.tags:
-        raise Lacking(name, "scores", NEEDS["scores"].how)
-    found = floats(record.tags["process"] if scores is None else scores(record))
+    if scores is not None:
+        return fitting(scores(record), record, "scores")
+    found = tag_of(record, "process", name, "scores")
     return fitting(found, record, "scores")
 
 
 def tag_of(record: EpisodeRecord, tag: str, name: str, what: str) -> Any:
-    """A tag that an entry cannot do without."""
-    if tag not in record.tags:
-        raise Lacking(name, what, f"tag every record with {tag!r}")
-    return record.tags[tag]
+    """A fact that an entry cannot do without: a tag, or what was reported in play.
+
+    Turns of a seat whose agent reports nothing of the kind count 0, or nothing in a list.
+    """
+    found = fact(record, tag)
+    if found is None or (isinstance(found, list) and found and all(f is None for f in found)):
+        raise Lacking(name, what, NEEDS[what].how)
+    if not isinstance(found, list) or all(f is not None for f in found):
+        return found
+    return _filled(record, found, name, what)
+
+
+def _filled(record: EpisodeRecord, found: list[Any], name: str, what: str) -> list[Any]:
+    """A fact over turns, with nothing for the turns of seats that report none of it."""
+    missing = [turn.seat for turn, f in zip(record.turns, found, strict=True) if f is None]
+    told = {turn.seat for turn, f in zip(record.turns, found, strict=True) if f is not None}
+    if told & set(missing):
+        raise Lacking(name, what, "every turn of a seat must have it; some turns have none")
+    lists = any(isinstance(f, list) for f in found)
+    return [([] if lists else 0.0) if f is None else f for f in found]
 
 
 def fitting(values: Any, record: EpisodeRecord, what: str) -> Floats:
@@ -58,7 +75,12 @@ def won(record: EpisodeRecord, seat: int) -> bool:
     tag = record.tags.get("success")
     if tag is not None:
         return float(tag[seat] if isinstance(tag, list | tuple) else tag) >= 1
-    return record.outcome is not None and record.outcome.results[seat] == "win"
+    if record.outcome is None:
+        return False
+    if record.outcome.results[seat] != "score":
+        return record.outcome.results[seat] == "win"
+    said = fact(record, "progress")[seat]
+    return said is not None and said >= 1
 
 
 def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:

@@ -65,7 +65,8 @@ def agentrm(record: EpisodeRecord, *, scores: Scores | Judge | str | None = None
 
     The reward model's score of every beginning of the episode, one a turn.
 
-    `scores` is the explicit model (a fitted `ValueModel`, or any function), a judge or its URI, or
+    `scores` is the explicit model (a fitted `ValueModel`, a `PositionModel` that was fitted to a
+    search's returns and scores its positions too, or any function), a judge or its URI, or
     None for the implicit one: the tag "implicit", `beta * log(pi / pi_ref)` of each turn, summed so
     far. "AgentRM: Enhancing Agent Generalization with Reward Modeling" (2025).
     """

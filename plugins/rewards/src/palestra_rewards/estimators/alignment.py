@@ -1,4 +1,4 @@
-"""Advantage Alignment: play so that what is good for me and for you come together."""
+"""Advantage Alignment: reinforce play that is good for oneself and for the others at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ArenaRL: a bracket of pairwise judgements in the place of scores."""
+"""ArenaRL: a bracket of pairwise judgements instead of scores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def seeded_bracket(entrants: Sequence[int], matches: Matches) -> list[int]:
 
 
 def elimination(seeds: Sequence[int], matches: Matches) -> list[int]:
-    """Single elimination of entrants given best seed first; top seeds rest where numbers ask it."""
+    """Single elimination of entrants given best seed first; top seeds get the byes."""
     out: list[int] = []
     alive = list(seeds)
     place = {one: seed for seed, one in enumerate(seeds)}
@@ -86,7 +86,7 @@ def swiss(entrants: Sequence[int], matches: Matches) -> list[int]:
 
 
 def double_elimination(entrants: Sequence[int], matches: Matches) -> list[int]:
-    """Ranking when two losses put one out."""
+    """Ranking where an entrant leaves after its second loss."""
     lower: list[int] = []
     out: list[int] = []
     upper = list(entrants)

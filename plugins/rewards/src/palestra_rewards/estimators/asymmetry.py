@@ -29,13 +29,19 @@ def a_grae(
     base: Floats,
     *,
     positive: Annotated[float, Meta(gt=0, description="factor of advantages above 0")] = 1.0,
+    late: Annotated[
+        float | None,
+        Meta(gt=0, description="the same once all succeed; by default it does not change"),
+    ] = None,
     lean: Annotated[
         float, Meta(description="how strongly weight moves between easy and hard tasks")
     ] = 0.0,
 ) -> Floats:
     """Advantages that damp right rollouts and move weight from easy to hard tasks.
 
-    Positive advantages times `positive`; tasks weighted by how easy they are now.
+    Positive advantages times a factor that goes evenly from `positive`, at a mean return of the
+    batch of 0, to `late`, at 1: right rollouts are damped while there is much to explore. Tasks are
+    weighted by how easy they are now.
 
     A task of mean return p in a batch of mean return m weighs exp(lean · (1 - 2m) · (p - m)):
     easy tasks count more while m is under one half, hard ones after. Returns are taken to lie
@@ -44,4 +50,6 @@ def a_grae(
     level = means(group.returns, group.side)[group.side]
     rates = peer_means(group.returns, group)
     weights = np.exp(lean * (1 - 2 * level) * (rates - level))
-    return np.where(base > 0, positive, 1.0) * base * group.spread(weights)
+    end = positive if late is None else late
+    damped = group.spread(positive + (end - positive) * np.clip(level, 0, 1))
+    return np.where(base > 0, damped, 1.0) * base * group.spread(weights)

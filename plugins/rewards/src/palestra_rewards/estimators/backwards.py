@@ -1,4 +1,4 @@
-"""SeeUPO: turns are players of one game, and the last turn learns first."""
+"""SeeUPO: each turn is a player of one game, and the last turn is updated first."""
 
 from __future__ import annotations
 

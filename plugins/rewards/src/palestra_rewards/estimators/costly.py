@@ -56,14 +56,17 @@ def a2fm(
     """GRPO on success, paid less where a heavier mode solved what the instant one can.
 
     The fact "mode" says how each rollout ran. A task is easy if its instant rollouts succeed with
-    rate p of at least `tau`; then success in any other mode is scaled to 1 - p^alpha.
-    "A²FM: An Adaptive Agent Foundation Model" (2025).
+    rate p of at least `tau`; then success in any other mode is scaled to 1 - p^alpha. A fact
+    "format", from 0 to 1 a rollout, multiplies the score where it is given. "A²FM: An Adaptive
+    Agent Foundation Model" (2025).
     """
     assert group.success is not None
     quick = np.asarray([mode == instant for mode in group.line_fact("mode")])
     rate = _rate(group.success, quick, group.peers)[group.peers]
     wasteful = ~quick & (rate >= tau) & (rate > 0)
     score = group.success * np.where(wasteful, 1 - rate**alpha, 1.0)
+    if "format" in group.facts:
+        score = score * floats(group.line_fact("format"))
     return group.spread(standardised(score, group.peers))
 
 

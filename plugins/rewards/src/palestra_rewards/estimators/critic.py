@@ -1,16 +1,27 @@
-"""Values of turns learnt from the rollouts themselves: ArCHer's critic and QLASS's backups."""
+"""Values of turns learnt from the rollouts themselves: ArCHer's critic, and QLASS's backups."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Floats, Ints, floats, means, together
+from palestra_rewards.arrays import Bools, Floats, Ints, floats, together
 from palestra_rewards.estimators.salt import previous
 from palestra_rewards.estimators.tree import prefix_tree
+from palestra_rewards.estimators.truncated import egae
 from palestra_rewards.group import Group
+from palestra_rewards.learnt.critics import (
+    CriticSettings,
+    Transitions,
+    TurnCritic,
+    chosen,
+    one_hot,
+)
+from palestra_rewards.learnt.features import ACTION, STATE
+from palestra_rewards.learnt.networks import Hidden, Rate, Seed, Steps
 from palestra_rewards.options import Discount
 
 
@@ -19,21 +30,197 @@ from palestra_rewards.options import Discount
     shape="group",
     needs=("state keys", "actions"),
     paper="Zhou et al. (2024), ArCHer: Hierarchical Multi-Turn RL",
-    check="test_the_turn_critic_values_binary_splitting_exactly",
-    cost="a sparse solve",
+    check="test_the_learnt_critic_values_a_mixed_player_like_the_recursion",
+    cost="steps of a small network",
 )
-def archer(group: Group, *, gamma: Discount = 1.0) -> Floats:
-    """Q less V of a turn-level critic that is fitted to the rollouts.
+class Archer:
+    """Q less V of a turn-level critic that is learnt from the rollouts.
 
-    `Q(s, a) - V(s)` of a tabular turn-level critic that fits the rollouts exactly.
+    Two networks of whole turns learn from each other's slow copy by temporal differences: Q(s, a)
+    from what the turn was paid plus `gamma` times V of the seat's next state, V from Q of what was
+    played. Every seat and agent has a critic of its own, and all tasks share it.
 
-    Q is the mean over like turns of reward plus `gamma` times V of the seat's next state, V the
-    mean of Q over visits of a state; states and actions are keys, and the critic is shared by all
-    tasks. After a line's last turn V is 0. Zhou et al., "ArCHer" (2024), with a table in the place
-    of networks.
+    They see states and actions by their keys, of which more than 512 share columns, and are then
+    fitted anew at each call; or with `features` by words ("words": what the game tells the seat),
+    numbers ("observation") or a function's ("module:function" of (game, state, seat)). Then they
+    learn from call to call, off policy, from the `replay` latest turns; `state` and `load` carry
+    them on. A group that is made of arrays brings the facts "state features" and "action features".
+    With `critic="table"` the critic is the exact solution for the keys that were seen, and needs no
+    torch.
+
+    `expectile` above one half values states by their better actions, as the offline variant with
+    implicit Q-learning does. After a line's last turn V is 0; where the line was truncated there,
+    nothing is learnt from that turn, which gets 0 where nothing else tells its worth, unless no
+    line that ended tells of its state. Zhou et
+    al., "ArCHer" (2024). Theirs take the smaller of two critics and read text with a language
+    model; V learns from actions that were played in place of fresh ones.
     """
-    quality, value, state = turn_critic(group, gamma=gamma)
-    return quality - value[state]
+
+    def __init__(
+        self,
+        *,
+        gamma: Discount = 1.0,
+        critic: Annotated[
+            Literal["network", "table"], Meta(description="whether values are learnt or solved for")
+        ] = "network",
+        features: Annotated[
+            str, Meta(description="what networks see: words, observation, a function's; or keys")
+        ] = "",
+        hidden: Hidden = 64,
+        steps: Steps = 1000,
+        rate: Rate = 0.01,
+        tau: Annotated[
+            float, Meta(gt=0, le=1, description="how far slow copies move at each step")
+        ] = 0.1,
+        expectile: Annotated[
+            float, Meta(gt=0, lt=1, description="which of a state's actions count as its value")
+        ] = 0.5,
+        replay: Annotated[int, Meta(ge=1, description="turns remembered between calls")] = 10_000,
+        batch: Annotated[int, Meta(ge=1, description="turns drawn for one step")] = 256,
+        seed: Seed = 0,
+    ) -> None:
+        self.gamma, self.critic, self.features = gamma, critic, features
+        self.settings = CriticSettings(
+            gamma, hidden, steps, rate, tau, expectile, replay, batch, seed
+        )
+        self.critics: dict[str, TurnCritic] = {}
+
+    def __call__(self, group: Group) -> Floats:
+        if self.critic == "table":
+            quality, value, state = turn_critic(group, gamma=self.gamma)
+            return quality - value[state]
+        quality, values = self.values(group)
+        return quality - values
+
+    def values(self, group: Group) -> tuple[Floats, Floats]:
+        """Q and V of every turn, after learning from them; equal where nothing tells them."""
+        quality, values = np.zeros(group.size), np.zeros(group.size)
+        sees = STATE in group.facts
+        state, action = _seen(group)
+        moves = _transitions(group, state, action)
+        known = told(group)
+        played = together((group.turn_seating, *_keys(group)))
+        for seating in range(int(group.turn_seating.max(initial=-1)) + 1):
+            own = group.turn_seating == seating
+            first = int(np.flatnonzero(own)[0])
+            name = f"{group.seat[first]} {group.agents[group.agent[first]]}".strip()
+            found = self.critics.get(name) if sees else None
+            found = found or TurnCritic(self.settings)
+            if (own & known).any():
+                found.fit(chosen(moves, own & known))
+            if sees:
+                self.critics[name] = found
+            if found.networks:
+                own &= np.isin(played, played[own & known]) if not sees else True
+                quality[own] = found.quality(state[own], action[own])
+                values[own] = found.value(state[own])
+        return quality, values
+
+    def state(self) -> dict[str, Any]:
+        return {"critics": {name: one.state() for name, one in self.critics.items()}}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.critics = {
+            name: TurnCritic(self.settings).load(kept) for name, kept in state["critics"].items()
+        }
+
+
+@reward(
+    "turn-critic",
+    shape="group",
+    needs=("state keys", "actions"),
+    paper="Schulman et al. (2016), High-Dimensional Continuous Control Using GAE",
+    check="test_a_turn_critic_with_lambda_one_takes_the_mean_return_of_a_state_off",
+    cost="steps of a small network",
+)
+class LearntBaseline(Archer):
+    """Generalised advantages over the learnt V of `archer`: a turn-level actor-critic.
+
+    What ArCHer is compared with: `lam=1` takes V off the reward to go, `lam=0` is one step of
+    temporal difference, and what lies between weighs them by powers of `lam`. Where a line was
+    truncated, V of what follows is taken to be that of its last turn. Options are those of
+    `archer`.
+    """
+
+    def __init__(
+        self,
+        *,
+        lam: Annotated[
+            float, Meta(ge=0, le=1, description="weight of longer looks ahead: lambda")
+        ] = 0.95,
+        gamma: Discount = 1.0,
+        critic: Annotated[
+            Literal["network", "table"], Meta(description="whether values are learnt or solved for")
+        ] = "network",
+        features: Annotated[
+            str, Meta(description="what networks see: words, observation, a function's; or keys")
+        ] = "",
+        hidden: Hidden = 64,
+        steps: Steps = 1000,
+        rate: Rate = 0.01,
+        replay: Annotated[int, Meta(ge=1, description="turns remembered between calls")] = 10_000,
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(
+            gamma=gamma,
+            critic=critic,
+            features=features,
+            hidden=hidden,
+            steps=steps,
+            rate=rate,
+            replay=replay,
+            seed=seed,
+        )
+        self.lam = lam
+
+    def __call__(self, group: Group) -> Floats:
+        if self.critic == "table":
+            _, table, state = turn_critic(group, gamma=self.gamma)
+            values = table[state]
+        else:
+            values = self.values(group)[1]
+        return egae(group.with_facts(values=values), gamma=self.gamma, lam=self.lam)
+
+
+def _keys(group: Group) -> tuple[Ints, Ints]:
+    assert group.state is not None
+    assert group.action is not None
+    return group.state, group.action
+
+
+def _seen(group: Group) -> tuple[Floats, Floats]:
+    """Features of the states and the actions of every turn: those given, or one for each key.
+
+    An action's key counts together with its state's, so that nothing is taken over between states.
+    """
+    if STATE in group.facts:
+        return floats(group.facts[STATE]), floats(group.facts[ACTION])
+    state, action = _keys(group)
+    return one_hot(state), one_hot(together((state, action)))
+
+
+def _transitions(group: Group, state: Floats, action: Floats) -> Transitions:
+    following = next_turn(group)
+    lasting = (following >= 0).astype(np.float64)
+    after = state[following] * lasting[:, None]
+    return Transitions(state, action, group.rewards, after, lasting)
+
+
+def told(group: Group) -> Bools:
+    """The turns whose worth can be learnt: all but the last of truncated lines.
+
+    Where no line that ended tells of a state or of what follows it, truncated ones count as ended.
+    """
+    state, following = together((group.turn_seating, _keys(group)[0])), next_turn(group)
+    last = following < 0
+    known = ~last | ~group.truncated[group.episode]
+    before, after = state[~last], state[following[~last]]
+    ends = np.bincount(state, last & known) > 0  # states from which an end was seen
+    while True:
+        fresh = ends | (np.bincount(before, ends[after], minlength=ends.size) > 0)
+        if (fresh == ends).all():
+            return known | ~ends[state]
+        ends = fresh
 
 
 def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
@@ -41,27 +228,30 @@ def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
 
     V solves `V = r + gamma P V` for the mean rewards and the moves that were seen.
     """
-    assert group.state is not None
-    assert group.action is not None
-    state = together((group.turn_seating, group.state))
-    following = next_turn(group)
-    value = _solved(group, state, following, gamma)
+    states, actions = _keys(group)
+    state = together((group.turn_seating, states))
+    following, known = next_turn(group), told(group)
+    value = _solved(group, state, following, known, gamma)
     after = np.where(following >= 0, value[state[following]], 0.0)
-    played = together((state, group.action))
-    return means(group.rewards + gamma * after, played)[played], value, state
+    played = together((state, actions))
+    often = np.bincount(played, known)
+    total = np.bincount(played, known * (group.rewards + gamma * after))
+    quality = np.where(often[played] > 0, (total / np.maximum(often, 1))[played], value[state])
+    return floats(quality), value, state
 
 
-def _solved(group: Group, state: Ints, following: Ints, gamma: float) -> Floats:
+def _solved(group: Group, state: Ints, following: Ints, known: Bools, gamma: float) -> Floats:
     from scipy.sparse import coo_array, eye_array
     from scipy.sparse.linalg import spsolve
 
     on = np.flatnonzero(following >= 0)
-    visits = np.bincount(state)
+    visits = np.bincount(state, known)
     chance = 1 / visits[state[on]]
     size = (visits.size, visits.size)
     moves = coo_array((chance, (state[on], state[following[on]])), shape=size)
     system = (eye_array(visits.size) - gamma * moves).tocsc()
-    return np.atleast_1d(floats(spsolve(system, means(group.rewards, state))))
+    paid = np.bincount(state, known * group.rewards) / np.maximum(visits, 1)
+    return np.atleast_1d(floats(spsolve(system, paid)))
 
 
 def next_turn(group: Group) -> Ints:

@@ -1,4 +1,4 @@
-"""MatchTIR's two levels: how the rollout did, and how its turns did from here on."""
+"""MatchTIR's two levels: the rollout's outcome, and the process reward to go of each turn."""
 
 from __future__ import annotations
 

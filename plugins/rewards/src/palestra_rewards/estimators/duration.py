@@ -1,4 +1,4 @@
-"""Long actions are sampled too rarely by workers that run side by side; weight them up."""
+"""Weights against a bias: asynchronous workers finish long actions too rarely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GiGPO: rollouts compared as wholes, and turns with turns that faced the same state."""
+"""GiGPO: compare whole rollouts, and compare turns with turns that faced the same state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MATPO: a planner and the workers it calls share the planner's advantage."""
+"""MATPO: the workers a planner calls share the planner's advantage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One outcome for the whole rollout, handed to every turn: REINFORCE, RLOO, GRPO, Dr. GRPO."""
+"""One outcome for the whole rollout, given to every turn: REINFORCE, RLOO, GRPO, Dr. GRPO."""
 
 from __future__ import annotations
 

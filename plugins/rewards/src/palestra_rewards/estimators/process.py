@@ -1,16 +1,23 @@
-"""Process rewards from rollouts alone: Q targets, implicit rewards, and what words cost."""
+"""Process rewards from rollouts alone: Q targets, implicit rewards, and a price for tokens."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, means, standardised, together
+from palestra_rewards.arrays import Floats, centred, floats, means, standardised, together
 from palestra_rewards.estimators.tree import prefix_tree
 from palestra_rewards.group import Group
+from palestra_rewards.learnt.features import ACTION, STATE
+from palestra_rewards.learnt.implicit import ImplicitPrm, PrmSettings, keyed_ratios, named
+from palestra_rewards.learnt.networks import Hidden, Rate, Seed, Steps
+from palestra_rewards.needs import Lacking
 from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
+
+LEAST_LOSS = 1e-3  # nats: what a model is certain of reads no better than this
 
 
 @reward(
@@ -56,24 +63,69 @@ def inverse_prm(group: Group, *, gamma: Discount = 1.0) -> Floats:
     shape="group",
     needs=("implicit rewards",),
     paper="Online Process Reward Learning for Agentic RL (2025)",
-    check="test_oprl_without_steps_is_grpo",
+    check="test_the_implicit_model_fits_the_odds_of_winning",
+    cost="steps of a small network",
 )
-def oprl(
-    group: Group,
-    *,
-    alpha: Annotated[float, Meta(description="weight of the implicit step rewards")] = 1.0,
-    divide: Divide = True,
-) -> Floats:
-    """Outcome advantage plus the advantage of implicit step rewards.
+class Oprl:
+    """Outcome advantage plus the advantage of implicit step rewards, learnt from the rollouts.
 
     Group-standardised return plus `alpha` times group-standardised implicit step rewards.
 
-    The fact "implicit" is `beta * log(pi_phi / pi_old)` of each turn, pi_phi trained on pairs of
-    rollouts by which won. "Online Process Reward Learning for Agentic RL" (2025).
+    The reward of a turn is `beta * log(pi_phi / pi_old)`. pi_phi is a policy trained at each call
+    on pairs of rollouts of one task, `-log sigmoid` of the better one's sum of rewards less the
+    worse one's; it chooses among the actions that were seen. pi_old are the rollouts' log-probs,
+    or where they have none a policy fitted to what was played. By keys pi_phi is a table, made anew
+    at each call; with `features` ("words", "observation" or a function's) it is a small network,
+    which learns from call to call. A language model in its place is the caller's: the fact
+    "implicit" then holds its rewards, and nothing is trained here. "Online Process Reward Learning
+    for Agentic RL" (2025).
     """
-    normal = standardised if divide else centred
-    outcome = normal(group.returns, group.peers)
-    return group.spread(outcome) + alpha * normal(group.turn_fact("implicit"), group.turn_peers)
+
+    def __init__(
+        self,
+        *,
+        alpha: Annotated[float, Meta(description="weight of the implicit step rewards")] = 1.0,
+        divide: Divide = True,
+        beta: Annotated[
+            float, Meta(gt=0, description="what a log-ratio of the two policies is worth")
+        ] = 0.05,
+        features: Annotated[
+            str, Meta(description="what networks see: words, observation, a function's; or keys")
+        ] = "",
+        hidden: Hidden = 32,
+        steps: Steps = 50,
+        rate: Rate = 0.05,
+        seed: Seed = 0,
+    ) -> None:
+        self.alpha, self.divide, self.features = alpha, divide, features
+        self.settings = PrmSettings(beta, hidden, steps, rate, seed)
+        self.models: dict[str, ImplicitPrm] = {}
+
+    def __call__(self, group: Group) -> Floats:
+        normal = standardised if self.divide else centred
+        outcome = group.spread(normal(group.returns, group.peers))
+        return outcome + self.alpha * normal(self.step_rewards(group), group.turn_peers)
+
+    def step_rewards(self, group: Group) -> Floats:
+        """The implicit reward of every turn, after training on these rollouts."""
+        if "implicit" in group.facts:
+            return group.turn_fact("implicit")
+        if STATE not in group.facts:
+            return keyed_ratios(group, self.settings)
+        state, action = floats(group.facts[STATE]), floats(group.facts[ACTION])
+        paid = np.zeros(group.size)
+        for seating in range(int(group.turn_seating.max(initial=-1)) + 1):
+            turns = np.flatnonzero(group.turn_seating == seating)
+            name = f"{group.seat[turns[0]]} {group.agents[group.agent[turns[0]]]}".strip()
+            model = self.models.setdefault(name, ImplicitPrm(self.settings))
+            paid[turns] = model.ratios(group, state, action, turns)
+        return paid
+
+    def state(self) -> dict[str, Any]:
+        return {"models": {name: model.state() for name, model in self.models.items()}}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.models = named(state["models"], self.settings)
 
 
 @reward(
@@ -89,17 +141,34 @@ def optima(
     price: Annotated[
         float, Meta(ge=0, description="taken off for as many tokens as the longest rollout took")
     ] = 0.5,
+    readability: Annotated[
+        float, Meta(ge=0, description="paid over the loss of a reference language model")
+    ] = 0.0,
     ddof: Ddof = 0,
     epsilon: Epsilon = 0.0,
 ) -> Floats:
-    """GRPO on return less `price` times tokens over those of the task's longest rollout.
+    """GRPO on return less a price for tokens, plus a reward for what reads well.
 
-    Readability, where it is scored, is part of the return. "Optima" (2024).
+    `return - price * tokens / those of the task's longest rollout + readability / loss`. The loss
+    is that of a reference language model on what was said, in nats, as the fact "reading loss",
+    one a line, that `readability.reading_losses` makes; by default it does not count. Its turn tree
+    and the pairs for DPO are `turn_trees.turn_tree`. Chen et al., "Optima" (2024).
     """
     assert group.tokens is not None
     tokens = group.line_sum(group.tokens.astype(np.float64))
     longest = np.zeros(int(group.peers.max(initial=-1)) + 1)
     np.maximum.at(longest, group.peers, tokens)
-    share = tokens / np.maximum(longest, 1)[group.peers]
-    score = group.returns - price * share
+    score = group.returns - price * tokens / np.maximum(longest, 1)[group.peers]
+    if readability:
+        score = score + readability / np.maximum(_losses(group), LEAST_LOSS)
     return group.spread(standardised(score, group.peers, ddof=ddof, epsilon=epsilon))
+
+
+def _losses(group: Group) -> Floats:
+    if "reading loss" not in group.facts:
+        raise Lacking(
+            "optima:readability",
+            "the fact 'reading loss'",
+            "pass group.with_facts(**{'reading loss': reading_losses(records, NGrams(texts))})",
+        )
+    return floats(group.line_fact("reading loss"))

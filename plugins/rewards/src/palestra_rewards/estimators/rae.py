@@ -1,4 +1,4 @@
-"""RAE: a slowly moving baseline for every role."""
+"""RAE: a moving-average baseline for every role."""
 
 from __future__ import annotations
 

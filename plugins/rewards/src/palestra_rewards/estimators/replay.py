@@ -1,4 +1,4 @@
-"""R³: groups without a gap are given one, by a stored success or by ranking the failures."""
+"""R³: give groups of equal returns a spread, by a stored success or by ranking the failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReplayRank:
     GRPO that remembers: all failed, a success stored for the task joins the statistics.
 
     A task without spread of returns and without a stored success gets its rollouts ranked by
-    mean -logprob, the surest first, standardised and scaled by `rank`. Tasks with a gap get
+    mean -logprob, the surest first, standardised and scaled by `rank`. Tasks with a spread get
     GRPO's own numbers. "R³: Replay, Reflection, and Ranking Rewards".
     """
 

@@ -1,4 +1,4 @@
-"""SALT: steps that rollouts have in common share their advantages."""
+"""SALT: steps that several rollouts share get the mean of their advantages."""
 
 from __future__ import annotations
 

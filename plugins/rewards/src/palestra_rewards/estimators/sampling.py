@@ -1,4 +1,4 @@
-"""VSPO: tasks that teach nothing make room for those that do."""
+"""VSPO: tasks that teach nothing are replaced by tasks that do."""
 
 from __future__ import annotations
 

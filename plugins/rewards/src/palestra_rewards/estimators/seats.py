@@ -1,7 +1,7 @@
 """One baseline kept per seat, role or functional group instead of one for all.
 
 The same normaliser with other keys: MARS keeps statistics per seat, Dr. MAS per agent of a task,
-AdvEvo-MARL per functional group, AT-GRPO per agent and turn of a task.
+AdvEvo-MARL per functional group, AT-GRPO per agent, turn and state of a task.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def advevo(group: Group) -> Floats:
 @reward(
     "at-grpo",
     shape="group",
+    needs=("state keys",),
     paper="Stronger Together: On-Policy RL for Collaborative LLMs (2025)",
-    check="test_at_grpo_compares_like_turns_only",
+    check="test_at_grpo_compares_candidates_of_one_position_only",
 )
 def at_grpo(
     group: Group,
@@ -79,14 +80,18 @@ def at_grpo(
     ddof: Ddof = 0,
     epsilon: Epsilon = 0.0,
 ) -> Floats:
-    """Scores of one agent at one turn of one task, standardised among themselves.
+    """Scores of one agent at one turn and state of a task, standardised among themselves.
 
     The score mixes the team's outcome (mean return over the episode's seats) with the turn's own
-    reward: `team * outcome + local * reward`. "Stronger Together" (2025).
+    reward: `team * outcome + local * reward`. Rollouts that are played apart seldom meet one state
+    after the first turn, and a turn that is alone gets 0: `branching.branch_turns` plays k
+    candidates from one state at every turn, and goes on from the best. Left to the caller are one
+    model or several, and which samples train which. Zhao et al., "Stronger Together" (2025).
     """
     if team == 0 and local == 0:
         raise InvalidOption("at-grpo scores nothing with team=0 and local=0")
+    assert group.state is not None
     outcome = means(group.returns, group.episode[group.line_first])[group.episode]
     score = team * outcome + local * group.rewards
-    like = together((group.turn_task, group.role, group.agent, group.ordinal))
+    like = together((group.turn_task, group.role, group.agent, group.ordinal, group.state))
     return standardised(score, like, ddof=ddof, epsilon=epsilon)

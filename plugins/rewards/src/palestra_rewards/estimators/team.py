@@ -61,7 +61,7 @@ def sampled_shapley(worth: Worth, members: int, rng: Rng, *, orders: int = 100) 
 
 
 def interaction(worth: Worth, members: int) -> Floats:
-    """Pairwise interaction index: mean over coalitions of what two add together beyond apart."""
+    """Pairwise interaction index: the mean, over coalitions, of what two members add jointly."""
     found = np.zeros((members, members))
     for i, j in permutations(range(members), 2):
         rest = [k for k in range(members) if k not in (i, j)]
@@ -223,7 +223,7 @@ def comam(group: Group) -> Floats:
 
 
 def agreement(local: Floats, team: Floats, ids: Ints) -> Floats:
-    """Spearman's rank correlation in every bucket, moved to 0..1; one half without spread."""
+    """Spearman's rank correlation in every bucket, scaled to [0, 1]; one half without spread."""
     a, b = centred(ranks(local, ids), ids), centred(ranks(team, ids), ids)
     scale = np.sqrt(means(a * a, ids) * means(b * b, ids))
     found = np.zeros(scale.size)

@@ -1,4 +1,4 @@
-"""Rollouts of one task as a tree of shared beginnings, and the credit that follows from it."""
+"""Rollouts of one task as a tree of shared beginnings, and the credit each turn gets from it."""
 
 from __future__ import annotations
 

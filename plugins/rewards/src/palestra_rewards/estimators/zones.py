@@ -1,4 +1,4 @@
-"""SSL: rising zones of progress in the place of a binary reward."""
+"""SSL: zones of progress instead of a binary reward."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ssl(
 
     The fact "progress" is cut to rising zones.
 
-    Distance or progress takes the place of a binary reward; four zones worked best. "SSL: Sweet
+    Distance or progress replaces a binary reward; four zones worked best. "SSL: Sweet
     Spot Learning".
     """
     score = zone(group.line_fact("progress"), zones)

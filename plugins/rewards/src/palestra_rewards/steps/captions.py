@@ -1,18 +1,125 @@
-"""ONI: captions of what happened, labelled by a model in its own time, paid by look-up."""
+"""ONI: captions of what happened, labelled by a model in its own time, paid by what is learnt."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from palestra import InvalidOption, Meta, Transition, reward
+import numpy as np
+from palestra import InvalidOption, Meta, Rng, Transition, reward
 from palestra.files import write_text
 
-from palestra_rewards.judges.scale import Scale, grade
+from palestra_rewards.judges.scale import Scale, grade, prefer
 from palestra_rewards.judges.service import Judge
+from palestra_rewards.learnt.networks import (
+    Seed,
+    asked,
+    descend,
+    hashed_words,
+    network,
+    tensor,
+    torch_module,
+)
 from palestra_rewards.options import Weight
+
+Labels = dict[str, float]
+Pairs = list[tuple[str, str, float]]  # a caption, another, and the chance that the first is better
+FEATURES = 512  # columns that words of captions are hashed to
+WHERE = """
+    north south east west northeast northwest southeast southwest left right up down above below
+    row rows column columns cell cells and zero one two three four five six seven eight nine ten
+"""
+PLACES = frozenset(WHERE.split())  # words that say where, and not what
+_PHRASE = re.compile(r"(?<=[.;!?])\s+|\n")
+_TOKEN = re.compile(r"[^\W_][\w'-]*")
+_LABELLED = re.compile(r"([^\W\d][^:\d]{0,40}): (-?\d+(?:\.\d+)?)\b")
+
+
+def difference(before: str, after: str) -> str:
+    """What has changed from one description to another, in words; empty where nothing has.
+
+    Numbers and words for places are left out, so that the same happening has the same caption
+    wherever it happens: a thing that was eaten is "no longer", however far away it was. A number
+    behind a label, as in "Gold: 4", is said to be "more" or "less". Lines that draw, such as rows
+    of a board, count only where a description holds nothing else.
+    """
+    old, new = (Counter(_phrases(text)) for text in (before, after))
+    found = [f"now {phrase}" for phrase in (new - old)]
+    found += [f"no longer {phrase}" for phrase in (old - new)]
+    had, has = (dict(_LABELLED.findall(text)) for text in (before, after))
+    for label in had.keys() & has.keys():
+        was, now = float(had[label]), float(has[label])
+        if was != now:
+            found.append(f"{label.strip()}: {'more' if now > was else 'less'}")
+    return "; ".join(sorted(found))
+
+
+def _phrases(text: str) -> list[str]:
+    """The phrases of a description without numbers and places; its lines if it only draws."""
+    lines = [phrase.strip() for phrase in _PHRASE.split(text) if phrase.strip()]
+    said = [phrase for phrase in map(_said, lines) if phrase]
+    return said or lines
+
+
+def _said(phrase: str) -> str:
+    words = [word for word in _TOKEN.findall(phrase) if word.lower() not in PLACES]
+    words = [word for word in words if not word[0].isdigit()]
+    telling = " " in phrase and any(len(word) > 2 and word.isalpha() for word in words)
+    return " ".join(words) if telling else ""
+
+
+class CaptionModel:
+    """What captions are worth, learnt from the labels of some: a network over hashed words.
+
+    `fit` takes labels from 0 to 1 (a classifier) or pairs (a ranking by Bradley and Terry). The
+    same labels give the same model. Raises `MissingExtra` without torch.
+    """
+
+    def __init__(self, *, hidden: int = 0, steps: int = 300, rate: float = 0.1, seed: int = 0):
+        self.steps, self.rate = steps, rate
+        self.net = network(FEATURES, 1, hidden=hidden, seed=seed)
+        self.ranks = False
+        self.centre, self.spread = 0.0, 1.0
+        self._worth: dict[str, float] = {}
+
+    def fit(self, labels: Mapping[str, float] | Sequence[tuple[str, str, float]]) -> CaptionModel:
+        if isinstance(labels, Mapping):
+            rows = tensor(hashed_words(labels, FEATURES))
+            self._descend(lambda: self.net(rows)[:, 0], list(labels.values()))
+            return self
+        first, second, chances = (list(column) for column in zip(*labels, strict=True))
+        one, other = (tensor(hashed_words(texts, FEATURES)) for texts in (first, second))
+        self._descend(lambda: (self.net(one) - self.net(other))[:, 0], chances)
+        known = self.scores(dict.fromkeys([*first, *second]))
+        self.ranks = True
+        self.centre, self.spread = float(known.mean()), float(known.std()) or 1.0
+        return self
+
+    def _descend(self, odds: Any, chances: Sequence[float]) -> None:
+        self._worth.clear()
+        wanted, torch = tensor(chances), torch_module()
+        lossy = torch.nn.functional.binary_cross_entropy_with_logits
+        descend([self.net], lambda _: lossy(odds(), wanted), steps=self.steps, rate=self.rate)
+
+    def scores(self, captions: Iterable[str]) -> np.ndarray:
+        """The network's own numbers: log-odds of a label, or strength in a comparison."""
+        return asked(self.net, hashed_words(captions, FEATURES))[:, 0]
+
+    def worth(self, caption: str) -> float:
+        """1 for a caption that is likely labelled useful, else 0; or a rank above the mean.
+
+        A ranking's strengths are standardised over the captions it was fitted to, and those below
+        the mean are worth 0.
+        """
+        if caption not in self._worth:
+            score = float(self.scores([caption])[0])
+            above = max(0.0, (score - self.centre) / self.spread)
+            self._worth[caption] = above if self.ranks else float(score > 0)
+        return self._worth[caption]
 
 
 @reward(
@@ -26,48 +133,92 @@ from palestra_rewards.options import Weight
 class CaptionReward:
     """Pays what a model thinks of the caption of a step, once it has said so.
 
-    Pays `weight * label / sqrt(times the caption came up in this play-through)`.
+    Pays `weight * worth / sqrt(times the caption came up in this play-through)`.
 
-    A caption is what `game.describe` tells the player after the step. `labels` is a JSON file of
-    captions and labels from 0 to 1, or such a mapping, that a labeller fills while agents play:
-    each play-through reads it once at its start and never waits; captions without a label pay 0
-    and are kept in `unlabelled` for the labeller. Zheng et al., "Online Intrinsic Rewards for
-    Decision Making Agents from Large Language Model Feedback" (2024).
+    A caption says in words what a step has changed in what `game.describe` tells the player, or
+    with `caption="state"` all that it tells. `labels` is a JSON file of captions and labels from 0
+    to 1, or such a mapping, that a labeller fills while agents play (`label_captions`); for a
+    ranking it is a list of [caption, other, chance that the first is better] (`rank_captions`).
+    Each play-through reads it once at its start and never waits. `variant` is ONI's: "lookup" pays
+    the label of a caption and 0 without one; "classifier" and "ranking" are networks over the words
+    of captions, fitted anew to the same labels whenever there are new ones, that pay captions
+    nobody has labelled as well. Captions without a label are kept in `unlabelled` for the
+    labeller. Zheng et al., "Online Intrinsic Rewards for Decision Making Agents from Large Language
+    Model Feedback" (2024); their models read captions with a recurrent network.
     """
 
     def __init__(
         self,
         *,
         labels: Annotated[
-            str | Mapping[str, float],
+            str | Mapping[str, float] | Sequence[Any],
             Meta(description="captions and their labels from 0 to 1, or a JSON file of them"),
         ],
         weight: Weight = 0.4,
+        variant: Annotated[
+            Literal["lookup", "classifier", "ranking"],
+            Meta(description="how labels of some captions are made rewards of all"),
+        ] = "lookup",
+        caption: Annotated[
+            Literal["difference", "state"],
+            Meta(description="whether a caption says what has changed, or all there is"),
+        ] = "difference",
+        seed: Seed = 0,
     ) -> None:
-        self.labels, self.weight = labels, weight
-        self.known = _read(labels)
+        self.labels, self.weight, self.variant, self.seed = labels, weight, variant, seed
+        self.caption = caption
+        self.known = _read(labels, variant)
+        self.labelled = _captions(self.known)
+        self.model: CaptionModel | None = None
+        self.fitted_to: Labels | Pairs | None = None
         self.unlabelled: set[str] = set()
         self.times: dict[tuple[int, str], int] = {}
 
     def begin(self) -> CaptionReward:
-        twin = CaptionReward(labels=self.labels, weight=self.weight)
-        twin.unlabelled = self.unlabelled
+        twin = self._twin()
+        twin.known = _read(self.labels, self.variant)
+        twin.labelled = _captions(twin.known)
+        if self.variant != "lookup" and twin.known and twin.known != self.fitted_to:
+            self.model = CaptionModel(seed=self.seed).fit(twin.known)
+            self.fitted_to = twin.known
+        twin.model, twin.fitted_to = self.model, self.fitted_to
         return twin
 
     def copy(self) -> CaptionReward:
-        twin = self.begin()
-        twin.known, twin.times = self.known, dict(self.times)
+        twin = self._twin()
+        twin.times = dict(self.times)
+        return twin
+
+    def _twin(self) -> CaptionReward:
+        twin: CaptionReward = CaptionReward.__new__(CaptionReward)
+        twin.__dict__.update(self.__dict__)
+        twin.times = {}
         return twin
 
     def __call__(self, step: Transition) -> dict[str, float]:
-        return {"caption": self.bonus(step.seat, step.game.describe(step.after, step.seat))}
+        after = step.game.describe(step.after, step.seat)
+        if self.caption == "state":
+            return {"caption": self.bonus(step.seat, after)}
+        before = step.game.describe(step.before, step.seat)
+        return {"caption": self.bonus(step.seat, difference(before, after))}
 
     def bonus(self, seat: int, caption: str) -> float:
-        if caption not in self.known:
+        if not caption:
+            return 0.0
+        if caption not in self.labelled:
             self.unlabelled.add(caption)
+        worth = self._worth(caption)
+        if worth is None:
             return 0.0
         seen = self.times[seat, caption] = self.times.get((seat, caption), 0) + 1
-        return self.weight * self.known[caption] / float(seen**0.5)
+        return self.weight * worth / float(seen**0.5)
+
+    def _worth(self, caption: str) -> float | None:
+        """What a caption is worth; None where nothing is known of it."""
+        if self.variant == "lookup":
+            assert isinstance(self.known, dict)
+            return self.known.get(caption)
+        return None if self.model is None else self.model.worth(caption)
 
 
 def label_captions(
@@ -79,7 +230,8 @@ def label_captions(
     has it. The file is replaced whole, so that a shaper that begins meanwhile reads the old one.
     """
     path = Path(labels)
-    known = _read(str(path))
+    known = _read(str(path), "lookup")
+    assert isinstance(known, dict)
     fresh = sorted(set(captions) - set(known))
     found = grade(judge, Scale(f"Does this help to {task}?", ("no", "yes")), fresh)
     known |= {caption: one.score for caption, one in zip(fresh, found, strict=True)}
@@ -87,11 +239,56 @@ def label_captions(
     return known
 
 
-def _read(labels: str | Mapping[str, float]) -> dict[str, float]:
+def rank_captions(
+    judge: Judge, task: str, captions: Iterable[str], pairs: str | Path, *, n: int, rng: Rng
+) -> Pairs:
+    """Add a judge's word on n pairs of captions, drawn by `rng`, to a ranking's file; returns all.
+
+    Each pair is shown in both orders.
+    """
+    path, drawn = Path(pairs), sorted(set(captions))
+    known = _read(str(path), "ranking")
+    assert isinstance(known, list)
+    if len(drawn) < 2:
+        return known
+    chosen = []
+    for _ in range(n):
+        first = rng.below(len(drawn))
+        second = (first + 1 + rng.below(len(drawn) - 1)) % len(drawn)
+        chosen.append((drawn[first], drawn[second]))
+    chances = prefer(judge, f"Which helps more to {task}?", chosen)
+    known += [(a, b, chance) for (a, b), chance in zip(chosen, chances, strict=True)]
+    write_text(path, json.dumps(known, indent=1))
+    return known
+
+
+def _captions(known: Labels | Pairs) -> set[str]:
+    if isinstance(known, dict):
+        return set(known)
+    return {caption for first, second, _ in known for caption in (first, second)}
+
+
+def _read(labels: str | Mapping[str, float] | Sequence[Any], variant: str) -> Labels | Pairs:
     found: Any = labels
+    ranking = variant == "ranking"
     if isinstance(labels, str):
         path = Path(labels)
-        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        text = path.read_text("utf-8") if path.exists() else "[]" if ranking else "{}"
+        found = json.loads(text)
+    if ranking:
+        return _pairs(found)
     if not isinstance(found, Mapping) or not all(0 <= float(v) <= 1 for v in found.values()):
         raise InvalidOption("labels are a mapping from caption to a number from 0 to 1")
     return {str(caption): float(label) for caption, label in found.items()}
+
+
+def _pairs(found: Any) -> Pairs:
+    whole = isinstance(found, Sequence) and all(
+        isinstance(one, list | tuple) and len(one) == 3 and 0 <= float(one[2]) <= 1 for one in found
+    )
+    if not whole:
+        raise InvalidOption(
+            "the labels of a ranking are a list of [caption, other, chance from 0 to 1 that the "
+            "first is better]"
+        )
+    return [(str(first), str(second), float(chance)) for first, second, chance in found]

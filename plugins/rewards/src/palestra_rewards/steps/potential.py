@@ -1,4 +1,4 @@
-"""Potential-based shaping: pay for coming nearer, and leave the best policy as it is."""
+"""Potential-based shaping: pay for progress without changing the best policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another shaper's rewards, weighted by how far training has come."""
+"""Another shaper's rewards, weighted by the progress of training."""
 
 from __future__ import annotations
 

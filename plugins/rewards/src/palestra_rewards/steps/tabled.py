@@ -42,15 +42,6 @@ from palestra_rewards.tabular.mdp import action_key
     cost="a step's own",
 )
 @reward(
-    "multi-advisor",
-    shape="step",
-    needs=("table",),
-    paper="Laroche et al. (2017), Multi-Advisor Reinforcement Learning",
-    summary="Action values of several advisors, each of one reward, added up.",
-    check="test_empathic_advisors_sum_to_the_optimal_values",
-    cost="a step's own",
-)
-@reward(
     "mce-icrl",
     shape="step",
     needs=("table",),

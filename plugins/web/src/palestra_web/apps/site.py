@@ -159,6 +159,22 @@ class AppWorld(Website):
     def solved(self, data: Day, seat: int) -> bool:
         return bool(data.verdicts) and all(data.verdicts)
 
+    def record_facts(self, state: WebState) -> dict[str, Any]:
+        """For the record: which changes that were asked for are made, and that no other is.
+
+        `hard` has the wanted changes and the answer, `commonsense` that nothing else has changed.
+        """
+        day: Day = state.data
+        *made, unharmed = verdicts(day.errand.wanted, changes(day.before, day.apps))
+        if day.errand.truth:
+            made.append(bool(day.verdicts) and day.verdicts[0])
+        reached = [f"wanted {number}" for number, done in enumerate(made) if done]
+        return {
+            "progress": sum(made) / len(made) if made else float(unharmed),
+            "milestones": reached,
+            "checks": {"hard": made, "commonsense": [unharmed]},
+        }
+
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Keep the errand's words and want the changes of another scenario.
 

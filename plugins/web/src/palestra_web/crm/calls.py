@@ -185,6 +185,16 @@ class CRMCalls(ToolGame[CallsState]):
         paid = {"answer": ticket.score} if ticket.score > 0 else {}
         return paid, [Event("verdict", f"This is {right}.", {"success": ticket.score == 1})]
 
+    def record_facts(self, state: CallsState) -> dict[str, Any]:
+        """For the record: the stages are calls with arguments that fit, an answer, its grade."""
+        said = isinstance(state.closing, Answer)
+        score = max(0.0, state.ticket.score) if said else 0.0
+        return {
+            **super().record_facts(state),
+            "progress": score,
+            "stages": [self.well_formed(state), float(said), score],
+        }
+
     def outcome(self, state: CallsState) -> Outcome | None:
         if self.to_act(state):
             return None

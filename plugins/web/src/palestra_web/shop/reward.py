@@ -53,6 +53,22 @@ def grade(bought: Product, goal: PurchaseGoal, picked: Mapping[str, str]) -> Gra
     return Grade(kind, attributes, options, price, kind * (attributes + options + price) / parts)
 
 
+def matches(
+    bought: Product, goal: PurchaseGoal, picked: Mapping[str, str]
+) -> dict[str, list[bool]]:
+    """Which parts of a goal a purchase meets: its kind, attributes, options and price."""
+    values = {name: base_colour(value) for name, value in goal.options.items()}
+    return {
+        "kind": [type_reward(bought, goal.product) == 1.0],
+        "attributes": [has_attribute(bought, wanted) for wanted in goal.attributes],
+        "options": [
+            name in picked and has_option(bought, name, picked[name], [value])
+            for name, value in values.items()
+        ],
+        "price": [bought.price <= goal.cap],
+    }
+
+
 def type_reward(bought: Product, wanted: Product) -> float:
     """How well the kind of a product fits: r_type above."""
     shared = len(bought.nouns & wanted.nouns) / len(wanted.nouns) if wanted.nouns else 0.2

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from palestra import Meta, Rng, Step, TextAction, environment
@@ -41,8 +41,16 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import PER_PAGE, Catalogue, Product, catalogue
-from palestra_web.shop.reward import Grade, PurchaseGoal, grade
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, encode_query
+from palestra_web.shop.reward import Grade, PurchaseGoal, grade, matches
+from palestra_web.website import (
+    Landing,
+    Limit,
+    NotFound,
+    Website,
+    WebState,
+    encode_query,
+    split,
+)
 
 PARTS = ("description", "features", "reviews")
 CAPS = tuple(range(1000, 100_000, 1000))  # round sums, in cents
@@ -141,6 +149,33 @@ class Shop(Website):
 
     def solved(self, data: ShoppingErrand, seat: int) -> bool:
         return data.grade is not None and data.grade.total == 1.0
+
+    def record_facts(self, state: WebState) -> dict[str, Any]:
+        """For the record: how well the purchase fits, or half as well the product that is open.
+
+        `objects` has the properties of that product that are asked for, and `goal` what they
+        should be; `checks` are of a purchase.
+        """
+        data: ShoppingErrand = state.data
+        goal, place = data.goal, split(state.tabs[0].page.url)[0]
+        number = data.bought
+        if number < 0 and len(place) > 1 and place[0] == "item":
+            number = self._product(place[1]).number
+        wanted = dict.fromkeys(("kind", *goal.attributes, *goal.options, "price"), True)
+        if number < 0:
+            return {"progress": 0.0, "objects": {}, "goal": {"product": wanted}, "milestones": []}
+        product = self.catalogue.products[number]
+        picked = data.picked if data.bought >= 0 else {}
+        parts = matches(product, goal, picked)
+        flat = [met for group_of in parts.values() for met in group_of]
+        names = dict(zip(wanted, flat, strict=True))
+        found: dict[str, Any] = {
+            "progress": grade(product, goal, picked).total / (1 if data.bought >= 0 else 2),
+            "objects": {"product": names},
+            "goal": {"product": wanted},
+            "milestones": ["opened"] * parts["kind"][0] + ["bought"] * (data.bought >= 0),
+        }
+        return found | ({"checks": parts} if data.bought >= 0 else {})
 
     # The pages
 

@@ -94,6 +94,28 @@ class ToolGame(TextGame[State]):
     def settle(self, state: State) -> tuple[dict[str, float], list[Event]]:
         """The rewards by term and the last events of an episode that has ended."""
 
+    def needless(self, state: State) -> int:
+        """How many calls asked again what had been answered, while nothing had been written."""
+        answered: set[Call] = set()
+        count = 0
+        writing = {tool.name for tool in self.tools(state) if tool.writes}
+        for made in state.calls_made:
+            count += made.call in answered
+            answered.add(made.call)
+            if made.call.tool in writing and not made.failed:
+                answered.clear()
+        return count
+
+    def well_formed(self, state: State) -> float:
+        """The share of calls whose arguments fit their tool; 0 where there is no call."""
+        tools = {tool.name: tool for tool in self.tools(state)}
+        fit = [not tools[made.call.tool].problem(made.call.values) for made in state.calls_made]
+        return sum(fit) / len(fit) if fit else 0.0
+
+    def record_facts(self, state: State) -> dict[str, Any]:
+        """For the record: the calls that were not needed so far; subclasses add to it."""
+        return {"needless": self.needless(state)}
+
     def function_schemas(self, state: State) -> list[dict[str, Any]]:
         """The tools in OpenAI's format, for models that write function calls."""
         return [tool.schema() for tool in self.tools(state)]

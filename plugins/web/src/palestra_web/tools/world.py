@@ -458,6 +458,32 @@ class ToolWorld(ToolGame[ToolWorldState]):
             "down": list(state.down),
         }
 
+    def needless(self, state: ToolWorldState) -> int:
+        return sum(self._repeated(state))
+
+    def record_facts(self, state: ToolWorldState) -> dict[str, Any]:
+        """For the record: how much of the task is done, and the stages of doing it well.
+
+        Progress in a question is half for having seen the answer and half for giving it; in
+        writing, the share of changes asked for. The stages are calls with arguments that fit,
+        everything done that was asked for, and nothing else changed.
+        """
+        report, due = self.report(state), self.expected(state)
+        done = [cell for cell, value in due.items() if state[cell] == value]
+        reached = [f"{table} {row} {column}" for table, row, column in done]
+        progress = len(done) / len(due) if due else 1.0
+        if state.task.kind == READ:
+            cell = goal_cell(self.library(state), state.rows, state.task.goals[0])
+            seen = cell in self._known_cells(state)
+            reached = ["seen"] * seen + ["answered"] * report["utility"]
+            progress = len(reached) / 2
+        return {
+            **super().record_facts(state),
+            "progress": progress,
+            "milestones": reached,
+            "stages": [self.well_formed(state), float(report["utility"]), float(report["success"])],
+        }
+
     def _repeated(self, state: ToolWorldState) -> list[bool]:
         """For each call, whether it had been made before and nothing had changed since."""
         functions = self.library(state).functions

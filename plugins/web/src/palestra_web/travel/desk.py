@@ -272,11 +272,35 @@ class TravelDesk(ToolGame[TripState]):
         missing = [day for day in range(1, self.days + 1) if day not in state.noted]
         return Reply({"noted": sorted(state.noted), "missing": missing})
 
-    def verdict(self, state: TripState) -> Verdict:
-        """The verdict on the plan; no plan is delivered before `Done()`."""
+    def verdict(self, state: TripState, *, draft: bool = False) -> Verdict:
+        """The verdict on the plan; no plan is delivered before `Done()`.
+
+        draft: what the verdict would be if the plan were handed in as it stands.
+        """
         plan = [state.noted[day] for day in sorted(state.noted)]
-        handed_in = plan if state.closing is not None else None
+        handed_in = plan if draft or state.closing is not None else None
         return judge(handed_in, state.trip.request, state.trip.tables)
+
+    def record_facts(self, state: TripState) -> dict[str, Any]:
+        """For the record: the checks that the plan passes as it stands, and the days it has.
+
+        A plan that was not handed in when the calls were spent passes none. The stages are a whole
+        plan, every commonsense check, and every wish.
+        """
+        found = self.verdict(state, draft=bool(self.to_act(state)))
+        schema = [day in state.noted for day in range(1, self.days + 1)]
+        checks = {
+            "schema": schema if found.delivered or self.to_act(state) else [False] * self.days,
+            "commonsense": list(found.commonsense.values()),
+            "hard": list(found.hard.values()),
+        }
+        shares = [sum(passed) / len(passed) for passed in checks.values()]
+        return {
+            **super().record_facts(state),
+            "progress": sum(shares) / len(shares),
+            "checks": checks,
+            "stages": [float(found.delivered), *shares[1:]],
+        }
 
     def settle(self, state: TripState) -> tuple[dict[str, float], list[Event]]:
         verdict = self.verdict(state)

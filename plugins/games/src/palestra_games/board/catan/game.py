@@ -225,7 +225,7 @@ class Catan(TextGame[CatanState]):
     # What follows from the options
 
     @cached_property
-    def sets(self) -> dict[str, Cards]:
+    def sets(self) -> Mapping[str, Cards]:
         """Every set of cards that may be on one side of an offer, by its text."""
         return card_sets(self.offer_cards)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations_with_replacement
 
 from palestra import Rng, TextAction
@@ -248,7 +249,8 @@ def write_cards(cards: Sequence[int]) -> str:
     return ", ".join(parts)
 
 
-def card_sets(most: int) -> dict[str, Cards]:
+@cache
+def card_sets(most: int) -> Mapping[str, Cards]:
     """Every set of 1 to `most` resource cards by how it is written."""
     sets = {}
     for size in range(1, most + 1):

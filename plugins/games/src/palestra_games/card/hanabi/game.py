@@ -151,7 +151,7 @@ class Hanabi(ArrayGame[HanabiState]):
     ] = True
 
     vocabulary = Vocabulary(
-        words=("hanabi", "firework", "token"),
+        words=("hanabi", "firework", "token", "information", "life", "lives"),
         kept=("tell",),
     )
     rules_text = """

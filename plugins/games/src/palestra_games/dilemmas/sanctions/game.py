@@ -43,6 +43,7 @@ from palestra import (
     Rng,
     Scene,
     Shape,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -134,6 +135,14 @@ class Sanctions(ArrayGame[SanctionsState]):
     table, less fees for punishing and fines for being punished.
     """
 
+    vocabulary = Vocabulary(
+        words=(
+            "punishment",
+            "defector",
+            "cooperator",
+            "encounter",
+        ),
+    )
     rules_text = """
         You live in a group. Again and again two of you meet; both cooperate or defect.
 

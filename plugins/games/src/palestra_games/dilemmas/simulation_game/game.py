@@ -44,6 +44,7 @@ from palestra import (
     Outcome,
     Rng,
     Scene,
+    Vocabulary,
     constant,
     environment,
     only,
@@ -159,6 +160,12 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
     the layout of an observation. Both are paid what the table says, the simulator less the cost.
     """
 
+    vocabulary = Vocabulary(
+        words=(
+            "commit",
+            "simulation",
+        ),
+    )
     rules_text = """
         player_0 moves and player_1 answers; both are paid by the table below.
 

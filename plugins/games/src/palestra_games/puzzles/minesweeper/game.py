@@ -84,10 +84,10 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         You open the cells of a minefield one by one, without opening a mine.
 
         Every turn write the cell to open, column letter and row number, such as "c4"; the columns
-        run from a at the left, the rows from 1 at the top. A mine ends the game, and you are paid
-        0. Another cell shows how many of its eight neighbours are mines; where that is 0, all its
-        neighbours are opened for you. When every cell without a mine is open you have won and are
-        paid 1. In the map # is a closed cell, a number the count of mines around it, * a mine.
+        run from a at the left, the rows from 1 at the top. A mine ends the game, and you are
+        paid 0. Another cell shows how many of its eight neighbours are mines; where that is 0, all
+        its neighbours are opened for you. When every cell without a mine is open you have won and
+        are paid 1. In the map # is a closed cell, a number the count of mines around it, * a mine.
     """
     order = "sequential"
     payoffs = "general"
@@ -179,6 +179,10 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         won = ended.results[0] == "win"
         reason = "every safe cell is open" if won else "a mine was opened"
         return Outcome(ended.results, (float(won),), reason)
+
+    def record_facts(self, state: MinesweeperState) -> dict[str, Any]:
+        """For the record: the share of safe cells that are open."""
+        return {"progress": 1 - int(state.left) / (self.num_actions - self.mines)}
 
     # States
 

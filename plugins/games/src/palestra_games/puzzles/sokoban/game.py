@@ -97,7 +97,7 @@ class Sokoban(ArrayGame[SokobanState]):
     max_steps: Annotated[int, Meta(ge=1, le=1_000_000, description="steps until time is up")] = 120
 
     vocabulary = Vocabulary(
-        words=("keeper", "warehouse", "box", "push"),
+        words=("keeper", "warehouse", "box", "push", "pull", "wall", "goal"),
         signs="@+#$*",
     )
     rules_text = """
@@ -243,6 +243,18 @@ class Sokoban(ArrayGame[SokobanState]):
         return Outcome(ended.results, (float(solved),), reason)
 
     # What the player sees
+
+    def record_facts(self, state: SokobanState) -> dict[str, Any]:
+        """For the record: how many boxes stand on goals; which objects are the goals."""
+        goals = np.argwhere(state.cells & GOAL)
+        held = [bool(state.cells[row, column] & BOX) for row, column in goals]
+        names = [f"goal {row + 1},{column + 1}" for row, column in goals.tolist()]
+        return {
+            "progress": sum(held) / len(held),
+            "milestones": [f"{n + 1} on goals" for n in range(sum(held))],
+            "objects": {name: {"box": on} for name, on in zip(names, held, strict=True)},
+            "goal": {name: {"box": True} for name in names},
+        }
 
     def rules_for(self, seat: int) -> str:
         return f"{super().rules_for(seat)}\nYou have {self.max_steps} steps."

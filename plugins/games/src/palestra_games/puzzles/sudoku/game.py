@@ -95,7 +95,7 @@ class Sudoku(ArrayGame[SudokuState]):
     ] = ""
 
     vocabulary = Vocabulary(
-        words=("box",),
+        words=("box", "digit"),
         cells=True,
         instead={
             "Columns are named by letters from the left, rows by numbers from the top.": (
@@ -245,6 +245,11 @@ class Sudoku(ArrayGame[SudokuState]):
         won = ended.results[0] == "win"
         reason = "the square is full" if won else "an empty cell has no digit left"
         return Outcome(ended.results, (float(won),), reason)
+
+    def record_facts(self, state: SudokuState) -> dict[str, Any]:
+        """For the record: the share of cells filled of those that were not given."""
+        empty = int((state.given == 0).sum())
+        return {"progress": 1 - int(state.left) / empty if empty else 1.0}
 
     # What the player sees
 

@@ -59,7 +59,7 @@ from palestra_games.social.agents_net.graphs import (
     from_edges,
     is_connected,
 )
-from palestra_games.social.agents_net.tasks import NAMES, QUESTIONS, answers, score
+from palestra_games.social.agents_net.tasks import NAMES, QUESTIONS, answers, local_scores, score
 
 LOCAL_ROUNDS, LOCAL_AGENTS = 4, 16
 GLOBAL_TASKS = ("leader-election", "consensus")
@@ -304,6 +304,14 @@ class AgentsNet(Talking, TextGame[Round]):
     def score(self, state: Round) -> float:
         """The score of the answers given."""
         return score(self.task, state.net.neighbours, state.net.names, state.answers)
+
+    def record_facts(self, state: Round) -> dict[str, Any]:
+        """For the record: the score, and each agent's own share of it once all have answered."""
+        if not state.answers:
+            return {"progress": 0.0}
+        net = state.net
+        own = local_scores(self.task, net.neighbours, net.names, state.answers)
+        return {"progress": self.score(state), "local": own}
 
     def outcome(self, state: Round) -> Outcome | None:
         if not state.answers:

@@ -48,7 +48,7 @@ class AgentsNetOracle(ScriptedAgent[AgentsNet]):
     def choose(self, turn: Turn[AgentsNet]) -> TextAction:
         game = turn.game
         memories = self._memories.setdefault(turn.episode_key, {})
-        if turn.turn == 0 or turn.seat not in memories:
+        if turn.steps_played == 0 or turn.seat not in memories:
             memories[turn.seat] = Memory()
         memory = memories[turn.seat]
         if game.task in GLOBAL_TASKS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from palestra_games.social.agents_net.graphs import Neighbours
 
@@ -59,6 +59,30 @@ def score(task: str, graph: Neighbours, names: Sequence[str], given: Sequence[st
     if task == "leader-election":
         return float(given.count(YES) == 1)
     return float(len(set(given)) == 1)
+
+
+def local_scores(
+    task: str, graph: Neighbours, names: Sequence[str], given: Sequence[str]
+) -> list[float]:
+    """What every agent can be held to itself, from 0 to 1.
+
+    The share of its links that are coloured, covered or agreed on; whether it and its partner
+    agree; in an election, whether one leads, or several do and it is none of them.
+    """
+    if task == "matching":
+        return [float(is_consistent(graph, names, given, seat)) for seat in range(len(graph))]
+    if task == "leader-election":
+        elected = given.count(YES)
+        return [float(elected == 1 or (elected > 1 and said != YES)) for said in given]
+    holds: dict[str, Callable[[str, str], bool]] = {
+        "colouring": lambda one, other: one != other,
+        "vertex-cover": lambda one, other: YES in (one, other),
+        "consensus": lambda one, other: one == other,
+    }
+    return [
+        share([holds[task](given[seat], given[other]) for other in others]) if others else 1.0
+        for seat, others in enumerate(graph)
+    ]
 
 
 def links(graph: Neighbours) -> list[tuple[int, int]]:

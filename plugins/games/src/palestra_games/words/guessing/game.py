@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import log
 from typing import Annotated, Any
 
 import numpy as np
@@ -184,6 +185,20 @@ class Guessing(TextGame[GuessingState]):
         asked = list(state.asked)
         same = (self.holds[asked] == self.holds[asked, state.secret][:, None]).all(axis=0)
         return [n for n in np.flatnonzero(same).tolist() if n not in state.guessed]
+
+    def record_facts(self, state: GuessingState) -> dict[str, Any]:
+        """For the record: what a listener may believe, and how much of the doubt is gone.
+
+        All that fits the answers is equally likely. Progress is the share of the first doubt, in
+        bits, that the answers have taken away.
+        """
+        fitting = [state.secret] if self.found(state) else self.fitting(state)
+        belief = [0.0] * len(self.names)
+        for number in fitting:
+            belief[number] = 1 / len(fitting)
+        doubt = log(len(self.names))
+        progress = 1 - log(len(fitting)) / doubt if doubt else 1.0
+        return {"belief": belief, "type": state.secret, "progress": progress}
 
     def determinize(self, state: GuessingState, seat: int, rng: Rng) -> GuessingState:
         """Draw the secret from all that fits the answers."""

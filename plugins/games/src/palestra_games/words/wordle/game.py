@@ -182,6 +182,13 @@ class Wordle(TextGame[WordleState]):
             return Outcome(("loss",), (0.0,), f"The word was {state.secret}.")
         return None
 
+    def record_facts(self, state: WordleState) -> dict[str, Any]:
+        """For the record: the most places of the word that one guess had right, as a share."""
+        right = [
+            sum(a == b for a, b in zip(guess, state.secret, strict=True)) for guess in state.guesses
+        ]
+        return {"progress": max(right, default=0) / len(state.secret)}
+
     def opening(self, state: WordleState) -> Sequence[Event]:
         words = len(self.vocabulary)
         text = f"One of {words} words of {self.length} letters is hidden."

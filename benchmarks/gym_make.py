@@ -1,0 +1,113 @@
+"""What a user types first: `gym.make(id)` and its steps, against random play, beside CartPole.
+
+The moves are drawn beforehand and played again under the same seeds, so that only `reset` and
+`step` are measured, on either side.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import palestra
+from palestra import ArrayGame
+from timing import Row, Work, compare, rate
+
+STEPS = 3_000
+CARTPOLE = "CartPole-v1"
+SHOWN = (
+    "games/TicTacToe-v0",
+    "games/ConnectFour-v0",
+    "games/Gomoku-v0",
+    "games/Hex-v0",
+    "games/Chess-v0",
+    "games/Holdem-v0",
+    "games/Sanctions-v0",
+    "grid/Foraging-v0",
+    "grid/PathFinding-v0",
+    "grid/Pursuit-v0",
+    "grid/XLand-v0",
+    "grid/Kitchen-v0",
+)
+
+
+def steps_of(env_id: str) -> Work:
+    """Play episodes of one environment whose moves are known before they are timed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        env = gym.make(env_id)
+    episodes = list(drawn_moves(env))
+
+    def play() -> int:
+        steps = 0
+        for seed, moves in episodes:
+            env.reset(seed=seed)
+            for move in moves:
+                env.step(move)
+            steps += len(moves)
+        return steps
+
+    return play
+
+
+def drawn_moves(env: Any) -> Any:
+    """Seeds and random legal moves of whole episodes, some thousands of steps in all."""
+    draw, steps, seed = random.Random(0), 0, 0
+    while steps < STEPS:
+        _, info = env.reset(seed=seed)
+        moves: list[int] = []
+        over = False
+        while not over and steps + len(moves) < STEPS:
+            mask = info.get("action_mask")
+            legal = range(env.action_space.n) if mask is None else mask.nonzero()[0]
+            moves.append(int(draw.choice(legal)))
+            _, _, terminated, truncated, info = env.step(moves[-1])
+            over = terminated or truncated
+        yield seed, moves
+        steps += len(moves)
+        seed += 1
+
+
+def against_cartpole(env_id: str) -> Row:
+    """One environment beside CartPole: as quick with two seats, 0.3 times with more."""
+    seats = palestra.game(env_id).num_players
+    return compare(
+        f"{env_id}, gym.make, {seats} seats",
+        steps_of(f"palestra:{env_id}"),
+        steps_of(CARTPOLE),
+        target=1.0 if seats <= 2 else 0.3,
+        unit="steps/s",
+        against=CARTPOLE,
+    )
+
+
+def slowest() -> Row:
+    """The array game that stays furthest below its target, each measured once beside CartPole."""
+    found: dict[str, float] = {}
+    cartpole = steps_of(CARTPOLE)
+    for spec in palestra.specs():
+        game = palestra.game(spec.id)
+        if isinstance(game, ArrayGame):
+            ours = steps_of(f"palestra:{spec.id}")
+            ratios = [rate(ours) / rate(cartpole) for _ in range(3)]
+            wanted = 1.0 if game.num_players <= 2 else 0.3
+            found[spec.id] = statistics.median(ratios) / wanted
+    ids = sorted(found, key=lambda env_id: found[env_id])
+    print(", ".join(f"{env_id} {found[env_id]:.2f}" for env_id in ids))
+    row = against_cartpole(ids[0])
+    return replace(row, name=f"slowest of {len(ids)}: {row.name}")
+
+
+def named(env_id: str) -> Any:
+    def measure() -> Row:
+        return against_cartpole(env_id)
+
+    measure.__name__ = env_id
+    return measure
+
+
+MEASURES = (*(named(env_id) for env_id in SHOWN), slowest)

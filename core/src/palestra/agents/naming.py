@@ -1,0 +1,39 @@
+"""Names with options, such as `mcts:simulations=200`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_OPTION = re.compile(r"^(?:model\.)?[a-z_]+=")
+
+
+def parse_agent(text: str) -> tuple[str, dict[str, Any], str]:
+    """Split `name:key=value,key=value` or `name:rest` into name, options and the rest.
+
+    Values are read as numbers or true/false where they look like it: `mcts:simulations=200`.
+    In `llm:vllm:Qwen/Qwen3-4B,mode=choice` the rest is `vllm:Qwen/Qwen3-4B`; with `model.seed=7` in
+    it, the option `model.seed` is for the model, see `palestra.open_model`.
+    """
+    name, _, tail = text.partition(":")
+    options: dict[str, Any] = {}
+    rest = []
+    for part in tail.split(",") if tail else []:
+        if _OPTION.match(part):
+            key, _, value = part.partition("=")
+            options[key] = _value(value)
+        else:
+            rest.append(part)
+    return name, options, ",".join(rest)
+
+
+def _value(text: str) -> Any:
+    lowered = text.lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,50 @@
+"""Facts: what a record says beside moves and payoffs, and no seat is ever shown.
+
+A game that has a method `record_facts(state)` reports them of every state; an agent puts them in
+`Decision.facts`. Credit and reward models read them from the record. They are plain data, and
+these names are in use:
+
+by a game, of a state (`EpisodeRecord.facts` at the start, `StepRecord.facts` where they change):
+
+* `progress`: how near the goal the state is, from 0 to 1.
+* `success`: how far the task is done, from 0 to 1, where results do not say so.
+* `milestones`: names of what has been reached so far.
+* `stages`: scores from 0 to 1 of what must be right in this order.
+* `checks`: true and false by category, as in `{"hard": [true, false]}`.
+* `needless`: how many tool calls so far asked what had been answered. The calls themselves are
+  events, with `tool` and `arguments` in their data.
+* `objects`: names of objects and their attributes; `goal`: what they should be, in the same form.
+* `belief`: probabilities of the types a hidden party can have, by all that was seen so far; `type`:
+  the place of the true one.
+* `local`: what each seat has done of the common work so far, one number a seat.
+* `roles`: one name a seat.
+
+by an agent, of a decision (`TurnRecord.facts`):
+
+* `value`: what the seat will still be paid, as the agent plays, from before this turn on.
+* `candidates`: moves that were weighed, as the game writes them, each with its worth.
+* `strategy`: the probability of each move.
+* `process`: a grade from 0 to 1 of the decision; `verdicts`: true where it is good.
+* `confidence`: how sure the agent is, from 0 to 1: by default the geometric mean of the
+  probabilities of the answer's tokens; `correctness`: how often ends from here on are won.
+* `ratio`: the move's probability by another policy, over that with which it was played;
+  `implicit`: the logarithm of such a ratio of two policies, times a factor.
+* `mode`: the way in which the decision was made, such as "instant".
+* `full tokens`: the tokens that the whole context would have taken.
+* `evidence`: the seat's own turns, from 0, that prove its task done.
+* `absent`: true where the seat only stands in for a player who is left out.
+* `worker`: the number of the worker who decided, where a planner hands out subtasks.
+* `talks`: what was said between roles or members on the way to it, as records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A game that reports facts: what it says of a state, changing nothing in it."""
+
+    def record_facts(self, state: Any) -> Mapping[str, Any]: ...

@@ -1,0 +1,98 @@
+"""An agent told how much each reward counts: a direction over named terms, in its prompt.
+
+Wang et al., "Arithmetic Control of LLMs for Diverse User Preferences: Directional Preference
+Alignment with Multi-Objective Rewards", 2024. The shaper `direction` of `palestra-rewards` pays by
+the direction, and its `rejection_rows` keeps the best of several rollouts for training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from statistics import NormalDist
+from typing import Annotated, Any
+
+from palestra import Decision, InvalidOption, Meta, Turn, agent
+
+from palestra_adapters.thinking import Thinking
+from palestra_adapters.wrapper import Wrapper
+
+STREAM = 0xD12E
+WISH = "In this episode, what you reach is rated as {terms}. Make the rating as high as you can."
+
+
+@agent(
+    "directed",
+    kind="llm",
+    summary="Tells the inner agent how much each named reward counts.",
+    paper="Directional Preference Alignment with Multi-Objective Rewards (2024)",
+)
+class Directed(Wrapper):
+    """Names a direction over reward terms before the inner agent decides; the game pays as ever.
+
+    `towards` is the direction, as in `right=0.8+words=-0.6`, and has length 1 after scaling. With
+    `terms` alone, as in `right+words`, every episode and seat draws its own, evenly over directions
+    without a negative part. Decisions carry the fact `direction`.
+    """
+
+    def __init__(
+        self,
+        *,
+        towards: Annotated[
+            str | Mapping[str, float], Meta(description="the direction: term=number, joined by +")
+        ] = "",
+        terms: Annotated[str, Meta(description="terms joined by +, for drawn directions")] = "",
+        **settings: Any,
+    ) -> None:
+        given = read_direction(towards) if isinstance(towards, str) else dict(towards)
+        self._towards = scaled(given) if given else {}
+        self._terms = [name.strip() for name in terms.split("+") if name.strip()]
+        if bool(self._towards) == bool(self._terms):
+            raise InvalidOption(
+                "directed needs a direction or terms, not both: directed:local:,towards=right=1 "
+                "or terms=right+words"
+            )
+        super().__init__(**settings)
+        self._drawn: dict[tuple[int, int], dict[str, float]] = {}
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        key = turn.episode_key, turn.seat
+        if key not in self._drawn:
+            self._drawn[key] = self._towards or self._draw(turn)
+        direction = self._drawn[key]
+        parts = [f"{weight:+.2f} times {name}" for name, weight in direction.items()]
+        lines = "\n".join(filter(None, (advice, WISH.format(terms=", ".join(parts)))))
+        decision = yield from self.inner.think_alone(turn, lines)
+        decision.facts = {**decision.facts, "direction": direction}
+        return decision
+
+    def _draw(self, turn: Turn) -> dict[str, float]:
+        """A point of the sphere's part without negative numbers: sizes of normal draws, scaled."""
+        rng, normal = turn.rng(self._seed, STREAM), NormalDist()
+        sizes = [abs(normal.inv_cdf((rng.word() + 1) / (2**32 + 1))) for _ in self._terms]
+        return scaled(dict(zip(self._terms, sizes, strict=True)))
+
+    def forget(self, episode_key: int) -> None:
+        for key in [key for key in self._drawn if key[0] == episode_key]:
+            del self._drawn[key]
+        super().forget(episode_key)
+
+
+def read_direction(text: str) -> dict[str, float]:
+    """The numbers of `right=0.8+words=-0.6` by name; empty for an empty text."""
+    found: dict[str, float] = {}
+    for part in filter(None, text.split("+")):
+        name, _, number = part.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError as error:
+            raise InvalidOption(f"a direction is term=number, joined by +, not {text!r}") from error
+    return found
+
+
+def scaled(direction: Mapping[str, float]) -> dict[str, float]:
+    """The same direction at length 1."""
+    length = sum(value**2 for value in direction.values()) ** 0.5
+    if not length or not isfinite(length):
+        raise InvalidOption(f"a direction has finite numbers and not only 0, not {dict(direction)}")
+    return {name: value / length for name, value in direction.items()}

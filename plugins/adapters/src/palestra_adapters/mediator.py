@@ -1,0 +1,194 @@
+"""LLM-mediated guidance: a language model overrides a team's policy for a while, now and then.
+
+Siedler and Gemp, "LLM-Mediated Guidance of MARL Systems", 2025. A controller says what the team
+should do, by rule or in natural language; the mediator turns it into an order for each agent; an
+agent obeys for some steps and then acts on its own policy again. The policy may learn meanwhile:
+nothing about its rewards or its algorithm changes. The paper's wildfire is not here; any
+environment's actions can be ordered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from palestra import Agent, Decision, EpisodeRecord, Meta, Turn, Usage, agent, make_agent
+
+from palestra_adapters.adapter import Adapter, legal_move, split_thought
+from palestra_adapters.thinking import Thinking, Thread, think_together
+
+STRATEGY = (
+    "You watch a team and help it as an experienced person would. In two sentences, say what the "
+    "team should do next, and who should do what."
+)
+MEDIATE = (
+    "You pass orders on to a team. Turn the strategy into one order for each member that needs "
+    "one: an action that the member may play now, written as it is listed, which it repeats for "
+    "{hold} moves. A member without an order goes on as it thinks best. Answer with one line a "
+    "member, as in\n{example}"
+)
+RULE = "Each member follows the rule of the game:\n{orders}"
+LINE = re.compile(r"^\W*([\w ]+?)\s*:\s*(.+?)\s*$", re.MULTILINE)
+
+
+@agent(
+    "mediator",
+    kind="llm",
+    summary="A model orders a team's members about for some steps, now and then.",
+    paper="LLM-Mediated Guidance of MARL Systems (2025)",
+)
+class Mediator(Adapter):
+    """Seats play `policy`, but obey an order for `hold` decisions after each intervention.
+
+    The model intervenes every `every` steps from step `first` to before step `last`. It sees the
+    positions of all seats of the episode that are to act and that this agent plays, so that one
+    agent should play all seats of a team. controller: "language" has it write a strategy first,
+    "rules" takes the game's scripted moves as the strategy; `strategy` is yours instead. Decisions
+    carry the fact `overridden`, and `own` where it is true: what the policy would have played.
+    An order that is not legal when its time comes is not obeyed.
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: Annotated[str | Agent, Meta(description="an agent; who plays without orders")] = (
+            "random"
+        ),
+        controller: Annotated[
+            Literal["language", "rules"], Meta(description="where the strategy comes from")
+        ] = "language",
+        strategy: Annotated[str, Meta(description="what the team should do, in words")] = "",
+        every: Annotated[int, Meta(ge=1, description="steps between interventions")] = 10,
+        hold: Annotated[int, Meta(ge=1, description="decisions for which an order is obeyed")] = 4,
+        first: Annotated[int, Meta(ge=0, description="the first step with interventions")] = 0,
+        last: Annotated[int | None, Meta(description="the step where interventions end")] = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(**settings)
+        self.policy = make_agent(policy)
+        self._controller, self._strategy = controller, strategy
+        self._every, self._hold, self._first, self._last = every, hold, first, last
+        self._orders: dict[tuple[int, int], tuple[str, int]] = {}  # the action, decisions left
+        self._next: dict[int, int] = {}  # by episode: the step of the next intervention
+        self._keys: dict[int, int] = {}  # the episode of every key that agents forget by
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        own = list(self.policy.act(turns))
+        teams: dict[int, list[Turn]] = {}
+        for turn in turns:
+            self._keys[turn.episode_key] = turn.episode_id
+            if not turn.error:
+                teams.setdefault(turn.episode_id, []).append(turn)
+        due = [team for key, team in teams.items() if self._is_due(key, team[0].steps_played)]
+        threads = [
+            Thread(self.drawing(team[0].rng(self._seed, 0), self._guided(team)), team[0].account)
+            for team in due
+        ]
+        spent = {
+            id(team[0]): said.usage
+            for team, said in zip(due, think_together(self.models, threads), strict=True)
+        }
+        return [
+            self._decided(turn, decision, spent.get(id(turn), Usage()))
+            for turn, decision in zip(turns, own, strict=True)
+        ]
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        """One seat alone, where another adapter asks."""
+        self._keys[turn.episode_key] = turn.episode_id
+        (own,) = self.policy.act([turn])
+        if self._is_due(turn.episode_id, turn.steps_played):
+            yield from self._guided([turn], advice)
+        return self._decided(turn, own, Usage())
+
+    def _is_due(self, episode: int, step: int) -> bool:
+        if step < max(self._first, self._next.get(episode, 0)):
+            return False
+        if self._last is not None and step >= self._last:
+            return False
+        self._next[episode] = step + self._every
+        return True
+
+    def _guided(self, team: Sequence[Turn], advice: str = "") -> Thinking[Decision]:
+        """Ask for a strategy and for orders, and remember the orders."""
+        game, names = team[0].game, [turn.game.players[turn.seat] for turn in team]
+        rules = "\n".join(filter(None, (game.rules_for(team[0].seat), advice)))
+        seen = "\n\n".join(f"{n}:\n{turn.position}" for n, turn in zip(names, team, strict=True))
+        strategy = self._strategy or self._by_rule(team)
+        if not strategy:
+            asked = self.single(rules, f"{seen}\n\n{STRATEGY}")
+            (reply,) = yield [self.ask(asked)]
+            strategy = split_thought(reply)[1]
+        order = MEDIATE.format(
+            example=f"{names[0]}: {(team[0].legal_texts or ['its action'])[0]}", hold=self._hold
+        )
+        asked = self.single(rules, f"{seen}\n\nStrategy: {strategy}\n\n{order}")
+        (reply,) = yield [self.ask(asked)]
+        said = read_orders(split_thought(reply)[1], names)
+        for name, turn in zip(names, team, strict=True):
+            move = legal_move(turn, said.get(name, ""))
+            if move is not None:
+                self._orders[turn.episode_id, turn.seat] = move, self._hold
+        return Decision(text=reply.text)
+
+    def _by_rule(self, team: Sequence[Turn]) -> str:
+        """The game's own moves as a strategy; empty where the controller is a model."""
+        if self._controller != "rules":
+            return ""
+        moves = [(turn, turn.scripted_action()) for turn in team]
+        lines = [
+            f"{turn.game.players[turn.seat]}: {turn.action_text(move)}"
+            for turn, move in moves
+            if move >= 0
+        ]
+        return RULE.format(orders="\n".join(lines))
+
+    def _decided(self, turn: Turn, own: Decision, spent: Usage) -> Decision:
+        """The order, while it lasts and is legal; else the policy's own decision."""
+        key = turn.episode_id, turn.seat
+        order, left = self._orders.get(key, ("", 0))
+        move = legal_move(turn, order) if left else None
+        if left:
+            self._orders[key] = order, left - 1
+        own.usage = own.usage + spent
+        if move is None:
+            own.facts = {**own.facts, "overridden": False}
+            return own
+        would = own.text if own.action is None else turn.action_text(own.action)
+        facts = {**own.facts, "overridden": True, "own": would}
+        return Decision(text=move, usage=own.usage, model=self.models[0].name, facts=facts)
+
+    def reseed(self, seed: int) -> None:
+        super().reseed(seed)
+        self.policy.reseed(seed)
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        self.policy.forget(episode_key)
+        episode = self._keys.pop(episode_key, None)
+        self._next.pop(episode or 0, None)
+        for key in [key for key in self._orders if key[0] == episode]:
+            del self._orders[key]
+
+    def close(self) -> None:
+        super().close()
+        self.policy.close()
+
+
+def read_orders(text: str, names: Sequence[str]) -> dict[str, str]:
+    """The orders of a reply by member; the last line for a member counts."""
+    known = {name.lower(): name for name in names}
+    found = LINE.findall(text)
+    return {known[name.lower()]: order for name, order in found if name.lower() in known}
+
+
+def overridden(records: Sequence[EpisodeRecord]) -> Mapping[str, float]:
+    """The share of decisions that were overridden, by player; nan for one never mediated."""
+    counts: dict[str, list[bool]] = {}
+    for record in records:
+        for turn in record.turns:
+            own = counts.setdefault(record.players[turn.seat], [])
+            if "overridden" in turn.facts:
+                own.append(turn.facts["overridden"])
+    return {name: sum(own) / len(own) if own else float("nan") for name, own in counts.items()}

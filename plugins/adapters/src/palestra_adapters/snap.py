@@ -1,0 +1,66 @@
+"""Doing a task and collecting the proof of it: the turns that show that it is done.
+
+"SmartSnap: Proactive Evidence Seeking for Self-Verifying Agents", 2026. Beside its move the model
+names the turns whose answers prove the task done, few of them and all that is needed; a judge then
+sees those alone. The wording is this package's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from palestra import Decision, Turn, agent
+
+from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.react import ACTION, read_steps
+from palestra_adapters.thinking import Thinking
+
+FORM = (
+    "Answer every question in this form:\n"
+    "Thought: what matters, briefly\n"
+    "Evidence: numbers of the turns that together prove the task done, or nothing\n"
+    "Action: your move"
+)
+_EVIDENCE = re.compile(r"^Evidence:(.*)$", re.MULTILINE)
+
+
+@agent("snap", kind="llm", summary="ReAct that collects the proof of what it did.")
+class Snap(Adapter):
+    """ReAct that names the turns which prove its task done, the present one among them.
+
+    What it named last is its evidence. It reports it as the fact `evidence`: its own turns from 0;
+    the model is shown them from 1.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._turns: dict[tuple[int, int], int] = {}
+        self._named: dict[tuple[int, int], list[int]] = {}
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        key = turn.episode_key, turn.seat
+        if not turn.error:
+            self._turns[key] = self._turns.get(key, 0) + 1
+        talk = self.talk(turn, advice, answer=FORM)
+        talk.ask(f"Turn {self._turns[key]}.\n{question(turn)}")
+        (reply,) = yield [self.ask(talk.messages, talk=talk)]
+        apart, said = split_thought(reply)
+        thought, move = read_steps(said)
+        found = _EVIDENCE.search(thought)
+        if found:
+            numbers = dict.fromkeys(map(int, re.findall(r"\d+", found.group(1))))
+            self._named[key] = [n - 1 for n in numbers if 1 <= n <= self._turns[key]]
+            thought = (thought[: found.start()] + thought[found.end() :]).strip()
+        move = written(turn, move)
+        talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
+        decision = self.decide(turn, reply)
+        decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))
+        decision.facts = {**decision.facts, "evidence": list(self._named.get(key, ()))}
+        return decision
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for kept in (self._turns, self._named):
+            for key in [key for key in kept if key[0] == episode_key]:
+                del kept[key]

@@ -1,0 +1,261 @@
+"""What was said on the way to a decision, as episodes inside the record of the game.
+
+A talk is an `EpisodeRecord` of its own: its seats are the roles of a pipeline or the members of a
+discussion, its turns are what they said, and its events are the prompts they read. A decision
+carries its talks as the fact `talks`. `settle` takes them out of the records of a run, with
+what their answers were worth, which it finds by playing each answer in the game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from palestra import (
+    Episode,
+    EpisodeRecord,
+    InvalidAction,
+    InvalidOption,
+    Rng,
+    Turn,
+    Usage,
+    retrace,
+    rollouts,
+)
+from palestra.agents.models import Message, Reply
+from palestra.kernel.game import Game, Result
+from palestra.records.record import EventRecord, OutcomeRecord, StepRecord, TurnRecord
+
+from palestra_adapters.adapter import Adapter, legal_move, split_thought
+from palestra_adapters.react import ACTION, can_hold, reason
+from palestra_adapters.thinking import Thinking
+
+STREAM = 0x7A1C  # keeps playouts of answers apart from what agents draw
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing said: by which seat of the talk, after which prompt, and what it took.
+
+    `move` is the legal move in it as the game writes it, "" for an answer that is none, and None
+    where it is no answer.
+    """
+
+    seat: int
+    asked: tuple[Message, ...]
+    text: str
+    move: str | None = None
+    reply: Reply = field(default_factory=lambda: Reply(""))
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def key(self) -> str:
+        """Equal where the same seat read the same prompt."""
+        read = msgspec.json.encode([self.seat, self.asked])
+        return blake2b(read, digest_size=16).hexdigest()
+
+
+class Speaking(Adapter):
+    """An adapter whose decisions come out of talks between roles or members."""
+
+    def say(
+        self, turn: Turn, seat: int, asked: Sequence[Message], *, member: int = 0
+    ) -> Thinking[Line]:
+        """What a seat of the talk says to a prompt."""
+        number = member % len(self.models)
+        (reply,) = yield [self.ask(asked, member=number)]
+        return Line(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
+
+    def answer(
+        self, turn: Turn, seat: int, asked: Sequence[Message], *, member: int = 0
+    ) -> Thinking[Line]:
+        """A thought and a move, in the form of `react.FORM`."""
+        number = member % len(self.models)
+        thinking = reason(self, turn, asked, held=can_hold(self, number), member=number)
+        usage = Usage()
+        asks = next(thinking)
+        while True:
+            replies = yield asks
+            usage = sum((reply.usage for reply in replies), usage)
+            try:
+                asks = thinking.send(replies)
+            except StopIteration as end:
+                step = end.value
+                break
+        text = f"Thought: {step.thought}\n{ACTION} {step.move}"
+        return Line(seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage)
+
+    def talk_of(
+        self, turn: Turn, players: Sequence[str], lines: Sequence[Line], **tags: Any
+    ) -> EpisodeRecord:
+        """Lines as a talk that is over and paid nobody. Talks of one decision are one group."""
+        nothing = (0.0,) * len(players)
+        return EpisodeRecord(
+            env=f"{type(self).__name__}({turn.env})",
+            seed=0,
+            players=tuple(players),
+            opening=_prompt(lines, 0),
+            steps=[_step(lines, place) for place in range(len(lines))],
+            outcome=scored(nothing),
+            returns=nothing,
+            group=f"{turn.start_key}.{turn.sibling}.{turn.steps_played}.{turn.seat}.{turn.tries}",
+            tags={"moves": [line.move for line in lines]} | tags,
+        )
+
+
+def _prompt(lines: Sequence[Line], place: int) -> list[EventRecord]:
+    """The messages that a line answers, as events that its seat alone sees."""
+    if place >= len(lines):
+        return []
+    line = lines[place]
+    return [
+        EventRecord("asked", m.content, {"line": place, "role": m.role}, [line.seat])
+        for m in line.asked
+    ]
+
+
+def _step(lines: Sequence[Line], place: int) -> StepRecord:
+    line = lines[place]
+    turn = TurnRecord(
+        seat=line.seat,
+        action=line.text,
+        text=line.text,
+        raw=line.text,
+        model=line.reply.model,
+        logprob=line.reply.logprob,
+        tokens=line.reply.tokens,
+        usage=line.usage,
+        state_key=line.key,
+    )
+    return StepRecord([turn], events=_prompt(lines, place + 1))
+
+
+def scored(paid: tuple[float, ...]) -> OutcomeRecord:
+    """The outcome of a talk: each seat's pay as its score."""
+    results: list[Result] = ["score"] * len(paid)
+    return OutcomeRecord(tuple(results), paid)
+
+
+def talks_of(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+    """The talks of all decisions of these records, as they were held."""
+    return [talk for record in records for turn in record.turns for talk in _talks(turn)]
+
+
+def _talks(turn: TurnRecord) -> list[EpisodeRecord]:
+    return [
+        msgspec.convert(talk, EpisodeRecord, strict=False) for talk in turn.facts.get("talks", ())
+    ]
+
+
+# What answers are worth
+
+
+def settle(
+    records: Sequence[EpisodeRecord],
+    *,
+    game: Game[Any, Any] | None = None,
+    agents: Any = None,
+    playouts: int = 8,
+    seed: int = 0,
+) -> list[EpisodeRecord]:
+    """The talks of a run's records, with what their answers were worth in the game.
+
+    An answer's worth is what its seat is paid from there on if that answer is played: the others'
+    moves of that step are those of the record, and chance is the episode's own. Where the game goes
+    on after it, `agents` (as in `palestra.play`) play `playouts` continuations, or random moves
+    without them. An answer that is no legal move is worth what a forfeit pays. Worths are paid to
+    all seats of the talk at the step of the answer, and stand in the tag "process", one a turn, 0
+    for what is no answer.
+
+    game: the one the records were played in, where it has no id. The tag "of" is the record's tag
+    `id`, or else its number. Raises `InvalidOption` where the records hold no talks.
+    """
+    if playouts < 1:
+        raise InvalidOption(f"playouts must be at least 1, not {playouts}")
+    found = [talk for record in records for talk in _settled(record, game, agents, playouts, seed)]
+    if not found:
+        raise InvalidOption(
+            "no turn of these records has talks; they are the fact 'talks' of decisions by score, "
+            "malt and comas"
+        )
+    return found
+
+
+def _settled(
+    record: EpisodeRecord, game: Game[Any, Any] | None, agents: Any, playouts: int, seed: int
+) -> list[EpisodeRecord]:
+    if not talks_of([record]):
+        return []
+    talks: list[EpisodeRecord] = []
+    for number, (episode, step) in enumerate(
+        zip(retrace(record, game), record.steps, strict=False)
+    ):
+        for turn in step.turns:
+            others = {t.seat: t.text for t in step.turns if t.seat != turn.seat}
+            worths: dict[str, float] = {}
+            for talk in _talks(turn):
+                for move in talk.tags["moves"]:
+                    if move is not None and move not in worths:
+                        rng = Rng.seeded(seed, stream=STREAM + number)
+                        worths[move] = _worth(
+                            episode, turn.seat, move, others, agents, playouts, rng
+                        )
+                talks.append(_paid(talk, record, worths, len(talks)))
+    return talks
+
+
+def _worth(
+    episode: Episode,
+    seat: int,
+    move: str,
+    others: Mapping[int, str],
+    agents: Any,
+    playouts: int,
+    rng: Rng,
+) -> float:
+    """What a seat is paid from here on if it plays this."""
+    twin, before = episode.fork(), float(episode.returns[seat])
+    try:
+        actions = {seat: twin.parse(seat, move)}
+    except InvalidAction:
+        twin.forfeit(seat)
+    else:
+        actions |= {other: twin.parse(other, text) for other, text in others.items()}
+        twin.act(actions)
+    if twin.over:
+        return float(twin.returns[seat]) - before
+    if agents is not None:
+        ends = rollouts(twin.game, agents=agents, n=playouts, start=twin, seed=rng.word())
+        total = sum(record.returns[seat] for record in ends)
+    else:
+        total = sum(float(twin.fork(rng.word()).playout(rng)[seat]) for _ in range(playouts))
+    return total / playouts - before
+
+
+def _paid(
+    talk: EpisodeRecord, record: EpisodeRecord, worths: Mapping[str, float], number: int
+) -> EpisodeRecord:
+    """A talk with its answers' worths paid to all of its seats."""
+    seats, of = range(len(talk.players)), str(record.tags.get("id", record.number))
+    moves = talk.tags["moves"]
+    process = [0.0 if move is None else worths[move] for move in moves]
+    steps = [
+        step
+        if move is None
+        else msgspec.structs.replace(
+            step, rewards={seat: {"answer": worths[move]} for seat in seats}
+        )
+        for step, move in zip(talk.steps, moves, strict=True)
+    ]
+    paid = (sum(process),) * len(talk.players)
+    return msgspec.structs.replace(
+        talk,
+        steps=steps,
+        outcome=scored(paid),
+        returns=paid,
+        number=number,
+        tags=talk.tags | {"of": of, "id": f"{of}/{number}", "process": process},
+    )

@@ -1,0 +1,157 @@
+"""CoMAS: agents discuss an answer, and earn their rewards from one another.
+
+Xue et al., "CoMAS: Co-Evolving Multi-Agent Systems via Interaction Rewards", 2025. Here is the
+discussion; its rewards are the shaper `comas` of `palestra-rewards`, and REINFORCE++ is a
+trainer's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from palestra import BudgetSpent, Decision, Meta, Turn, agent
+
+from palestra_adapters.adapter import story
+from palestra_adapters.react import ACTION, FORM
+from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.teams.team import HEAT, Answer, majority, voted
+from palestra_adapters.thinking import Thinking, together
+
+EVALUATOR = (
+    "You evaluate answers of others. Point out every error and defect of the answer: what is "
+    "wrong, and why. Be concise, and do not retell the answer."
+)
+SCORER = (
+    "You score answers of others. Weigh whether the evaluation is right, say why in brief, and "
+    "then give the answer a score from 1 to 3:\n"
+    "3: the answer is right, and no error named in the evaluation is one;\n"
+    "2: some small errors named in the evaluation are there, but the answer is right;\n"
+    "1: an error named in the evaluation is there and makes the answer wrong.\n"
+    "End with the score between tags, as in <score>2</score>."
+)
+LAST = "Answers to the same question, and what was said of them:"
+TAGGED = re.compile(r"<\s*score\s*>\s*([1-3])\s*<\s*/\s*score\s*>", re.IGNORECASE)
+
+
+@agent(
+    "comas",
+    kind="llm",
+    summary="A discussion: answers, evaluations of them, and scores, each by another member.",
+    paper="CoMAS: Co-Evolving Multi-Agent Systems via Interaction Rewards (2025)",
+)
+class CoMAS(Speaking):
+    """In each of `rounds`, every member answers; others, drawn anew, evaluate and score the answer.
+
+    From the second round on, members are shown `references` answers of the round before with their
+    evaluations, drawn anew for each. The move is what most answers of the last round say. Models
+    joined by `+` take turns at being a member. The discussion is one talk, whose tag "discussion"
+    says which turns are an answer, its evaluation and its scoring, and what the score was.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: Annotated[int, Meta(ge=3, description="members of the discussion")] = 4,
+        rounds: Annotated[int, Meta(ge=1, description="answers of every member")] = 1,
+        references: Annotated[
+            int, Meta(ge=0, description="answers of the round before that a member is shown")
+        ] = 1,
+        **settings: Any,
+    ) -> None:
+        settings.setdefault("temperature", HEAT)
+        settings.setdefault("max_tokens", 256)
+        super().__init__(**settings)
+        self.size, self._rounds, self._references = size, rounds, references
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        refused = f"The last answer was refused: {turn.error}" if turn.error else ""
+        question = "\n".join(filter(None, (story(turn), refused)))
+        lines: list[Line] = []
+        discussion: list[dict[str, Any]] = []
+        try:
+            for _ in range(self._rounds):
+                before = discussion[-self.size :]
+                asked = [self._question(rules, question, lines, before) for _ in self._members]
+                lines += yield from together(
+                    [self.answer(turn, m, asked[m], member=m) for m in self._members]
+                )
+                answers = range(len(lines) - self.size, len(lines))
+                judges = [self._judges(lines[place].seat) for place in answers]
+                parts = [
+                    self._judged(turn, rules, question, lines[place], *pair)
+                    for place, pair in zip(answers, judges, strict=True)
+                ]
+                pairs = yield from together(parts)
+                for place, (evaluation, scoring) in zip(answers, pairs, strict=True):
+                    number = len(lines)
+                    lines += evaluation, scoring
+                    discussion.append(
+                        {
+                            "answer": place,
+                            "evaluation": number,
+                            "scoring": number + 1,
+                            "score": read_score(scoring.text),
+                        }
+                    )
+        except BudgetSpent:
+            if not lines:
+                raise
+        names = [f"member {m + 1}" for m in self._members]
+        talk = self.talk_of(turn, names, lines, discussion=discussion)
+        decision = self._decision(lines)
+        decision.facts = {**decision.facts, "talks": [talk]}
+        return decision
+
+    @property
+    def _members(self) -> range:
+        return range(self.size)
+
+    def _question(
+        self, rules: str, question: str, lines: Sequence[Line], before: Sequence[dict[str, Any]]
+    ) -> list[Any]:
+        shown = list(before)
+        while len(shown) > self._references:
+            del shown[self.rng.word() % len(shown)]
+        if not shown:
+            return self.single(rules, question, answer=FORM)
+        said = [
+            f"Answer:\n{lines[one['answer']].text}\nEvaluation:\n{lines[one['evaluation']].text}"
+            for one in shown
+        ]
+        return self.single(rules, "\n\n".join([question, LAST, *said]), answer=FORM)
+
+    def _judges(self, author: int) -> tuple[int, int]:
+        """Two other members: who evaluates, and who scores."""
+        others = [member for member in self._members if member != author]
+        first = others.pop(self.rng.word() % len(others))
+        return first, others[self.rng.word() % len(others)]
+
+    def _judged(
+        self, turn: Turn, rules: str, question: str, answer: Line, first: int, second: int
+    ) -> Thinking[tuple[Line, Line]]:
+        text = f"{question}\n\nAnswer to evaluate:\n{answer.text}"
+        asked = self.single(rules, text, answer=EVALUATOR)
+        evaluation = yield from self.say(turn, first, asked, member=first)
+        text = (
+            f"{question}\n\nAnswer to score:\n{answer.text}\n\nEvaluation of it:\n{evaluation.text}"
+        )
+        asked = self.single(rules, text, answer=SCORER)
+        return evaluation, (yield from self.say(turn, second, asked, member=second))
+
+    def _decision(self, lines: Sequence[Line]) -> Decision:
+        answers = [line for line in lines if line.move is not None][-self.size :]
+        chosen = majority([line.move or None for line in answers])
+        text = chosen or answers[0].text.rpartition(ACTION)[2].strip()
+        said = "\n".join(f"Member {line.seat + 1}: {line.text}" for line in lines)
+        votes = [Answer(line.seat, line.move or None) for line in answers]
+        model = answers[0].reply.model
+        return Decision(text=text, thought=said, model=model, facts=voted(votes, text))
+
+
+def read_score(text: str) -> int | None:
+    """The score between tags, the last one; None where there is none from 1 to 3."""
+    found = TAGGED.findall(text)
+    return int(found[-1]) if found else None

@@ -1,0 +1,112 @@
+"""A planner that hands subtasks to workers, each with a fresh context and a report to write.
+
+Mo et al., "Multi-Agent Tool-Integrated Policy Optimization", 2025. Planner and workers are one
+model in two roles. The planner never reads what a worker was shown, only what it reports, so that
+its own context stays short. The wording is this package's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from palestra import Decision, Meta, Turn, agent
+from palestra.llm.conversation import Conversation
+
+from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.react import ACTION, read_steps
+from palestra_adapters.thinking import Thinking
+
+SUBTASK, REPORT = "Subtask:", "Report:"
+PLAN = (
+    "You plan, and workers do. Answer every question in this form:\n"
+    "Thought: what is known and what is missing, briefly\n"
+    "Subtask: what a worker is to find out or do next, or nothing\n"
+    "Action: the first move of the subtask, or your own move"
+)
+WORK = (
+    "You are a worker. Do this subtask and nothing else: {subtask}\n"
+    "Answer every question with one line, `Action:` and your move, or, once you are done, "
+    "`Report:` and what you found out."
+)
+NOW = "You may make no more moves. Report what you found out."
+
+
+@dataclass(slots=True)
+class Case:
+    """Who is at work in an episode: the worker's number, context and moves so far."""
+
+    workers: int = 0
+    talk: Conversation | None = None  # None while the planner is at work
+    moves: int = 0
+    report: str = ""
+
+
+@agent("delegate", kind="llm", summary="A planner and workers with contexts of their own.")
+class Delegate(Adapter):
+    """A planner hands out subtasks; a worker makes at most `moves` moves and reports.
+
+    Turns of workers have the fact `worker`, a number from 0; `palestra_rewards.nested` makes
+    episodes of them whose parent is the planner's.
+    """
+
+    def __init__(
+        self,
+        *,
+        moves: Annotated[int, Meta(ge=1, description="most moves of a worker")] = 5,
+        **settings: Any,
+    ) -> None:
+        super().__init__(**settings)
+        self._moves = moves
+        self._cases: dict[tuple[int, int], Case] = {}
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        case = self._cases.setdefault((turn.episode_key, turn.seat), Case())
+        if case.talk is not None:
+            decision = yield from self._work(turn, case, case.talk)
+            if decision is not None:
+                return decision
+        return (yield from self._plan(turn, case, advice))
+
+    def _work(self, turn: Turn, case: Case, talk: Conversation) -> Thinking[Decision | None]:
+        """A worker's move; None where it reports instead."""
+        done = case.moves >= self._moves and not turn.error
+        talk.ask(f"{question(turn)}\n{NOW}" if done else question(turn))
+        (reply,) = yield [self.ask(talk.messages, talk=talk)]
+        thought, said = split_thought(reply)
+        talk.answer(said)
+        before, reports, report = said.partition(REPORT)
+        if reports or done:
+            case.report, case.talk = (report if reports else before).strip(), None
+            return None
+        case.moves += not turn.error
+        decision = self.decide(turn, reply, thought)
+        decision.text = written(turn, read_steps(said)[1])
+        decision.facts = {**decision.facts, "worker": case.workers - 1}
+        return decision
+
+    def _plan(self, turn: Turn, case: Case, advice: str) -> Thinking[Decision]:
+        talk = self.talk(turn, advice, answer=PLAN)
+        news = f"The worker reports: {case.report}\n" if case.report else ""
+        refused = f"That was refused: {turn.error}\n" if turn.error else ""
+        talk.ask(f"{refused}{news}{turn.position}")
+        (reply,) = yield [self.ask(talk.messages, talk=talk)]
+        apart, said = split_thought(reply)
+        thought, move = read_steps(said)
+        thought, _, subtask = thought.partition(SUBTASK)
+        move = written(turn, move)
+        talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
+        case.report = ""
+        if subtask.strip():
+            form = WORK.format(subtask=subtask.strip())
+            case.talk = Conversation(self.style, turn.game.rules_for(turn.seat), answer=form)
+            case.workers, case.moves = case.workers + 1, 1
+        decision = self.decide(turn, reply)
+        decision.text = move
+        decision.thought = "\n".join(filter(None, (apart, thought.strip(), subtask.strip())))
+        return decision
+
+    def forget(self, episode_key: int) -> None:
+        super().forget(episode_key)
+        for key in [key for key in self._cases if key[0] == episode_key]:
+            del self._cases[key]

@@ -1,0 +1,146 @@
+"""EPO: what an environment says becomes preferences between decisions.
+
+A reward model reads what the environment told an agent, and a decision, and says how well they
+fit. It is fitted where an expert's decisions are known; where they are not, it ranks the decisions
+that several rollouts took at the same prompt, and the pairs train the policies of every level.
+Zhao et al., "EPO: Hierarchical LLM Agents with Environment Preference Optimization" (2024), with a
+Bradley-Terry model over hashed pairs of words where the paper tunes a language model, and texts
+where it also has pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption, Meta, retrace, reward
+from palestra.kernel.game import Game
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.intents import TrajectoryScorer, Triplet
+from palestra_rewards.training_rows import Row, Rows, prompts_of, role_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SHOWN = 4  # events of feedback that a decision is read with
+
+
+def feedback(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> list[str]:
+    """What the environment told each turn's seat before it decided: last events and position."""
+    found = []
+    for episode, step in zip(retrace(record, game), record.steps, strict=False):
+        for turn in step.turns:
+            events = episode.transcript(turn.seat)[-SHOWN:]
+            told = [event.text for event in events]
+            found.append("\n".join([*told, episode.describe(turn.seat)]))
+    return found
+
+
+def expert_choices(
+    records: Sequence[EpisodeRecord], *, seat: int = 0, game: Game[Any, Any] | None = None
+) -> list[Triplet]:
+    """An expert's decisions, each preferred to every other that was legal there.
+
+    Records of an annotated set: what was played is right, and what was not is wrong. Actions are
+    those that the game lists, so that a game of free texts gives none.
+    """
+    found = []
+    for record in records:
+        told = iter(feedback(record, game))
+        for episode, step in zip(retrace(record, game), record.steps, strict=False):
+            for turn in step.turns:
+                text = next(told)
+                others = episode.legal_texts(seat) if turn.seat == seat else []
+                found += [Triplet(text, turn.text, one) for one in others if one != turn.text]
+    if not found:
+        raise InvalidOption(f"no record has a listed choice of seat {seat} between two actions")
+    return found
+
+
+@reward(
+    "epo",
+    shape="episode",
+    needs=("feedback model",),
+    paper="EPO: Hierarchical LLM Agents with Environment Preference Optimization (2024)",
+    check="test_preferences_from_feedback_agree_with_the_expert_where_it_never_was",
+)
+def epo(
+    record: EpisodeRecord,
+    *,
+    scores: TrajectoryScorer,
+    game: Annotated[
+        Game[Any, Any] | None, Meta(description="the game of records without an id")
+    ] = None,
+) -> Floats:
+    """How well each decision fits what the environment said before it, by a fitted model.
+
+    `scores` is a `TrajectoryScorer` fitted to `expert_choices`. `role_rows(records, shape("epo",
+    records, …), threshold=-inf)` ranks what rollouts decided at the same prompt and writes the
+    pairs of every role; `epo_loss` is what they are trained with. Zhao et al., "EPO" (2024).
+    """
+    told = zip(feedback(record, game), record.turns, strict=True)
+    return floats([scores.score(text, turn.text) for text, turn in told])
+
+
+def preferences(
+    records: Sequence[EpisodeRecord],
+    scores: TrajectoryScorer,
+    *,
+    gap: float = 0.0,
+    game: Game[Any, Any] | None = None,
+) -> dict[str, Rows]:
+    """Pairs by role from rollouts without labels: EPO's data set of each level."""
+    worth = np.concatenate([epo(record, scores=scores, game=game) for record in records])
+    return role_rows(records, worth, threshold=-np.inf, gap=gap, game=game)
+
+
+def refusals(records: Sequence[EpisodeRecord], *, game: Game[Any, Any] | None = None) -> list[Row]:
+    """Pairs from the environment's refusals: the answer that was played over those refused.
+
+    The environment itself is the reward model here: its rule of what is legal. Answers that a
+    policy of invalid moves replaced give none, because nobody chose what was played.
+    """
+    rows: list[Row] = []
+    for record in records:
+        if not any(turn.status == "retried" for turn in record.turns):
+            continue
+        for turn, prompt in zip(record.turns, prompts_of(record, game), strict=True):
+            if turn.status != "retried":
+                continue
+            chosen = [{"role": "assistant", "content": turn.raw or turn.text}]
+            rows += [
+                {
+                    "prompt": prompt,
+                    "chosen": chosen,
+                    "rejected": [{"role": "assistant", "content": attempt.raw}],
+                }
+                for attempt in turn.refused
+                if attempt.raw
+            ]
+    return rows
+
+
+def epo_loss(
+    chosen: Tensor,
+    rejected: Tensor,
+    reference_chosen: Tensor,
+    reference_rejected: Tensor,
+    tokens: Tensor,
+    *,
+    beta: float = 0.1,
+    weight: float = 1.0,
+) -> Tensor:
+    """The loss of EPO: a preference part, and the likelihood of the chosen answer a token.
+
+    The mean over pairs of `-log sigmoid(beta (gain of chosen - gain of rejected)) - weight *
+    chosen / tokens`, where a gain is the log-probability less that of the reference. Tensors have
+    shape (pairs,): log-probabilities of answers by policy and by reference, and the number of
+    tokens of the chosen ones.
+    """
+    from torch.nn.functional import logsigmoid
+
+    gains = (chosen - reference_chosen) - (rejected - reference_rejected)
+    loss: Tensor = -logsigmoid(beta * gains) - weight * chosen / tokens
+    return loss.mean()

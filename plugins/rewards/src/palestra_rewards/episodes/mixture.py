@@ -1,0 +1,138 @@
+"""MiCRo: several tastes found in one set of preferences, and routed to the one who is asking.
+
+Shen et al., "MiCRo: Mixture Modeling and Context-aware Routing for Personalized Preference
+Learning" (2025), with heads that are linear in features where the paper puts them on a language
+model. First a mixture of Bradley-Terry heads is fitted to pairs of nobody known; then a few pairs
+of one person move the weights of the heads, by Hedge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption, Rng, reward
+
+from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.turns import named_terms
+
+
+class Mixture:
+    """`heads` linear rewards over named terms, and how much each counts for whom is asking.
+
+    `weights` has shape (heads, terms), `shares` (heads,) how common each taste is; `routed` starts
+    as the shares. `likelihood` is the log-likelihood after every round of the fit, which never
+    falls. `state` is plain JSON.
+    """
+
+    def __init__(self, terms: Sequence[str], *, heads: int = 2, ridge: float = 1e-2) -> None:
+        if not terms or heads < 1 or ridge <= 0:
+            raise InvalidOption("a mixture has terms, one head or more, and a ridge above 0")
+        self.terms, self.ridge = tuple(terms), ridge
+        self.weights: Floats = np.zeros((heads, len(self.terms)))
+        self.shares: Floats = np.full(heads, 1 / heads)
+        self.routed: Floats = self.shares
+        self.likelihood: list[float] = []
+
+    def fit(self, better: Any, worse: Any, *, rounds: int = 50, seed: int = 0) -> Mixture:
+        """Fit heads and shares to pairs by expectation maximisation.
+
+        better, worse: shape (pairs, terms), what the two episodes of each pair earned by term, such
+        as `earned`. The first heads are drawn from `seed`.
+        """
+        from scipy.optimize import minimize
+
+        apart = self._pairs(better, worse)
+        rng = Rng.seeded(seed)
+        drawn = [rng.word() / 2**31 - 1 for _ in range(self.weights.size)]
+        self.weights, self.likelihood = floats(drawn).reshape(self.weights.shape), []
+        self.shares = np.full(len(self.weights), 1 / len(self.weights))
+        for _ in range(rounds):
+            joint = np.log(self.shares) + self._log_chances(apart)
+            top = joint.max(axis=1, keepdims=True)
+            total = top[:, 0] + np.log(np.exp(joint - top).sum(axis=1))
+            owned = np.exp(joint - total[:, None])
+            penalty = self.ridge * float((self.weights**2).sum()) / 2
+            self.likelihood.append(float(total.sum()) - penalty)
+            self.shares = np.maximum(owned.mean(axis=0), 1e-12)
+            for head, share in enumerate(owned.T):
+
+                def loss(weights: Floats, share: Floats = share) -> tuple[float, Floats]:
+                    gap = apart @ weights
+                    pull = -share / (1 + np.exp(np.clip(gap, -500, 500)))
+                    value = share @ np.logaddexp(0, -gap) + self.ridge * weights @ weights / 2
+                    return float(value), apart.T @ pull + self.ridge * weights
+
+                found = minimize(loss, self.weights[head], jac=True, method="L-BFGS-B")
+                self.weights[head] = found.x
+        self.shares = self.shares / self.shares.sum()
+        self.routed = self.shares
+        return self
+
+    def route(self, better: Any, worse: Any, *, rate: float = 1.0) -> Floats:
+        """The heads' weights for the person whose pairs these are, by Hedge from the shares.
+
+        A head loses `-log` of the chance it gave to each pair, and its weight falls by the
+        exponential of `rate` times that; with rate 1 this is Bayes' rule.
+        """
+        gains = self._log_chances(self._pairs(better, worse)).sum(axis=0)
+        logs = np.log(self.shares) + rate * gains
+        scaled = np.exp(logs - logs.max())
+        self.routed = floats(scaled / scaled.sum())
+        return self.routed
+
+    def __call__(self, record: EpisodeRecord) -> Floats:
+        """Each turn's named terms, weighed by the routed mean of the heads."""
+        names, table = named_terms(record)
+        mean = dict(zip(self.terms, self.routed @ self.weights, strict=True))
+        return floats(table @ floats([mean.get(name, 0.0) for name in names]))
+
+    def earned(self, record: EpisodeRecord, seat: int = 0) -> Floats:
+        """What a seat earned in an episode by term, shape (terms,)."""
+        names, table = named_terms(record)
+        own = [place for place, turn in enumerate(record.turns) if turn.seat == seat]
+        found = dict(zip(names, table[own].sum(axis=0), strict=True))
+        return floats([found.get(term, 0.0) for term in self.terms])
+
+    def _pairs(self, better: Any, worse: Any) -> Floats:
+        one, two = floats(better), floats(worse)
+        if one.shape != two.shape or one.ndim != 2 or one.shape[1] != len(self.terms):
+            raise InvalidOption(
+                f"better and worse have shape (pairs, {len(self.terms)}), not {one.shape} and "
+                f"{two.shape}"
+            )
+        return one - two
+
+    def _log_chances(self, apart: Floats) -> Floats:
+        """The log of each head's chance for each pair, shape (pairs, heads)."""
+        return floats(-np.logaddexp(0, -(apart @ self.weights.T)))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "terms": list(self.terms),
+            "weights": self.weights.tolist(),
+            "shares": self.shares.tolist(),
+            "routed": self.routed.tolist(),
+        }
+
+    def load(self, state: Any) -> None:
+        self.terms = tuple(state["terms"])
+        self.weights, self.shares = floats(state["weights"]), floats(state["shares"])
+        self.routed = floats(state["routed"])
+
+
+@reward(
+    "micro",
+    shape="episode",
+    needs=("mixture",),
+    paper="MiCRo: Mixture Modeling and Context-aware Routing (2025)",
+    check="test_two_tastes_are_found_in_one_set_and_a_person_is_routed_to_theirs",
+)
+def micro(record: EpisodeRecord, *, scores: Mixture) -> Floats:
+    """Named terms, weighed by the taste of the person who is asking.
+
+    The tastes are heads of a fitted `Mixture`; `route` has set how much each counts by a few pairs
+    of the person. Shen et al., "MiCRo" (2025).
+    """
+    return scores(record)

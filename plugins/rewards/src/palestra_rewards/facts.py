@@ -1,0 +1,239 @@
+"""What entries read of a record beside its moves, by name.
+
+A tag that the caller has set comes first; then what the agents and the game reported in play
+(`palestra.records.facts`). Nothing is made up: where nobody said it, it is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import msgspec
+from palestra import EpisodeRecord
+from palestra.records.record import TurnRecord
+
+Scope = Literal["turns", "lines", "record"]
+
+# What agents report of a decision, by the name that entries know it by
+OF_DECISIONS = {
+    "values": "value",
+    "process": "process",
+    "confidence": "confidence",
+    "correctness": "correctness",
+    "full tokens": "full tokens",
+    "ratio": "ratio",
+    "implicit": "implicit",
+    "verdicts": "verdicts",
+    "candidates": "candidates",
+}
+OF_STATES = ("stages", "checks", "goal", "type")  # what the game said last
+
+
+def fact(record: EpisodeRecord, name: str) -> Any:
+    """A fact of a record, as its entry reads it; None where there is none.
+
+    Facts over turns have one entry a turn, None for turns of agents that do not report it. Facts
+    over lines (`mode`, `progress`, `local`) are mappings by seat.
+    """
+    if name in record.tags:
+        return record.tags[name]
+    if name in OF_DECISIONS:
+        return _of_decisions(record, name)
+    if name in _READERS:
+        return _READERS[name][1](record)
+    return last_said(record, name) if name in OF_STATES else None
+
+
+def scope(name: str) -> Scope:
+    """What a reported fact has one entry of."""
+    if name in OF_DECISIONS:
+        return "turns"
+    return _READERS[name][0] if name in _READERS else "record"
+
+
+def reported(records: Sequence[EpisodeRecord]) -> list[str]:
+    """Names of the facts that agents or games have reported in any of the records."""
+    return [name for name in NAMES if any(_is_there(_untagged(r, name)) for r in records)]
+
+
+def last_said(record: EpisodeRecord, name: str) -> Any:
+    """What the game said last of something; None where it never did."""
+    for step in reversed(record.steps):
+        if name in step.facts:
+            return step.facts[name]
+    return record.facts.get(name)
+
+
+def after_steps(record: EpisodeRecord, name: str) -> list[Any]:
+    """What the game said of the state after every step, the start before them."""
+    said = [record.facts.get(name)]
+    for step in record.steps:
+        said.append(step.facts.get(name, said[-1]))
+    return said
+
+
+def nested(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+    """Records as episodes of a planner, each followed by those of the workers it called.
+
+    Turns with the fact `worker` become episodes of their own, one a worker, whose parent is the
+    planner's; all that was paid stays with the planner. The rest of a record is as it was.
+    """
+    found: list[EpisodeRecord] = []
+    for record in records:
+        workers = sorted({w for turn in record.turns if (w := _worker(turn)) is not None})
+        if not workers:
+            found.append(record)
+            continue
+        name = str(record.tags.get("id", f"planner {len(found)}"))
+        found.append(_part(record, None, tags={**record.tags, "id": name}))
+        for worker in workers:
+            tags = {**record.tags, "id": f"{name}, worker {worker}"}
+            found.append(_part(record, worker, tags=tags, parent=name))
+    return found
+
+
+def _worker(turn: TurnRecord) -> int | None:
+    worker: int | None = turn.facts.get("worker")
+    return worker
+
+
+def _part(record: EpisodeRecord, worker: int | None, **identity: Any) -> EpisodeRecord:
+    """The turns of a worker, who is paid nothing, or those of nobody's, with all that was paid."""
+    steps = [
+        msgspec.structs.replace(
+            step,
+            turns=[turn for turn in step.turns if _worker(turn) == worker],
+            rewards=step.rewards if worker is None else {},
+            costs=step.costs if worker is None else {},
+        )
+        for step in record.steps
+    ]
+    returns = record.returns if worker is None else (0.0,) * len(record.returns)
+    return msgspec.structs.replace(record, steps=steps, returns=returns, **identity)
+
+
+def _untagged(record: EpisodeRecord, name: str) -> Any:
+    return None if name in record.tags else fact(record, name)
+
+
+def _is_there(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(one is not None for one in value.values())
+    if isinstance(value, list):
+        return any(one is not None for one in value)
+    return value is not None
+
+
+# Readers
+
+
+def _of_decisions(record: EpisodeRecord, name: str) -> list[Any]:
+    if name == "candidates":
+        return [_others(turn) for turn in record.turns]
+    return [turn.facts.get(OF_DECISIONS[name]) for turn in record.turns]
+
+
+def _others(turn: TurnRecord) -> list[str] | None:
+    """The moves that were weighed and not played, the most promising first."""
+    weighed: Any = turn.facts.get("candidates", turn.facts.get("strategy"))
+    if weighed is None:
+        return None
+    moves = weighed
+    if isinstance(weighed, Mapping):
+        moves = sorted(weighed, key=lambda move: -weighed[move])
+    return [move for move in moves if move != turn.text]
+
+
+def _by_turn(record: EpisodeRecord, of_steps: Sequence[Any]) -> list[Any]:
+    """What is known of every step, given to each of its turns."""
+    pairs = zip(record.steps, of_steps, strict=True)
+    return [value for step, value in pairs for _ in step.turns]
+
+
+def _calls(record: EpisodeRecord) -> list[Any] | None:
+    """The tool calls of every turn, from the events that have `tool` and `arguments`."""
+    made = [
+        [
+            {"name": event.data["tool"], "arguments": event.data["arguments"]}
+            for event in step.events
+            if "tool" in event.data and "arguments" in event.data
+        ]
+        for step in record.steps
+    ]
+    return _by_turn(record, made) if any(made) or "needless" in record.facts else None
+
+
+def _needless(record: EpisodeRecord) -> list[Any] | None:
+    said: list[Any] = after_steps(record, "needless")
+    if said[0] is None:
+        return None
+    return _by_turn(record, [now - before for before, now in pairwise(said)])
+
+
+def _states(name: str) -> Callable[[EpisodeRecord], list[Any] | None]:
+    """A reader of what the game said after the step of every turn."""
+
+    def read(record: EpisodeRecord) -> list[Any] | None:
+        said = after_steps(record, name)
+        return None if all(one is None for one in said) else _by_turn(record, said[1:])
+
+    return read
+
+
+def _belief(record: EpisodeRecord) -> list[Any] | None:
+    """Beliefs before the first turn and after each."""
+    said = after_steps(record, "belief")
+    return None if said[0] is None else [said[0], *_by_turn(record, said[1:])]
+
+
+def _modes(record: EpisodeRecord) -> dict[int, Any]:
+    """How each seat went about the episode: the mode of its first turn."""
+    modes: dict[int, Any] = {}
+    for turn in record.own_turns:
+        modes.setdefault(turn.seat, turn.facts.get("mode"))
+    return modes
+
+
+def _seats_said(name: str) -> Callable[[EpisodeRecord], dict[int, Any]]:
+    """A reader of what the game said last of each seat; one number stands for all seats."""
+
+    def read(record: EpisodeRecord) -> dict[int, Any]:
+        said = last_said(record, name)
+        seats = range(len(record.players))
+        return {seat: said[seat] if isinstance(said, list) else said for seat in seats}
+
+    return read
+
+
+def _coalition(record: EpisodeRecord) -> list[int] | None:
+    """The seats that took part; None where nobody says that they stood in for another."""
+    if not any("absent" in turn.facts for turn in record.turns):
+        return None
+    present = {turn.seat for turn in record.turns if not turn.facts.get("absent")}
+    return sorted(present)
+
+
+def _evidence(record: EpisodeRecord) -> list[int] | None:
+    """The turns of the record that an agent handed in last as proof."""
+    for turn in reversed(record.turns):
+        if "evidence" in turn.facts:
+            own = [place for place, t in enumerate(record.turns) if t.seat == turn.seat]
+            return [own[n] if 0 <= n < len(own) else -1 for n in turn.facts["evidence"]]
+    return None
+
+
+_READERS: dict[str, tuple[Scope, Callable[[EpisodeRecord], Any]]] = {
+    "calls": ("turns", _calls),
+    "needless": ("turns", _needless),
+    "milestones": ("turns", _states("milestones")),
+    "objects": ("turns", _states("objects")),
+    "belief": ("record", _belief),
+    "mode": ("lines", _modes),
+    "progress": ("lines", _seats_said("progress")),
+    "local": ("lines", _seats_said("local")),
+    "coalition": ("record", _coalition),
+    "evidence": ("record", _evidence),
+}
+NAMES = (*OF_DECISIONS, *_READERS, *OF_STATES)

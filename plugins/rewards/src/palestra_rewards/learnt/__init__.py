@@ -1,0 +1,1 @@
+"""Small networks that are fitted to rollouts: critics, process rewards, judges of captions."""

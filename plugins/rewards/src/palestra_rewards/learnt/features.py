@@ -1,0 +1,68 @@
+"""What a network sees of a turn: vectors of the decision faced and of the action played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from palestra import EpisodeRecord, InvalidOption
+from palestra.kernel.specs import load_entry_point
+from palestra.records.record import retrace
+
+from palestra_rewards.arrays import Floats
+from palestra_rewards.learnt.networks import hashed_words
+
+SIZE = 256  # columns that words are hashed to
+STATE, ACTION = "state features", "action features"
+Features = Callable[[Any, Any, int], Any]
+
+
+def described(game: Any, state: Any, seat: int) -> str:
+    """What the game tells a seat of a state, in words."""
+    return str(game.describe(state, seat))
+
+
+def observed(game: Any, state: Any, seat: int) -> Floats:
+    """The observation of a seat as one row of numbers."""
+    return np.asarray(game.observe(state, seat), dtype=np.float64).ravel()
+
+
+KNOWN: dict[str, Features] = {"words": described, "observation": observed}
+
+
+def made_features(of: str | Features) -> Features:
+    """A function of (game, state, seat): the one given, of that name, or of "module:function"."""
+    if not isinstance(of, str):
+        return of
+    found: Features = KNOWN.get(of) or load_entry_point(of)
+    return found
+
+
+def feature_facts(records: Sequence[EpisodeRecord], of: str | Features) -> dict[str, Any]:
+    """Facts over the turns after the branch: vectors of the states faced and the actions played.
+
+    `of` is "words" (hashed from `game.describe`), "observation", or a function of (game, state,
+    seat) that gives a text or a vector, which "module:function" names. Actions are the hashed words
+    of their text. Records are played again, so that their environments must be installed.
+    """
+    made = made_features(of)
+    seen: list[Any] = []
+    played: list[str] = []
+    for record in records:
+        for number, (episode, step) in enumerate(zip(retrace(record), record.steps, strict=False)):
+            if number < record.branched_at:
+                continue
+            seen += [made(episode.game, episode.state, turn.seat) for turn in step.turns]
+            played += [turn.text for turn in step.turns]
+    return {STATE: _rows(seen), ACTION: hashed_words(played, SIZE)}
+
+
+def _rows(seen: Sequence[Any]) -> Floats:
+    if all(isinstance(one, str) for one in seen):
+        return hashed_words(seen, SIZE)
+    rows = [np.asarray(one, dtype=np.float64).ravel() for one in seen]
+    sizes = {row.size for row in rows}
+    if len(sizes) > 1:
+        raise InvalidOption(f"features have one size for all turns, not {sorted(sizes)}")
+    return np.array(rows)

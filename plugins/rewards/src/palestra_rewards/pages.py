@@ -1,0 +1,15 @@
+"""Pages of documentation of which a part, between two marks, is made."""
+
+from __future__ import annotations
+
+from palestra import InvalidOption
+
+
+def remade(page: str, marks: tuple[str, str], part: str) -> str:
+    """A page with the part between its marks made anew; raises `InvalidOption` without marks."""
+    first, last = marks
+    head, start, rest = page.partition(first)
+    _, end, tail = rest.partition(last)
+    if not start or not end:
+        raise InvalidOption(f"the page must hold the marks {first} and {last}")
+    return f"{head}{first}\n{part}{last}{tail}"

@@ -1,0 +1,425 @@
+"""`palestra producers`: which agents and environments report what entries read, found by playing.
+
+Each `Run` plays episodes as `palestra play` and `palestra.rollouts` do, adds no tag to them, and
+hands them to an entry. The page of the documents is made of what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import palestra
+import typer
+from palestra import EpisodeRecord
+from palestra.agents.naming import parse_agent
+from palestra.kernel.registry import registry
+from palestra.records.facts import Reporting
+
+from palestra_rewards.arrays import Floats
+from palestra_rewards.chain import estimate, shape
+from palestra_rewards.entries import entry
+from palestra_rewards.facts import fact, nested
+from palestra_rewards.group import Group
+from palestra_rewards.pages import remade
+
+START, END = "<!-- producers -->", "<!-- end of producers -->"
+Records = list[EpisodeRecord]
+Cast = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Episodes that feed an entry.
+
+    `casts` each play `n` rollouts of the start of `seed` under `options`. `learners` are the agents
+    whose turns a group keeps. `given` says what the caller passes to the entry, and `prepare` what
+    the caller makes of the records first.
+    """
+
+    entry: str
+    fact: str
+    by: str  # who reports it
+    env: str
+    casts: tuple[Cast, ...]
+    n: int = 4
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    learners: Cast = ()
+    compare_by: tuple[str, ...] = ("seat", "agent")
+    given: Callable[[Records], Mapping[str, Any]] = lambda records: {}
+    prepare: Callable[[Records], Records] = list
+
+    @property
+    def command(self) -> str:
+        """How to play it in a terminal."""
+        cast = max(self.casts, key=lambda one: len(set(one)))
+        seats = cast[0] if len(set(cast)) == 1 else ",".join(cast)
+        more = [f"--seed {self.seed}"] if self.seed else []
+        more += [f"-o {name}={value}" for name, value in self.options.items()]
+        return " ".join([f"palestra play {self.env} --agents {_quoted(seats)}", *more])
+
+    def play(self) -> Records:
+        """The episodes as they are recorded, made ready for the entry."""
+        played = [
+            palestra.rollouts(
+                self.env,
+                agents=list(cast) if len(cast) > 1 else cast[0],
+                n=self.n,
+                seed=self.seed,
+                **self.options,
+                **self.settings,
+            )
+            for cast in self.casts
+        ]
+        return self.prepare([record for records in played for record in records])
+
+    def feed(self, records: Records) -> Floats:
+        """What the entry makes of records, one number a turn."""
+        given = dict(self.given(records))
+        if entry(parse_agent(self.entry)[0]).shape == "episode":
+            return shape(self.entry, records, **given)
+        group = Group.of(records, agents=self.learners or None, compare_by=self.compare_by)
+        return estimate(self.entry, group, **given).values
+
+
+def _quoted(text: str) -> str:
+    """A name as a shell takes it."""
+    if "\n" in text:
+        return "$'" + text.replace("'", "\\'").replace("\n", "\\n") + "'"
+    return f"'{text}'" if " " in text else text
+
+
+def _coalitions(agent: str, seats: int) -> tuple[Cast, ...]:
+    """A cast for every coalition: `agent` in its seats, and nobody in the others."""
+    members = range(seats)
+    subsets = chain.from_iterable(combinations(members, size) for size in range(seats + 1))
+    return tuple(tuple(agent if s in held else "absent" for s in members) for held in subsets)
+
+
+def _branches(records: Records) -> Records:
+    """A trunk and continuations of it from each of its first steps, by `palestra.rollouts`."""
+    (trunk,) = records
+    found = [trunk]
+    for cut in range(1, min(4, len(trunk.steps))):
+        start = palestra.make(trunk.env, view="episode", seed=trunk.seed, **trunk.options)
+        for played in list(palestra.replay(trunk).history())[:cut]:
+            start.repeat(played)
+        found += palestra.rollouts(
+            trunk.env,
+            agents=trunk.agents[0],
+            n=3,
+            seed=cut,
+            start=start,
+            parent=str(trunk.number),
+            **trunk.options,
+        )
+    return found
+
+
+def _calls_of(agent: str) -> Callable[[Records], Mapping[str, Any]]:
+    """A reference for the first record's task: the calls that an agent makes in it."""
+
+    def reference(records: Records) -> Mapping[str, Any]:
+        first = records[0]
+        (solved,) = palestra.play(first.env, agents=agent, seed=first.seed, **first.options)
+        return {"reference": [call for calls in fact(solved, "calls") for call in calls]}
+
+    return reference
+
+
+STEP = "Action: Plan(path='R')"  # what a model without thoughts says to walk to the right
+HALL = {"rows": 2, "columns": 5, "wall_density": 0.0}  # a maze where that leads to the goal
+EASTWARD = 11  # the seed of a start three steps to the west of the goal
+SEARCH = "bestof:echo:,n=4,scorer=playouts"  # all four ways, each valued by random ends
+CALLER = "tool-solver"
+
+RUNS = (
+    Run("ssl", "progress", "environments", "games/Quest-v0", (("random",),), n=6),
+    Run("prs", "stages", "environments", "web/ToolWorld-v0", ((CALLER,), ("random",)), n=2),
+    Run("planner-r1", "checks", "environments", "web/TravelDesk-v0", (("travel-greedy",),), n=2),
+    Run("smart", "calls", "environments", "web/ToolWorld-v0", ((CALLER,), ("random",)), n=2),
+    Run(
+        "matchtir",
+        "calls",
+        "environments",
+        "web/ToolWorld-v0",
+        ((CALLER,), ("random",)),
+        n=2,
+        given=_calls_of(CALLER),
+    ),
+    Run("milestones", "milestones", "environments", "games/Quest-v0", (("random",),), n=6),
+    Run("statefactory", "objects", "environments", "games/Quest-v0", (("random",),), n=2),
+    Run("curiosity", "belief", "environments", "grid/Fetch-v0", (("scripted",),), n=1),
+    Run(
+        "comam",
+        "local",
+        "environments",
+        "games/AgentsNet-v0",
+        (("random",) * 5,),
+        n=6,
+        options={"num_players": 5},
+    ),
+    Run(
+        "shapley",
+        "coalition",
+        "agent absent",
+        "games/AgentsNet-v0",
+        _coalitions("agents-net-oracle", 4),
+        n=1,
+        options={"num_players": 4, "task": "matching"},
+    ),
+    Run(
+        "counterfactual",
+        "coalition",
+        "agent absent",
+        "games/AgentsNet-v0",
+        _coalitions("agents-net-oracle", 4),
+        n=1,
+        options={"num_players": 4, "task": "matching"},
+    ),
+    Run(
+        "egae",
+        "values",
+        "searches, ppo",
+        "games/TicTacToe-v0",
+        (("mcts:simulations=24", "random"),),
+        n=3,
+        settings={"max_steps": 4},
+        learners=("mcts:simulations=24",),
+    ),
+    Run(
+        "inverse-prm",
+        "values",
+        "searches, ppo",
+        "games/TicTacToe-v0",
+        (("mcts:simulations=24", "random"),),
+        n=3,
+        learners=("mcts:simulations=24",),
+    ),
+    Run(
+        "seeupo",
+        "ratio",
+        "agent probe",
+        "games/KuhnPoker-v0",
+        (("probe:cfr,iterations=5,by=cfr:iterations=200",) * 2,),
+        n=6,
+        seed=1,
+    ),
+    Run(
+        "oprl",
+        "implicit",
+        "agent probe",
+        "games/KuhnPoker-v0",
+        (("probe:cfr,iterations=50,by=cfr:iterations=200,reference=cfr:iterations=5",) * 2,),
+        n=6,
+    ),
+    Run(
+        "agentrm",
+        "implicit",
+        "agent probe",
+        "games/KuhnPoker-v0",
+        (("probe:cfr,iterations=50,by=cfr:iterations=200,reference=cfr:iterations=5",) * 2,),
+        n=2,
+    ),
+    Run(
+        "steve",
+        "verdicts",
+        "agent probe",
+        "games/TicTacToe-v0",
+        (("probe:random,by=minimax",) * 2,),
+        n=2,
+    ),
+    Run(
+        "agentevolver",
+        "verdicts",
+        "agent probe",
+        "games/TicTacToe-v0",
+        (("probe:random,by=minimax",) * 2,),
+        n=4,
+    ),
+    Run(
+        "spae",
+        "confidence",
+        "agent probe",
+        "games/TicTacToe-v0",
+        (("probe:random,by=random,tries=8",) * 2,),
+        n=2,
+    ),
+    Run(
+        "webarbiter",
+        "candidates",
+        "searches, solvers, teams",
+        "games/FrozenLake-v0",
+        ((SEARCH,),),
+        n=1,
+        given=lambda records: {"judge": "echo:"},
+    ),
+    *(
+        Run(
+            name, "process", "searches of palestra-adapters", "games/FrozenLake-v0", ((SEARCH,),), 2
+        )
+        for name in ("clip", "clip-delta", "delta", "score", "spa-rl", "dual-level")
+    ),
+    Run(
+        "a2fm",
+        "mode",
+        "agent modes",
+        "games/TicTacToe-v0",
+        (
+            ("modes:echo:,mode=instant", "random"),
+            ("modes:echo:,mode=agentic,n=9,scorer=playouts", "random"),
+        ),
+        n=6,
+        learners=("modes:echo:,mode=instant", "modes:echo:,mode=agentic,n=9,scorer=playouts"),
+        compare_by=("seat",),
+    ),
+    Run(
+        "agent-omit",
+        "full tokens",
+        "agents omit and llm",
+        "games/PlanPath-v0",
+        ((f"omit:echo:Omit: 1\n{STEP}",),),
+        n=1,
+        seed=EASTWARD,
+        options=HALL,
+    ),
+    Run(
+        "smartsnap:task=walk",
+        "evidence",
+        "agent snap",
+        "games/PlanPath-v0",
+        ((f"snap:echo:Evidence: 2\n{STEP}",),),
+        n=1,
+        seed=EASTWARD,
+        options=HALL,
+        given=lambda records: {"judge": "echo:yes"},
+    ),
+    Run(
+        "matpo",
+        "parents",
+        "agent delegate",
+        "games/PlanPath-v0",
+        (
+            (f"delegate:echo:Subtask: walk\n{STEP},moves=2",),
+            ("delegate:echo:Subtask: walk\nAction: Plan(path='L'),moves=2",),
+        ),
+        n=1,
+        seed=EASTWARD,
+        options=HALL,
+        prepare=nested,
+    ),
+    Run(
+        "segment-chain",
+        "branched_at",
+        "palestra.rollouts(start=…, parent=…)",
+        "games/Quest-v0",
+        (("random",),),
+        n=1,
+        prepare=_branches,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What came of a run: how many turns an entry was fed, and the numbers that it gave."""
+
+    run: Run
+    turns: int
+    low: float
+    high: float
+
+
+def measure(run: Run) -> Fed:
+    """Play a run and feed it to its entry."""
+    values = run.feed(run.play())
+    return Fed(run, values.size, float(values.min()), float(values.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What an environment, or an agent in one, reports, by name."""
+
+    who: str
+    facts: tuple[str, ...]
+
+
+AGENTS = {  # agents that report facts, and a game to see it in
+    "absent": ("games/MiniHanabi-v0", "absent"),
+    "cfr": ("games/KuhnPoker-v0", "cfr:iterations=50"),
+    "delegate": ("games/PlanPath-v0", f"delegate:echo:Subtask: walk\n{STEP}"),
+    "llm": ("games/FrozenLake-v0", "llm:echo:,mode=choice"),
+    "llm:…,mode=score": ("games/FrozenLake-v0", "llm:echo:,mode=score"),
+    "mcts": ("games/TicTacToe-v0", "mcts:simulations=8"),
+    "minimax": ("games/TicTacToe-v0", "minimax:depth=2"),
+    "modes": ("games/FrozenLake-v0", "modes:echo:,scorer=playouts"),
+    "omit": ("games/PlanPath-v0", f"omit:echo:Omit: 1\n{STEP}"),
+    "probe:…,by=cfr": ("games/KuhnPoker-v0", "probe:cfr,iterations=50,by=cfr:iterations=50"),
+    "probe:…,by=minimax": ("games/TicTacToe-v0", "probe:random,by=minimax:depth=2"),
+    "probe:…,tries=8": ("games/TicTacToe-v0", "probe:random,by=random,tries=8"),
+    "react": ("games/FrozenLake-v0", "react:echo:"),
+    "snap": ("games/PlanPath-v0", f"snap:echo:Evidence: 1\n{STEP}"),
+    "team, dylan, selforg": ("games/FrozenLake-v0", "team:echo:"),
+    "treesearch, bestof and other searches": ("games/FrozenLake-v0", SEARCH),
+}
+
+
+def of_environment(env: str) -> Reported:
+    """The facts that an environment reports at the start of an episode or after its first steps."""
+    (record,) = palestra.play(env, agents="random", max_steps=12, invalid="random")
+    found = {*record.facts, *(name for step in record.steps for name in step.facts)}
+    called = fact(record, "calls")
+    return Reported(env, tuple(sorted(found | ({"calls"} if called is not None else set()))))
+
+
+def of_agent(name: str) -> Reported:
+    """The facts that an agent reports of its decisions."""
+    env, agent = AGENTS[name]
+    (record,) = palestra.play(env, agents=agent, max_steps=8, seed=EASTWARD)
+    return Reported(name, tuple(sorted({key for turn in record.turns for key in turn.facts})))
+
+
+def producers_command(
+    names: Annotated[list[str] | None, typer.Argument(help="Entries; all by default.")] = None,
+    write: Annotated[Path | None, typer.Option(help="Write the table into this page.")] = None,
+) -> None:
+    """Play what feeds shapers and estimators, and list who reports what they read."""
+    chosen = [run for run in RUNS if not names or parse_agent(run.entry)[0] in names]
+    table = markdown(map(measure, chosen))
+    if not names:
+        known = registry().environments
+        reporting = [of_environment(n) for n in known if isinstance(palestra.game(n), Reporting)]
+        table += f"\n{reports('environment', reporting)}"
+        table += f"\n{reports('agent', map(of_agent, AGENTS))}"
+    if write is None:
+        typer.echo(table, nl=False)
+        return
+    write.write_text(remade(write.read_text("utf-8"), (START, END), table), "utf-8")
+
+
+def markdown(rows: Iterable[Fed]) -> str:
+    """Runs as a Markdown table."""
+    lines = [
+        "| entry | reads | reported by | in a run such as | turns | numbers |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [_row(fed) for fed in sorted(rows, key=lambda fed: fed.run.entry)]
+    return "\n".join(lines) + "\n"
+
+
+def reports(kind: str, found: Iterable[Reported]) -> str:
+    """Who reports what as a Markdown table, without those who report nothing."""
+    lines = [f"| {kind} | reports |", "|---|---|"]
+    lines += [f"| {one.who} | {', '.join(one.facts)} |" for one in found if one.facts]
+    return "\n".join(lines) + "\n"
+
+
+def _row(fed: Fed) -> str:
+    run, name = fed.run, parse_agent(fed.run.entry)[0]
+    numbers = f"{fed.low:.2f} to {fed.high:.2f}"
+    return f"| `{name}` | {run.fact} | {run.by} | `{run.command}` | {fed.turns} | {numbers} |"

@@ -1,0 +1,255 @@
+"""Multi-Advisor's aggregator: an agent that plays the action whose summed values are largest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from palestra import (
+    EpisodeRecord,
+    InvalidOption,
+    Meta,
+    ScriptedAgent,
+    Turn,
+    UnknownName,
+    agent,
+)
+from palestra.files import write_text
+from palestra.kernel.specs import load_entry_point
+from palestra.records.record import as_json, retrace
+
+from palestra_rewards.tabular.advisors import PLANNING
+from palestra_rewards.tabular.mdp import action_key
+
+View = Callable[[Turn, str], object]
+NEAR = 1e-12  # sums this close are equal
+
+
+def whole(turn: Turn, term: str) -> object:
+    """All that the seat faces: the same for every advisor."""
+    return turn.state_key().hex()
+
+
+class Moved(NamedTuple):
+    """A seat's turn and its next: by advisor the state seen, what it was paid, and what follows."""
+
+    seen: tuple[str, ...]
+    action: str
+    paid: tuple[float, ...]
+    after: tuple[str, ...] | None  # None after the seat's last turn
+    open: tuple[str, ...]
+
+
+class Advisors:
+    """Action values of one advisor for every reward term, learnt from recorded play.
+
+    An advisor sees what `view` says of a turn for its term (a function of (turn, term), or names
+    one as "module:function"): by default all that the seat faces. It is paid its term alone. What
+    it assumes of later actions is the `planning` of the paper: its own best ("egocentric"), any at
+    random ("agnostic"), or the best by the sum of all advisors ("empathic"). An advisor of weight w
+    counts w times in that sum. Laroche et al., "Multi-Advisor Reinforcement Learning" (2017), with
+    tables in the place of networks.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[str],
+        *,
+        planning: str = "empathic",
+        gamma: float = 0.9,
+        view: str | View = "",
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        if planning not in PLANNING:
+            raise UnknownName("planning", planning, PLANNING)
+        if not terms or not 0 <= gamma < 1:
+            raise InvalidOption(
+                f"name at least one reward term and a gamma from 0 to below 1, not {gamma}"
+            )
+        unknown = sorted(set(weights or {}) - set(terms))
+        if unknown:
+            raise UnknownName("term", unknown[0], list(terms))
+        self.terms, self.planning, self.gamma = tuple(terms), planning, gamma
+        self.view = view if isinstance(view, str) else ""
+        found: View = whole
+        if view:
+            found = load_entry_point(view) if isinstance(view, str) else view
+        self._view = found
+        self.weights = {term: float((weights or {}).get(term, 1.0)) for term in self.terms}
+        self.values: list[dict[str, dict[str, float]]] = [{} for _ in self.terms]
+        self._moves: list[Moved] = []
+
+    def learn(
+        self,
+        records: Sequence[EpisodeRecord],
+        *,
+        seats: Collection[int] | None = None,
+        sweeps: int = 200,
+    ) -> Advisors:
+        """Value anew all that was seen so far, these records included; the same object.
+
+        A value is the mean, over all turns at which the advisor saw the same and the same was
+        played, of what it was paid plus `gamma` times what its planning makes of the next turn;
+        every sweep updates all of them at once, until none changes. Records are played again, so
+        that their environments must be installed.
+        """
+        for record in records:
+            self._moves += self._read(record, seats)
+        for _ in range(sweeps):
+            if not self._sweep():
+                break
+        return self
+
+    def sees(self, turn: Turn) -> tuple[str, ...]:
+        return tuple(json.dumps(as_json(self._view(turn, term))) for term in self.terms)
+
+    def sums(self, seen: Sequence[str], actions: Sequence[str]) -> list[float]:
+        """The weighted sum over advisors of every action's value; never seen is worth 0."""
+        known = [values.get(key, {}) for values, key in zip(self.values, seen, strict=True)]
+        weights = [self.weights[term] for term in self.terms]
+        return [
+            sum(w * one.get(action, 0.0) for w, one in zip(weights, known, strict=True))
+            for action in actions
+        ]
+
+    def _read(self, record: EpisodeRecord, seats: Collection[int] | None) -> Iterator[Moved]:
+        """Every seat's own turns, each with what it was paid up to the seat's next."""
+        held: dict[int, tuple[tuple[str, ...], str, np.ndarray]] = {}
+        for episode, step in zip(retrace(record), [*record.steps, None], strict=False):
+            for seat in episode.to_act:
+                if seats is None or seat in seats:
+                    turn = Turn(episode, seat)
+                    seen = self.sees(turn)
+                    if seat in held:
+                        yield _moved(held.pop(seat), seen, _open(turn))
+                    chosen = [] if step is None else [t for t in step.turns if t.seat == seat]
+                    if chosen:
+                        paid = np.zeros(len(self.terms))
+                        held[seat] = (seen, action_key(chosen[0].action), paid)
+            for seat, named in step.rewards.items() if step is not None else ():
+                if seat in held:
+                    held[seat][2][:] += [named.get(term, 0.0) for term in self.terms]
+        for last in held.values():
+            yield _moved(last, None, ())
+
+    def _sweep(self) -> bool:
+        """One update of all values; whether any has changed."""
+        totals: list[dict[tuple[str, str], list[float]]] = [{} for _ in self.terms]
+        for move in self._moves:
+            ahead = self._ahead(move)
+            for place in range(len(self.terms)):
+                target = move.paid[place] + self.gamma * ahead[place]
+                cell = totals[place].setdefault((move.seen[place], move.action), [0.0, 0.0])
+                cell[0] += target
+                cell[1] += 1
+        change = 0.0
+        for values, cells in zip(self.values, totals, strict=True):
+            for (key, action), (total, often) in cells.items():
+                known = values.setdefault(key, {})
+                fresh = total / often
+                change = max(change, abs(fresh - known.get(action, np.inf)))
+                known[action] = fresh
+        return change > NEAR
+
+    def _ahead(self, move: Moved) -> list[float]:
+        """What each advisor values the next turn at."""
+        if move.after is None or not move.open:
+            return [0.0] * len(self.terms)
+        own = [
+            [values.get(key, {}).get(action, 0.0) for action in move.open]
+            for values, key in zip(self.values, move.after, strict=True)
+        ]
+        if self.planning == "egocentric":
+            return [max(one) for one in own]
+        if self.planning == "agnostic":
+            return [sum(one) / len(one) for one in own]
+        best = int(np.argmax(self.sums(move.after, move.open)))
+        return [one[best] for one in own]
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learnt to a JSON file, which the agent `multi-advisor` plays by."""
+        kept = {
+            "terms": self.terms,
+            "planning": self.planning,
+            "gamma": self.gamma,
+            "view": self.view,
+            "weights": self.weights,
+            "values": self.values,
+        }
+        write_text(Path(path), json.dumps(kept))
+
+    @classmethod
+    def read(cls, path: str | Path, view: str | View = "") -> Advisors:
+        """What `save` wrote; `view` is for advisors that saw by a function without a name."""
+        file = Path(path)
+        if not file.is_file():
+            raise InvalidOption(f"there are no advisors at {file}; write them with Advisors.save")
+        kept = json.loads(file.read_text("utf-8"))
+        found = cls(
+            kept["terms"],
+            planning=kept["planning"],
+            gamma=kept["gamma"],
+            view=view or kept["view"],
+            weights=kept["weights"],
+        )
+        found.values = kept["values"]
+        return found
+
+
+def _moved(
+    held: tuple[tuple[str, ...], str, np.ndarray],
+    after: tuple[str, ...] | None,
+    actions: Sequence[str],
+) -> Moved:
+    seen, action, paid = held
+    return Moved(seen, action, tuple(paid.tolist()), after, tuple(actions))
+
+
+def _open(turn: Turn) -> list[str]:
+    return [action_key(as_json(action)) for action in turn.legal_actions]
+
+
+@agent(
+    "multi-advisor",
+    kind="learned",
+    summary="Plays the largest sum of its advisors' values: multi-advisor:<file>.",
+)
+class MultiAdvisor(ScriptedAgent):
+    """Plays the action whose values, summed over advisors of one reward term each, are largest.
+
+    `target` is a file that `Advisors.save` wrote. Equal sums are drawn among, and so is every
+    action with chance `epsilon`, which is how advisors see more than they would choose. Laroche et
+    al., "Multi-Advisor Reinforcement Learning" (2017): aggregation by the sum, all three plannings.
+    """
+
+    stream = 0xAD71
+
+    def __init__(
+        self,
+        *,
+        target: Annotated[str, Meta(description="file of the advisors")] = "",
+        epsilon: Annotated[
+            float, Meta(ge=0, le=1, description="chance to play any action at all")
+        ] = 0.0,
+        seed: int | None = None,
+        advisors: Advisors | None = None,
+    ) -> None:
+        super().__init__(seed=seed)
+        if advisors is None and not target:
+            raise InvalidOption("name the file of the advisors, as in multi-advisor:advisors.json")
+        self.advisors = Advisors.read(target) if advisors is None else advisors
+        self.epsilon = epsilon
+
+    def choose(self, turn: Turn) -> Any:
+        actions = turn.legal_actions
+        if not actions or self.rng.random() < self.epsilon:
+            return turn.sample(self.rng)
+        named = [action_key(as_json(action)) for action in actions]
+        sums = self.advisors.sums(self.advisors.sees(turn), named)
+        best = [
+            action for action, value in zip(actions, sums, strict=True) if value >= max(sums) - 1e-9
+        ]
+        return best[self.rng.below(len(best))]
