@@ -82,13 +82,13 @@ class Clock:
 
         def restore() -> None:
             io.open = builtins.open = opened  # type: ignore[assignment]
-            sqlite3.connect = connect
+            sqlite3.connect = sqlite3.dbapi2.connect = connect
             for name, function in kept.items():
                 setattr(os, name, function)
 
         self._restore = restore
         io.open = builtins.open = watched_open  # type: ignore[assignment]
-        sqlite3.connect = watched_connect  # type: ignore[assignment]
+        sqlite3.connect = sqlite3.dbapi2.connect = watched_connect  # type: ignore[assignment]
         for name, function in kept.items():
             setattr(os, name, self._ticking(function))
         return self

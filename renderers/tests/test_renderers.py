@@ -149,7 +149,7 @@ def test_no_page_of_a_seat_holds_what_others_were_told(env: str, tmp_path: Path)
         path = export_html([record], tmp_path / f"{viewer}.html", viewer=viewer)
         page = path.read_text("utf-8")
         (shown,) = page_episodes(path)
-        known = "\n".join(event.text for event in episode.transcript(viewer))
+        known = "\n".join(event.text for event in record.transcript(viewer))  # to all who sat there
         for event in episode.events:
             if not event.visible_to(viewer) and event.text not in known:
                 assert json.dumps(event.text)[1:-1].replace("<", "\\u003c") not in page

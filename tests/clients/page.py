@@ -44,7 +44,7 @@ def run(client: str) -> tuple[dict[str, Any], Ledger]:
 def keep_ledger() -> Iterator[Ledger]:
     """Watch every episode that is played one by one (a batch keeps its own record)."""
     ledger = Ledger()
-    act = Episode.act
+    act, play_through = Episode.act, Episode.play_through
 
     def watched(episode: Episode, actions: Mapping[int, Any], notes: Any = None) -> None:
         game = episode.game
@@ -57,5 +57,18 @@ def keep_ledger() -> Iterator[Ledger]:
         ledger.paid += sum(episode.rewards)
         ledger.games.add(type(game).__name__)
 
-    with mock.patch.object(Episode, "act", watched):
+    def watched_through(episode: Episode, play: Any) -> bool:
+        """What was played inside the rules is played again, step by step, on a fork."""
+        before = episode.fork()
+        if not play_through(episode, play):
+            return False
+        for played in list(episode.history())[before.steps_played :]:
+            watched(before, played.actions)
+        assert before.returns == episode.returns
+        return True
+
+    with (
+        mock.patch.object(Episode, "act", watched),
+        mock.patch.object(Episode, "play_through", watched_through),
+    ):
         yield ledger

@@ -51,6 +51,7 @@ def drawn(
             "progress": rng.random(episodes),
             "local": rng.normal(size=lines),
             "branched_at": np.zeros(episodes, dtype=int),
+            "verdicts": rng.random(size) < 0.5,
         },
     }
     return Group.from_arrays(**columns | more)

@@ -16,7 +16,7 @@ from palestra_training.batch import token_batch
 from palestra_training.learner import Learner, _pick
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan, WarmUp, read_plan
 from palestra_training.play import TrainingStopped
-from palestra_training.trainer import Trainer, read_curve, wilson
+from palestra_training.trainer import Trainer, read_curve
 from palestra_training.warm_up import rows
 
 SMALL = TrainPlan(
@@ -142,12 +142,6 @@ def test_plans_are_read_strictly(tmp_path):
         read_plan(file)
     with pytest.raises(InvalidOption, match="cannot read"):
         read_plan(tmp_path / "none.toml")
-
-
-def test_wilson_is_the_published_interval():
-    low, high = wilson(8, 10)
-    assert low == pytest.approx(0.4901625)
-    assert high == pytest.approx(0.9433178)
 
 
 def test_no_model_folder_is_said_plainly(tmp_path):

@@ -38,7 +38,7 @@ def agentevolver(
     size = 1.0 / group.length[group.line] if equal else np.ones(group.size)
     paid = weight * weighted(marks, group.turn_peers, size)
     last = group.ordinal == group.length[group.line] - 1
-    paid[last] += standardised(group.returns, group.peers)
+    paid[last] += standardised(group.returns, group.peers)[group.line[last]]
     return group.to_go(paid)
 
 
