@@ -301,7 +301,7 @@ async def _served(folder: Path) -> None:
     await server.start()
     while not client.match or len(client.tokens) < 2:
         if not client.match:
-            wanted = Create("games/ConnectFour-v0", (OPEN, OPEN), seed=4, max_steps=8)
+            wanted = Create("games/ConnectFour-v0", (OPEN, OPEN), seed=4, max_episode_steps=8)
             client.told("match", (await server.create(wanted)).match)
         for seat in {0, 1} - set(client.tokens):
             try:

@@ -103,7 +103,7 @@ def whispering(turn: palestra.Turn) -> Decision:
 
 @pytest.mark.parametrize("spec", MANY, ids=lambda spec: spec.id)
 def test_nothing_private_is_in_the_bytes_of_a_seats_page(spec: palestra.EnvSpec) -> None:
-    (record,) = palestra.play(spec.id, agents=whispering, seed=11, max_steps=STEPS)
+    (record,) = palestra.play(spec.id, agents=whispering, seed=11, max_episode_steps=STEPS)
     shown = sights(record)
     for seat in seats_of(palestra.game(spec.id)):
         page = pages.page_data(record, seat)

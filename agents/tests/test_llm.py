@@ -100,7 +100,7 @@ def test_a_reply_that_was_not_held_is_warned_of_once_and_recorded() -> None:
             "text/Negotiation-v0",
             agents=[LLMAgent(model=Choosing("Propose(books=0, hats=0, balls=0)"), mode="choice"),
                     "random"],
-            max_steps=1,
+            max_episode_steps=1,
         )[0]  # fmt: skip
     assert record.turns[0].sampling["held"] is False
 
@@ -176,7 +176,7 @@ def test_typed_actions_are_held_to_a_pattern_of_what_is_legal() -> None:
     agent = LLMAgent(model=model, mode="choice")
     with pytest.warns(RuntimeWarning, match="to the pattern it was given"):
         palestra.play(
-            "text/Negotiation-v0", agents=[agent, "random"], invalid="random", max_steps=2
+            "text/Negotiation-v0", agents=[agent, "random"], invalid="random", max_episode_steps=2
         )
     pattern = model.requests[0].pattern
     assert pattern is not None
@@ -331,7 +331,7 @@ def test_every_prompt_starts_with_the_one_before_it(env: str, prompt: str) -> No
     agent = LLMAgent(model=model, prompt=prompt)
     game = palestra.game(env)
     others = ["random"] * (game.num_players - 1)
-    palestra.play(env, agents=[agent, *others], invalid="random", max_steps=30)
+    palestra.play(env, agents=[agent, *others], invalid="random", max_episode_steps=30)
     texts = ["\0".join(f"{m.role}:{m.content}" for m in r.messages) for r in model.requests]
     for earlier, later in pairwise(texts):
         if game.has_newcomers and "assistant:" not in later:
@@ -347,7 +347,7 @@ def test_a_model_search_a_script_and_a_person_share_an_episode() -> None:
     record = palestra.play(
         "grid/Foraging-v0",
         agents=["llm:echo:,mode=choice", "mcts:simulations=4", "forager", person],
-        max_steps=6,
+        max_episode_steps=6,
     )[0]
     kinds = {turn.seat: turn.raw is not None for turn in record.turns}
     assert kinds == {0: True, 1: False, 2: False, 3: False}
@@ -361,5 +361,5 @@ def test_one_model_serves_team_mates_with_different_prompts() -> None:
         LLMAgent(model=model, mode="choice", prompt="raw"),
     ]
     with pytest.warns(RuntimeWarning, match="to the moves it was given"):
-        palestra.play("games/Hanabi-v0", agents=pair, invalid="random", max_steps=4)
+        palestra.play("games/Hanabi-v0", agents=pair, invalid="random", max_episode_steps=4)
     assert {request.raw for request in model.requests} == {False, True}

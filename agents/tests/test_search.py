@@ -67,7 +67,7 @@ def test_mcts_plays_every_registered_game(env: str) -> None:
         env,
         agents=["mcts:simulations=3,depth=10", *["random"] * (seats - 1)],
         episodes=1,
-        max_steps=6,
+        max_episode_steps=6,
     )
     assert records[0].mistakes == (0,) * seats
 

@@ -19,7 +19,9 @@ def play(model, env, invalid="random", **options):
     agent = LLMAgent(model=model, keep_tokens=True, temperature=1.0, seed=3, **options)
     game = palestra.game(env)
     seats = [agent, *["random"] * (game.num_players - 1)]
-    return palestra.play(env, agents=seats, episodes=1, seed=1, invalid=invalid, max_steps=7)
+    return palestra.play(
+        env, agents=seats, episodes=1, seed=1, invalid=invalid, max_episode_steps=7
+    )
 
 
 @pytest.mark.parametrize(("prompt", "mode"), [("chat", "free"), ("raw", "choice"), ("raw", "free")])

@@ -156,13 +156,13 @@ def test_two_seeds_are_two_disguises_and_one_seed_is_one() -> None:
 def test_a_disguised_game_is_pickled_recorded_and_replayed() -> None:
     disguised = game("games/Othello-v0", disguise=9, wording="headings")
     assert pickle.loads(pickle.dumps(disguised)) == disguised
-    record = palestra.play("games/Othello-v0", agents="first", disguise=9, max_steps=6)[0]
+    record = palestra.play("games/Othello-v0", agents="first", disguise=9, max_episode_steps=6)[0]
     assert record.options["disguise"] == 9
     again = palestra.replay(record).game
     assert isinstance(again, Disguised)
     assert again.disguise == 9
     assert palestra.verify(record)
-    plain = palestra.play("games/Othello-v0", agents="first", max_steps=6)[0]
+    plain = palestra.play("games/Othello-v0", agents="first", max_episode_steps=6)[0]
     assert [t.action for t in plain.turns] == [t.action for t in record.turns]
     assert [t.text for t in plain.turns] != [t.text for t in record.turns]
 

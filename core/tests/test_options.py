@@ -49,7 +49,7 @@ def test_a_split_stands_for_its_options_and_others_count_for_more() -> None:
     assert palestra.game(MAPS, split="maze") == maze
     assert palestra.game(MAPS, split="maze", rows=11) == replace(maze, rows=11)
     assert gymnasium.make(f"palestra:{MAPS}", split="maze").unwrapped.game == maze  # type: ignore[attr-defined]
-    record = palestra.play(MAPS, agents="random", split="maze", max_steps=3)[0]
+    record = palestra.play(MAPS, agents="random", split="maze", max_episode_steps=3)[0]
     assert record.options["map"] == "maze"
     assert len(record.agents) == 16
 

@@ -196,5 +196,5 @@ def test_siblings_share_their_start_and_are_told_apart() -> None:
 @pytest.mark.parametrize("env", [spec.id for spec in palestra.specs()])
 def test_every_environments_record_is_opened_again_by_its_id(env: str) -> None:
     seats = palestra.game(env).num_players
-    (record,) = palestra.play(env, agents=["random"] * seats, max_steps=3)
+    (record,) = palestra.play(env, agents=["random"] * seats, max_episode_steps=3)
     assert replay(record).steps_played == len(record.steps)

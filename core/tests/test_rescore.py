@@ -99,7 +99,7 @@ def test_typed_actions_are_read_again_too() -> None:
     record = palestra.play(
         "text/Negotiation-v0",
         agents=["llm:echo:Propose(books=0, hats=0, balls=0)", "random"],
-        max_steps=3,
+        max_episode_steps=3,
     )[0]
     assert rescore(record).changes == []
     record.turns[0].raw = "They said: Propose(books=0, hats=0, balls=0)"

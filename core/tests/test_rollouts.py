@@ -44,7 +44,7 @@ def test_all_siblings_are_asked_at_once() -> None:
 @pytest.mark.parametrize("env", [CONNECT, "games/Hangman-v0", "grid/Foraging-v0"])
 def test_two_calls_with_one_seed_are_equal(env: str) -> None:
     first, again, other = (
-        moves(palestra.rollouts(env, agents="random", seed=seed, n=4, max_steps=12))
+        moves(palestra.rollouts(env, agents="random", seed=seed, n=4, max_episode_steps=12))
         for seed in (5, 5, 6)
     )
     assert first == again != other
@@ -60,7 +60,7 @@ def test_the_first_sibling_is_the_episode_that_play_plays() -> None:
 
 def test_options_rewards_policy_and_budgets_are_those_of_play() -> None:
     settings: dict[str, Any] = {"rewards": ["env", "food-distance"], "gamma": 0.5}
-    settings |= {"max_steps": 4, "rows": 6, "invalid": "forfeit"}
+    settings |= {"max_episode_steps": 4, "rows": 6, "invalid": "forfeit"}
     group = palestra.rollouts("grid/Foraging-v0", agents="random", seed=2, n=2, **settings)
     assert group[0].options["rows"] == 6
     assert (group[0].rewards_from, group[0].gamma) == (("env", "food-distance"), 0.5)

@@ -105,7 +105,7 @@ def test_a_seat_whose_answer_is_there_is_not_asked_again() -> None:
         bad = turn.seat == 1 and not turn.error and turn.steps_played == 0
         return Decision(text="nonsense" if bad else turn.legal_texts[0])
 
-    palestra.play("games/PrisonersDilemma-v0", agents=[stubborn, stubborn], max_steps=1)
+    palestra.play("games/PrisonersDilemma-v0", agents=[stubborn, stubborn], max_episode_steps=1)
     assert asked == [0, 1, 1]
 
 

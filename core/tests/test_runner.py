@@ -17,6 +17,7 @@ from palestra import (
     InvalidOption,
     Turn,
     UnknownName,
+    UnknownOption,
     Usage,
     hookimpl,
 )
@@ -231,7 +232,18 @@ def test_unknown_agents_and_options_are_named() -> None:
         Budget(tokens=-1)
 
 
-def test_max_steps_cut_an_episode_short() -> None:
-    (record,) = palestra.play("grid/Foraging-v0", agents=["random"] * 2, max_steps=5)
+def test_max_episode_steps_cut_an_episode_short() -> None:
+    (record,) = palestra.play("grid/Foraging-v0", agents=["random"] * 2, max_episode_steps=5)
     assert len(record.steps) >= 5
     assert record.outcome.results == ("truncated", "truncated")
+
+
+def test_a_game_gets_its_own_max_steps() -> None:
+    """An option that many games have is no setting of the runner."""
+    options = {"num_players": 2, "max_steps": 7}
+    (record,) = palestra.play("grid/Kitchen-v0", agents="random", **options)
+    assert (record.options["max_steps"], len(record.steps)) == (7, 7)
+    (record,) = palestra.play("grid/PathFinding-v0", agents="random", max_steps=66)
+    assert (record.options["max_steps"], len(record.steps)) == (66, 66)
+    with pytest.raises(UnknownOption, match="max_steps"):
+        palestra.play("games/ConnectFour-v0", agents="random", max_steps=7)

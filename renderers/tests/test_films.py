@@ -19,7 +19,7 @@ from PIL import Image
 
 
 def record_of(env: str, steps: int | None = None) -> palestra.EpisodeRecord:
-    (record,) = palestra.play(env, agents=["random", "random"], seed=4, max_steps=steps)
+    (record,) = palestra.play(env, agents=["random", "random"], seed=4, max_episode_steps=steps)
     return record
 
 

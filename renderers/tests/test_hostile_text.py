@@ -42,7 +42,7 @@ def episode_of(quoting: str, text: str) -> Episode:
 
 def record_of(quoting: str, text: str) -> EpisodeRecord:
     hostile: Any = lambda turn: Say(text=text)  # noqa: E731
-    (record,) = palestra.play(ENV, agents=hostile, quoting=quoting, max_steps=3)
+    (record,) = palestra.play(ENV, agents=hostile, quoting=quoting, max_episode_steps=3)
     return record
 
 

@@ -140,7 +140,7 @@ def test_frames_are_the_same_live_and_from_the_record(env: str) -> None:
 @cache
 def recorded(env: str) -> EpisodeRecord:
     seats = palestra.game(env).num_players
-    (record,) = palestra.play(env, agents=["random"] * seats, max_steps=4, seed=1)
+    (record,) = palestra.play(env, agents=["random"] * seats, max_episode_steps=4, seed=1)
     return record
 
 

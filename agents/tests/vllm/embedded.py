@@ -35,6 +35,6 @@ def test_the_embedded_model_plays_a_real_game(
         with pytest.raises(InvalidOption, match="mode=score weighs listed moves"):
             play(env, small, players, mode)
         return
-    record = play(env, small, players, mode, invalid="random", max_steps=4)[0]
+    record = play(env, small, players, mode, invalid="random", max_episode_steps=4)[0]
     palestra.replay(record)
     assert mode == "free" or not sum(record.mistakes)

@@ -32,7 +32,7 @@ def tiny(folder: Path) -> VLLMModel:
 @pytest.mark.parametrize("mode", ["free", "choice", "score"])
 @pytest.mark.parametrize("env", ["games/ConnectFour-v0", "games/KuhnPoker-v0"])
 def test_records_of_a_model_replay_without_it(tiny: VLLMModel, env: str, mode: str) -> None:
-    records = play(env, tiny, 2, mode, episodes=3, invalid="random", max_steps=12)
+    records = play(env, tiny, 2, mode, episodes=3, invalid="random", max_episode_steps=12)
     for record in records:
         palestra.replay(record)
         for turn in record.turns:
@@ -61,7 +61,7 @@ def test_a_constrained_model_never_makes_an_illegal_move(
                 episodes=2,
                 seed=1000 * rounds,
                 invalid="raise",
-                max_steps=4,
+                max_episode_steps=4,
             )
             turns[spec.id] += sum(len(record.turns) for record in records)
             assert not any(sum(record.mistakes) for record in records), spec.id

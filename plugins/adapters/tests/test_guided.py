@@ -183,7 +183,7 @@ def foreman(request: Request) -> str:
     return "\n".join(f"{name}: north" for name in names)
 
 
-FORAGING = {"num_players": 3, "max_steps": 20, "episodes": 4}
+FORAGING = {"num_players": 3, "max_episode_steps": 20, "episodes": 4}
 
 
 def test_orders_are_obeyed_while_they_hold_and_no_longer() -> None:
@@ -219,7 +219,7 @@ def test_the_rules_of_the_game_can_be_the_strategy() -> None:
 
     model = Free(clerk)
     agent = Mediator(model=model, controller="rules", every=1, hold=1)
-    options = {"seed": 3, "max_steps": 30, "num_players": 2}
+    options = {"seed": 3, "max_episode_steps": 30, "num_players": 2}
     (mediated,) = palestra.play("grid/Foraging-v0", agents=[agent] * 2, **options)
     (scripted,) = palestra.play("grid/Foraging-v0", agents=["scripted"] * 2, **options)
     assert [t.text for t in mediated.turns] == [t.text for t in scripted.turns]

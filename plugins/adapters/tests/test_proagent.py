@@ -31,7 +31,9 @@ def sensible(request: Request) -> str:
 def test_it_serves_soups_alone_and_with_a_scripted_cook() -> None:
     for partner in (lambda turn: turn.parse("stay"), "cook"):
         agent = ProAgent(model=Free(sensible))
-        record = palestra.play(KITCHEN, agents=[agent, partner], max_steps=100, invalid="raise")[0]
+        record = palestra.play(
+            KITCHEN, agents=[agent, partner], max_episode_steps=100, invalid="raise"
+        )[0]
         assert record.outcome is not None
         assert record.outcome.scores[0] >= 20
         own = [turn for turn in record.turns if turn.seat == 0]
@@ -41,7 +43,7 @@ def test_it_serves_soups_alone_and_with_a_scripted_cook() -> None:
 def test_what_cannot_be_done_is_sent_back_with_the_reason_and_never_played() -> None:
     model = Free("Skill: serve soup")
     agent = ProAgent(model=model, tries=2)
-    record = palestra.play(KITCHEN, agents=[agent, "cook"], max_steps=5, invalid="raise")[0]
+    record = palestra.play(KITCHEN, agents=[agent, "cook"], max_episode_steps=5, invalid="raise")[0]
     assert "you hold nothing, not a soup" in last(model.requests[1])
     assert {turn.text for turn in record.turns if turn.seat == 0} == {"stay"}
     assert agent.refused == 10
@@ -49,7 +51,7 @@ def test_what_cannot_be_done_is_sent_back_with_the_reason_and_never_played() -> 
 
 def test_a_wrong_guess_about_the_partner_is_corrected() -> None:
     model = Free(lambda r: sensible(r).replace("Intention: fetch onion", "Intention: serve soup"))
-    palestra.play(KITCHEN, agents=[ProAgent(model=model), "cook"], max_steps=60)
+    palestra.play(KITCHEN, agents=[ProAgent(model=model), "cook"], max_episode_steps=60)
     told = "\n".join(last(request) for request in model.requests)
     assert "player_1 did: fetch onion; you expected: serve soup." in told
 
@@ -73,7 +75,9 @@ def test_what_others_did_shows_in_their_hands() -> None:
 
 def test_it_serves_soups_in_random_kitchens_and_asks_for_the_whole_of_them() -> None:
     agent = ProAgent(model=Free(sensible))
-    record = palestra.play(KITCHEN, agents=[agent, "cook"], max_steps=100, layout="random")[0]
+    record = palestra.play(KITCHEN, agents=[agent, "cook"], max_episode_steps=100, layout="random")[
+        0
+    ]
     assert record.outcome is not None
     assert record.outcome.scores[0] >= 20
     with pytest.raises(InvalidOption, match="leave out sight"):

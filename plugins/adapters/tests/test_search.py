@@ -312,7 +312,7 @@ def test_it_plays_every_kind_of_game() -> None:
         ("games/Wordle-v0", 1),
     ):
         agent = TreeSearch(model=Scripted("5"), expansions=2, width=2, depth=2)
-        record = palestra.play(game, agents=[agent] * seats, max_steps=2)[0]
+        record = palestra.play(game, agents=[agent] * seats, max_episode_steps=2)[0]
         assert record.turns
 
 

@@ -301,7 +301,7 @@ def test_populations_fill_the_seats_of_larger_games() -> None:
         environments=(Environment("text/Commons-v0", players=4),),
         schedule=Population(lineups=3),
         games=4,
-        max_steps=6,
+        max_episode_steps=6,
     )
     done = run_tournament(chosen)
     assert done.results

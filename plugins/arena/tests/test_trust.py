@@ -120,7 +120,7 @@ def test_random_play_is_honest_in_games_of_every_kind(env: str) -> None:
     evidence = Evidence()
     seats = palestra.game(env).num_players
     records = palestra.play(
-        env, agents=["random"] * seats, episodes=6, hooks=[evidence], max_steps=40, live=3
+        env, agents=["random"] * seats, episodes=6, hooks=[evidence], max_episode_steps=40, live=3
     )
     assert evidence.findings == []
     assert inspect(records) == []

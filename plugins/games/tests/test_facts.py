@@ -28,7 +28,7 @@ CASES: dict[str, dict[str, Any]] = {
 def test_facts_are_plain_and_progress_is_a_share(env: str) -> None:
     game = palestra.game(env, **CASES[env])
     assert isinstance(game, Reporting)
-    (record,) = palestra.play(env, agents="random", seed=5, max_steps=40, **CASES[env])
+    (record,) = palestra.play(env, agents="random", seed=5, max_episode_steps=40, **CASES[env])
     now: dict[str, Any] = {}
     for episode, facts in zip(
         retrace(record), [record.facts, *(step.facts for step in record.steps)], strict=True

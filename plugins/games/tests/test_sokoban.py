@@ -88,7 +88,12 @@ def test_every_generated_level_is_solved_by_the_solver(options: dict[str, Any]) 
 
 def test_larger_levels_are_solved_too() -> None:
     records = play(
-        "games/Sokoban-v0", agents=["sokoban-bfs"], episodes=3, max_steps=1000, boxes=3, rows=8
+        "games/Sokoban-v0",
+        agents=["sokoban-bfs"],
+        episodes=3,
+        max_episode_steps=1000,
+        boxes=3,
+        rows=8,
     )
     assert [record.returns for record in records] == [(1.0,)] * 3
 

@@ -88,7 +88,7 @@ def walk(episode: Episode, choice: int) -> None:
 @pytest.mark.parametrize("env", LIVELY)
 def test_step_groups_of_real_play_are_real(env: str) -> None:
     """Random play, no tag by hand: decisions come up again, and get a baseline of their own."""
-    records = palestra.rollouts(env, agents="random", seed=0, n=4, max_steps=40)
+    records = palestra.rollouts(env, agents="random", seed=0, n=4, max_episode_steps=40)
     group = Group.of(records, one_task=True)
     by_step = Group.of(records, anchor=lambda game, state, seat: game.state_key(state, seat))
     assert share_in_episodes(group) > 0.1
@@ -103,7 +103,7 @@ def test_step_groups_of_real_play_are_real(env: str) -> None:
 
 def test_novelty_pays_less_where_a_page_comes_up_again() -> None:
     records = palestra.play(
-        "web/Shop-v0", agents="random", episodes=3, rewards=["novelty"], max_steps=20
+        "web/Shop-v0", agents="random", episodes=3, rewards=["novelty"], max_episode_steps=20
     )
     paid = {round(t["novelty"], 3) for r in records for s in r.steps for t in s.rewards.values()}
     assert {1.0, round(0.5**0.5, 3)} <= paid
@@ -112,7 +112,7 @@ def test_novelty_pays_less_where_a_page_comes_up_again() -> None:
 @pytest.mark.parametrize("env", ["games/TrustDilemma-v0", "games/Quest-v0", "web/ToolWorld-v0"])
 def test_records_hold_the_games_own_anchors(env: str) -> None:
     """Those of the compiled rules too, from what a replay reaches."""
-    (record,) = palestra.play(env, agents="random", seed=4, max_steps=12)
+    (record,) = palestra.play(env, agents="random", seed=4, max_episode_steps=12)
     found = [turn.anchor for turn in record.turns]
     expected = [
         episode.game.anchor(episode.state, turn.seat).hex()
@@ -155,13 +155,13 @@ def test_prefixes_are_left_out_of_the_group() -> None:
 def test_segment_chain_reads_the_cuts_that_rollouts_make() -> None:
     """A trunk, and continuations from two of its positions: values are means of their returns."""
     env = "games/FrozenLake-v0"
-    (trunk,) = palestra.rollouts(env, agents="random", n=1, seed=3, max_steps=12)
+    (trunk,) = palestra.rollouts(env, agents="random", n=1, seed=3, max_episode_steps=12)
     trunk.tags["id"] = "trunk"
     family, worth = [trunk], {}
     for cut in (2, 4):
         start = next(e.fork() for t, e in enumerate(retrace(trunk)) if t == cut)
         branches = palestra.rollouts(
-            env, agents="random", n=6, seed=cut, start=start, parent="trunk", max_steps=40
+            env, agents="random", n=6, seed=cut, start=start, parent="trunk", max_episode_steps=40
         )
         worth[cut] = float(np.mean([record.returns[0] for record in branches]))
         family += branches

@@ -51,7 +51,7 @@ def test_every_turn_of_the_learner_has_k_candidates_of_one_position(seed: int) -
 def test_the_best_candidate_is_played_and_advantages_are_those_of_its_siblings() -> None:
     """Two foragers who move at once, five steps of a candidate, scored in a plain loop."""
     found = branch_turns(
-        "grid/Foraging-v0", agents="random", k=5, seed=2, horizon=5, max_steps=8, local=0.5
+        "grid/Foraging-v0", agents="random", k=5, seed=2, horizon=5, max_episode_steps=8, local=0.5
     )
     group = Group.of(found.candidates)
     values = estimate("at-grpo:local=0.5", group).values

@@ -56,7 +56,9 @@ def test_a_caption_is_the_difference_in_words(before: str, after: str, caption: 
 def test_captions_come_up_again_in_real_play(env: str) -> None:
     """Where whole states never do: look-ups hit."""
     seats = palestra.make(env, view="episode", seed=0).game.num_players
-    records = palestra.play(env, agents=["random"] * seats, episodes=4, seed=1, max_steps=40)
+    records = palestra.play(
+        env, agents=["random"] * seats, episodes=4, seed=1, max_episode_steps=40
+    )
     again: dict[str, list[bool]] = {"difference": [], "state": []}
     seen: dict[str, set[str]] = {"difference": set(), "state": set()}
     for record in records:
@@ -101,7 +103,7 @@ def test_learnt_captions_pay_from_the_next_play_through_on(tmp_path: Path, varia
     """A judge who likes full hands labels half of what random walkers did; the rest is paid too."""
     path = tmp_path / "labels.json"
     name = f"captions:labels={path},variant={variant},weight=1"
-    settings = {"agents": ["random"], "episodes": 6, "seed": 3, "max_steps": 40}
+    settings = {"agents": ["random"], "episodes": 6, "seed": 3, "max_episode_steps": 40}
     blind = palestra.play("games/Quest-v0", rewards=["env", name], **settings)
     assert not terms(blind).any()
 

@@ -167,7 +167,7 @@ def test_real_play_is_valued_by_its_words_and_opponents_change_nothing() -> None
         record
         for seed, n in ((1, 8), (2, 5))
         for record in palestra.rollouts(
-            "grid/Foraging-v0", agents=["random", "first"], n=n, seed=seed, max_steps=12
+            "grid/Foraging-v0", agents=["random", "first"], n=n, seed=seed, max_episode_steps=12
         )
     ]
     name = "archer:features=words,steps=60"

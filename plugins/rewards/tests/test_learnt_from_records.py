@@ -51,7 +51,7 @@ def walked_to(record: EpisodeRecord) -> str:
 
 def explored(count: int, seed: int) -> list[EpisodeRecord]:
     return palestra.play(
-        "games/FrozenLake-v0", agents=["random"], episodes=count, seed=seed, max_steps=12
+        "games/FrozenLake-v0", agents=["random"], episodes=count, seed=seed, max_episode_steps=12
     )
 
 
@@ -62,7 +62,7 @@ def fitted() -> TrajectoryScorer:
 
 def test_a_near_miss_keeps_the_beginning_and_is_played_in_the_game() -> None:
     records = palestra.play(
-        "grid/Foraging-v0", agents=["random"] * 3, num_players=3, episodes=4, max_steps=10
+        "grid/Foraging-v0", agents=["random"] * 3, num_players=3, episodes=4, max_episode_steps=10
     )
     for seed, record in enumerate(records):
         other = near_miss(record, seat=seed % 3, seed=seed)
@@ -95,7 +95,7 @@ def test_the_scorer_picks_the_best_of_n_for_a_task(fitted: TrajectoryScorer) -> 
     hits = 0
     for seed in range(12):
         records = palestra.rollouts(
-            "games/FrozenLake-v0", agents=["random"], seed=seed, n=4, max_steps=12
+            "games/FrozenLake-v0", agents=["random"], seed=seed, n=4, max_episode_steps=12
         )
         wanted = seed % 4
         task = walked_to(records[wanted])
@@ -161,7 +161,7 @@ def test_value_systems_of_players_are_told_apart_from_what_they_did() -> None:
 
         return palestra.FunctionAgent(act, f"likes {goal}")
 
-    play = {"episodes": 30, "max_steps": 12}
+    play = {"episodes": 30, "max_episode_steps": 12}
     runs = [palestra.play("games/FrozenLake-v0", agents=[towards(g)], **play) for g in (1, 2)]
     random = palestra.play("games/FrozenLake-v0", agents=["random"], seed=50, **play)
     mdp = Mdp.seen([*runs[0], *runs[1], *random], gamma=0.9)
@@ -198,7 +198,7 @@ def test_tasks_are_proposed_once_and_easy_ones_known() -> None:
         return "Here:\n- Win in the middle column.\n2) Lose quickly.\n- win in the middle column\n"
 
     found = Proposer(Judge(proposer))
-    records = palestra.play("games/ConnectFour-v0", agents=["random"] * 2, max_steps=4)
+    records = palestra.play("games/ConnectFour-v0", agents=["random"] * 2, max_episode_steps=4)
     assert [t.text for t in found.propose("Connect Four.", shown=records)] == [
         "Win in the middle column.",
         "Lose quickly.",
@@ -243,7 +243,7 @@ def test_questions_after_exploring_keep_the_moves_that_answer_them() -> None:
             return "none" if text.count("\n> ") % 2 else f"- Fill {text.count(chr(10) + '> ')}."
         return "no" if "Task: Fill 6." in text else "yes"
 
-    records = palestra.play("games/Hangman-v0", agents=["random"], episodes=14, max_steps=9)
+    records = palestra.play("games/Hangman-v0", agents=["random"], episodes=14, max_episode_steps=9)
     found = Proposer(Judge(curious))
     tasks = found.question(records)
     lengths = {len(record.turns) for record in records}

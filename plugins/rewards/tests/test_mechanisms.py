@@ -210,7 +210,7 @@ def test_shaping_by_fused_progress_adds_the_same_to_every_way(
     env: str, agents: list[str], gamma: float
 ) -> None:
     options = {"num_players": 3} if len(agents) == 3 else {}
-    for record in palestra.play(env, agents=agents, episodes=3, max_steps=40, **options):
+    for record in palestra.play(env, agents=agents, episodes=3, max_episode_steps=40, **options):
         paid = shape("robo-dopamine", record, hops=noisy, goal="the end", gamma=gamma)
         own = turn_rewards(record)
         moved = 0.0
@@ -256,7 +256,7 @@ def test_a_judge_of_hops_reads_both_states_between_the_ends_of_the_way() -> None
         asked.append(said(request))
         return "<score>+10%</score>"
 
-    record = palestra.play("games/Hangman-v0", agents=["random"], seed=1, max_steps=3)[0]
+    record = palestra.play("games/Hangman-v0", agents=["random"], seed=1, max_episode_steps=3)[0]
     states = states_in_words(record, 0)
     shape("robo-dopamine", record, hops=Judge(judge), goal="The word is known.", task="Find it.")
     for before, after in pairwise(states):

@@ -31,7 +31,7 @@ from palestra_rewards.training_rows import prompts_of, rejection_rows, role_rows
 
 def fruit(agent: object, episodes: int, seed: int) -> list[palestra.EpisodeRecord]:
     return palestra.play(
-        "grid/Fruit-v0", agents=[agent], episodes=episodes, seed=seed, max_steps=15
+        "grid/Fruit-v0", agents=[agent], episodes=episodes, seed=seed, max_episode_steps=15
     )
 
 
@@ -68,7 +68,9 @@ def test_preferences_from_feedback_agree_with_the_expert_where_it_never_was() ->
     held_out = expert_choices(fruit("scripted", 6, 500))
     assert fitted.accuracy(held_out) > 0.75
     assert TrajectoryScorer().accuracy(held_out) == 0.5
-    rollouts = palestra.rollouts("grid/Fruit-v0", agents=["random"], seed=77, n=20, max_steps=4)
+    rollouts = palestra.rollouts(
+        "grid/Fruit-v0", agents=["random"], seed=77, n=20, max_episode_steps=4
+    )
     paid = shape("epo", rollouts, scores=fitted)
     assert paid.size == sum(len(record.turns) for record in rollouts)
     (rows,) = preferences(rollouts, fitted).values()
@@ -156,7 +158,7 @@ def test_an_expert_is_asked_at_the_states_of_others() -> None:
         paid = shape("stepagent", record, expert=expert, exact=True)
         expected = [float(t.text == w) for t, w in zip(record.turns, by_hand, strict=True)]
         assert paid.tolist() == expected
-    own = palestra.play("grid/Fruit-v0", agents=["scripted"], max_steps=8)[0]
+    own = palestra.play("grid/Fruit-v0", agents=["scripted"], max_episode_steps=8)[0]
     assert shape("stepagent", own, expert=AskedExpert("scripted")).tolist() == [1.0] * len(
         own.turns
     )
@@ -169,7 +171,7 @@ def test_unaided_returns_are_learnt_by_start_from_passive_partners() -> None:
         return turn.parse("stay")
 
     passive = palestra.FunctionAgent(idle, "passive")
-    play = {"num_players": 2, "max_steps": 30, "episodes": 4, "seed": 3}
+    play = {"num_players": 2, "max_episode_steps": 30, "episodes": 4, "seed": 3}
     alone = palestra.play("grid/Foraging-v0", agents=["scripted", passive], **play)
     unaided = Unaided(alone, 0)
     assert [unaided(r) for r in alone] == [r.returns[0] for r in alone]

@@ -518,7 +518,7 @@ def test_turns_of_agents_that_report_nothing_are_named() -> None:
 
 
 def test_two_records_of_one_name_cannot_both_be_a_parent() -> None:
-    trunks = palestra.rollouts("games/Quest-v0", agents="random", n=2, max_steps=3)
+    trunks = palestra.rollouts("games/Quest-v0", agents="random", n=2, max_episode_steps=3)
     start = palestra.make("games/Quest-v0", view="episode", seed=0)
     (branch,) = palestra.rollouts("games/Quest-v0", agents="random", n=1, start=start, parent="0")
     Group.of([*trunks, branch])  # two trunks of other numbers
@@ -546,7 +546,9 @@ def test_workers_are_episodes_below_their_planner() -> None:
 
 
 def test_confidence_is_the_mean_chance_of_a_token() -> None:
-    (record,) = palestra.play("games/FrozenLake-v0", agents="llm:echo:,mode=score", max_steps=2)
+    (record,) = palestra.play(
+        "games/FrozenLake-v0", agents="llm:echo:,mode=score", max_episode_steps=2
+    )
     for turn in record.turns:
         chances = turn.facts["strategy"]
         assert sum(chances.values()) == pytest.approx(1)

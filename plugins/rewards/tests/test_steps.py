@@ -183,7 +183,7 @@ def test_forfeits_and_limits_take_the_potential_back(
         rewards=["potential:of=reward_games:height"],
         gamma=gamma,
         invalid="forfeit",
-        max_steps=at + 1 if end == "limit" else None,
+        max_episode_steps=at + 1 if end == "limit" else None,
     )
     assert record.outcome.results.count("forfeit") == (end == "forfeit")
     first: dict[int, float] = {}

@@ -18,7 +18,7 @@ FEW = [env for env in FEW if any(spec.id == env for spec in palestra.specs())]
 def play_all_seats(url, env, seed, options=None, steps=30):
     """Play a match by socket from all seats at random; returns what each seat saw of it."""
     server = Server(url)
-    match = server.create(env, seed=seed, options=options or {}, max_steps=steps)
+    match = server.create(env, seed=seed, options=options or {}, max_episode_steps=steps)
     local = Episode(palestra.game(env, **(options or {})), seed)
     seats = [server.join(match, seat) for seat in range(local.game.num_players)]
     rng, views = Rng.seeded(5), [[seat.view] for seat in seats]

@@ -22,7 +22,7 @@ from palestra.runner.run_folder import RunFolder, RunPlan
 from palestra.runner.runner import MAX_LIVE, Runner
 from palestra.shaping import open_episode
 
-RUNNER_SETTINGS = ("invalid", "budgets", "live", "max_steps", "move_seconds")
+RUNNER_SETTINGS = ("invalid", "budgets", "live", "max_episode_steps", "move_seconds")
 
 
 def stream(
@@ -37,7 +37,7 @@ def stream(
     budgets: dict[str, Budget] | Budget | None = None,
     hooks: Iterable[object] = (),
     live: int = MAX_LIVE,
-    max_steps: int | None = None,
+    max_episode_steps: int | None = None,
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
     move_seconds: float | None = None,
@@ -57,7 +57,7 @@ def stream(
         budgets=budgets,
         listeners=Listeners(hooks),
         live=live,
-        max_steps=max_steps,
+        max_episode_steps=max_episode_steps,
         rewards=rewards,
         gamma=gamma,
         move_seconds=move_seconds,
@@ -75,7 +75,7 @@ def stream(
         invalid=invalid,
         rewards=tuple(rewards or ()),
         gamma=gamma,
-        max_steps=max_steps,
+        max_episode_steps=max_episode_steps,
         move_seconds=move_seconds,
     )
     with RunFolder(out, plan, resume=resume) as folder:
@@ -107,9 +107,9 @@ def play(
     `errors.jsonl`; resuming plays them again.
     invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
-    max_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the game's
-    own) under the discount gamma (1.0). move_seconds: who takes longer for a move forfeits, or the
-    episode is truncated where it is not zero-sum (no limit; in the main thread only).
+    max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
+    game's own) under the discount gamma (1.0). move_seconds: who takes longer for a move forfeits,
+    or the episode is truncated where it is not zero-sum (no limit; in the main thread only).
     Everything else goes to the game; num_players follows from `agents` if not given.
 
     What an agent, the game or a listener raises ends that episode only: its record has `error`,
@@ -183,8 +183,8 @@ def rollouts(
     every record, up to `branched_at`; `EpisodeRecord.own_turns` leaves it out. It pays what it was
     made with, so that `rewards` and `gamma` are for the beginning.
     parent: the number, or the tag `id`, of the record that the start was taken from.
-    Everything else is as in `play`: invalid, budgets, hooks, live, max_steps, move_seconds, and the
-    game's options. Records of one call share `group`, which tells seed and position.
+    Everything else is as in `play`: invalid, budgets, hooks, live, max_episode_steps, move_seconds,
+    and the game's options. Records of one call share `group`, which tells seed and position.
     """
     if n < 1:
         raise InvalidOption(f"n must be at least 1, not {n}")

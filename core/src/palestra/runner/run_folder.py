@@ -63,7 +63,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     invalid: str
     rewards: tuple[str, ...] = ()
     gamma: float = 1.0
-    max_steps: int | None = None
+    max_episode_steps: int | None = None
     move_seconds: float | None = None
 
 

@@ -69,7 +69,7 @@ class Runner:
         budgets: dict[str, Budget] | Budget | None = None,
         listeners: Listeners | None = None,
         live: int = MAX_LIVE,
-        max_steps: int | None = None,
+        max_episode_steps: int | None = None,
         rewards: Sequence[str] | None = None,
         gamma: float = 1.0,
         move_seconds: float | None = None,
@@ -89,7 +89,7 @@ class Runner:
         self.ledger = Ledger(budgets)
         self._rewards, self._gamma = rewards, gamma
         self._hooks = listeners or Listeners()
-        self._live, self._max_steps = live, max_steps
+        self._live, self._max_episode_steps = live, max_episode_steps
         self._running: list[RunningEpisode] = []
         self._finished = 0
         self.failures: list[Exception] = []
@@ -370,9 +370,9 @@ class Runner:
         running.actions, running.notes = {}, {}
         if running.refused:
             running.refused = {}
-        if self._max_steps and episode.steps_played >= self._max_steps:
+        if self._max_episode_steps and episode.steps_played >= self._max_episode_steps:
             try:
-                episode.truncate(f"{self._max_steps} steps played")
+                episode.truncate(f"{self._max_episode_steps} steps played")
             except Exception as error:
                 self._fail(running, error)
         if self._hooks.stepped:

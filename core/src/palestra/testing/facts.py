@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from dataclasses import fields
 from typing import Any
@@ -13,7 +14,11 @@ from palestra.kernel.game import Game
 from palestra.kernel.options import described
 from palestra.kernel.registry import load_game
 from palestra.kernel.rng import Rng
+from palestra.runner.play import stream
 from palestra.testing.subject import Skipped, Subject, play_on, require
+from palestra.views import aec, batch, parallel
+from palestra.views.gym import GymView
+from palestra.views.vector import VectorView
 
 FIRST_STEPS = 4  # of a split that are played
 
@@ -31,7 +36,19 @@ def facts_are_true(subject: Subject) -> None:
     frozen = parameters is not None and parameters.frozen
     require(frozen, "the game is not a frozen dataclass, so it is no value")
     require(load_game(spec, subject.options) == game, "two games with the same options differ")
+    _no_option_is_taken(game)
     _every_declared_size(subject, game)
+
+
+def _no_option_is_taken(game: Game[Any, Any]) -> None:
+    """No option has the name of a setting of runs or views, which would never let it through."""
+    openers = (stream, GymView, VectorView, aec.make, parallel.make, batch.make)
+    taken = {name for opener in openers for name in inspect.signature(opener).parameters}
+    clash = sorted({option.name for option in described(type(game))} & taken)
+    require(
+        not clash,
+        f"options {clash} are named as settings of palestra.play and of views; rename them",
+    )
 
 
 def options_are_described(subject: Subject) -> None:

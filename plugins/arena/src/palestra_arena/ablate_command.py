@@ -36,7 +36,7 @@ def ablate_command(
     ] = None,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
-    max_steps: Annotated[int | None, typer.Option(help="Truncate longer episodes.")] = None,
+    max_episode_steps: Annotated[int | None, typer.Option(help="Truncate longer episodes.")] = None,
     confidence: Annotated[float, typer.Option(help="Of intervals.")] = 0.95,
     out: Annotated[Path | None, typer.Option(help="Folder for records and the result.")] = None,
     resume: Annotated[bool, typer.Option(help="Play only what is missing in --out.")] = False,
@@ -55,7 +55,7 @@ def ablate_command(
             texts=read_wordings(wordings, env) if wordings else {},
             options=read_options(option or []),
             invalid=invalid,
-            max_steps=max_steps,
+            max_episode_steps=max_episode_steps,
         )
     )
     console = Console()

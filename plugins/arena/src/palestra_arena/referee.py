@@ -258,7 +258,7 @@ class Referee:
             invalid="forfeit" if invalid == "raise" else invalid,  # the tournament continues
             listeners=self._listeners,
             live=live,
-            max_steps=self._settings.max_steps,
+            max_episode_steps=self._settings.max_episode_steps,
         )
 
     def _check_held_out(self, match: Match) -> None:

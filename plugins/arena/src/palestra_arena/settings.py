@@ -137,7 +137,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seed: int = 0
     seating: Seating = "rotate"
     invalid: str = "retry:2"
-    max_steps: int | None = None
+    max_episode_steps: int | None = None
     game_seconds: float | None = None
     together: int = 1
     workers: int = 1
@@ -184,7 +184,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _require("seed", self.seed, inside, "at least 0, and with games less than 2**62")
         _require("confidence", self.confidence, 0 < self.confidence < 1, "between 0 and 1")
         _require("faults", self.faults, 0 <= self.faults <= 1, "from 0 to 1")
-        for name in ("max_steps", "game_seconds"):
+        for name in ("max_episode_steps", "game_seconds"):
             value = getattr(self, name)
             _require(name, value, value is None or value > 0, "more than 0, or absent")
 
@@ -199,7 +199,7 @@ RULES = (
     "seed",
     "seating",
     "invalid",
-    "max_steps",
+    "max_episode_steps",
     "game_seconds",
     "together",
     "faults",

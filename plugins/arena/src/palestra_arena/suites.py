@@ -98,7 +98,7 @@ def suite(name: str) -> Suite:
         "markets": Suite("markets", "markets of two", MARKETS),
         "web": Suite("web", "sites, tools and a desktop, for one", WEB),
         "all-offline": Suite(
-            "all-offline", "all that two can play", _all_offline(), (("max_steps", 200),)
+            "all-offline", "all that two can play", _all_offline(), (("max_episode_steps", 200),)
         ),
     }
     if name not in known:

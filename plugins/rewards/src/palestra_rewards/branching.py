@@ -90,7 +90,7 @@ def branch_turns(
     horizon: int = 1,
     team: float = 1.0,
     local: float = 0.0,
-    max_steps: int | None = None,
+    max_episode_steps: int | None = None,
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
     invalid: str = "retry:2",
@@ -115,13 +115,15 @@ def branch_turns(
     found: list[EpisodeRecord] = []
     best: EpisodeRecord | None = None
     try:
-        while not trunk.over and (max_steps is None or trunk.steps_played < max_steps):
+        while not trunk.over and (
+            max_episode_steps is None or trunk.steps_played < max_episode_steps
+        ):
             now = trunk.steps_played
             asked = any(seat in learning for seat in trunk.to_act)
             followed = horizon if asked else 1
             ends = [now + followed] if followed else []
-            if max_steps is not None:
-                ends.append(max_steps)
+            if max_episode_steps is not None:
+                ends.append(max_episode_steps)
             siblings = palestra.rollouts(
                 trunk.game,
                 agents=seated,
@@ -129,7 +131,7 @@ def branch_turns(
                 seed=seed,
                 start=trunk,
                 invalid=invalid,
-                max_steps=min(ends) if ends else None,
+                max_episode_steps=min(ends) if ends else None,
             )
             siblings = [one for one in siblings if not one.error]
             if asked:

@@ -189,7 +189,7 @@ RUNS = (
         "games/TicTacToe-v0",
         (("mcts:simulations=24", "random"),),
         n=3,
-        settings={"max_steps": 4},
+        settings={"max_episode_steps": 4},
         learners=("mcts:simulations=24",),
     ),
     Run(
@@ -371,7 +371,7 @@ AGENTS = {  # agents that report facts, and a game to see it in
 
 def of_environment(env: str) -> Reported:
     """The facts that an environment reports at the start of an episode or after its first steps."""
-    (record,) = palestra.play(env, agents="random", max_steps=12, invalid="random")
+    (record,) = palestra.play(env, agents="random", max_episode_steps=12, invalid="random")
     found = {*record.facts, *(name for step in record.steps for name in step.facts)}
     called = fact(record, "calls")
     return Reported(env, tuple(sorted(found | ({"calls"} if called is not None else set()))))
@@ -380,7 +380,7 @@ def of_environment(env: str) -> Reported:
 def of_agent(name: str) -> Reported:
     """The facts that an agent reports of its decisions."""
     env, agent = AGENTS[name]
-    (record,) = palestra.play(env, agents=agent, max_steps=8, seed=EASTWARD)
+    (record,) = palestra.play(env, agents=agent, max_episode_steps=8, seed=EASTWARD)
     return Reported(name, tuple(sorted({key for turn in record.turns for key in turn.facts})))
 
 

@@ -35,9 +35,13 @@ class Repeats:
     in_group: float
 
 
-def measure(env: str, *, n: int = ROLLOUTS, seed: int = 0, max_steps: int = STEPS) -> Repeats:
+def measure(
+    env: str, *, n: int = ROLLOUTS, seed: int = 0, max_episode_steps: int = STEPS
+) -> Repeats:
     """The repeats of an environment, in n rollouts of one start by random agents."""
-    records = palestra.rollouts(env, agents="random", n=n, seed=seed, max_steps=max_steps)
+    records = palestra.rollouts(
+        env, agents="random", n=n, seed=seed, max_episode_steps=max_episode_steps
+    )
     group = Group.of(records)
     keyed = [f"{turn.seat}:{turn.state_key}" for record in records for turn in record.turns]
     return Repeats(

@@ -27,7 +27,7 @@ def sampled_rollouts(
     learners: Collection[str] | None = None,
     blend: float = 0.5,
     invalid: str = "retry:2",
-    max_steps: int | None = None,
+    max_episode_steps: int | None = None,
     **options: Any,
 ) -> list[EpisodeRecord]:
     """n rollouts of every start in `seeds`, in which each task is one to learn from.
@@ -52,7 +52,7 @@ def sampled_rollouts(
             seed=(round * APART + draw * len(seeds) * 2 + seed) % 2**31,
             start=start,
             invalid=invalid,
-            max_steps=max_steps,
+            max_episode_steps=max_episode_steps,
         )
 
     try:

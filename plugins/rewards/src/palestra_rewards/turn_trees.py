@@ -78,7 +78,7 @@ def turn_tree(
     top: int = 10,
     temperature: float = 0.2,
     invalid: str = "retry:2",
-    max_steps: int | None = None,
+    max_episode_steps: int | None = None,
     **options: Any,
 ) -> TurnTree:
     """Grow a tree of one start: `expansions` nodes, `branches` rollouts to the end from each.
@@ -110,7 +110,7 @@ def turn_tree(
                 seed=seed + 1 + len(tree.records),
                 start=node.episode,
                 invalid=invalid,
-                max_steps=max_steps,
+                max_episode_steps=max_episode_steps,
             )
             for record in records:
                 _add(tree, record, worth(record))

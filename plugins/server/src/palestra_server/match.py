@@ -66,7 +66,7 @@ class Match:
             spec=spec,
             seed=plan.seed,
             invalid=plan.invalid,
-            max_steps=plan.max_steps,
+            max_episode_steps=plan.max_episode_steps,
         )
         self._running = self._runner.start(0)
         self._record: EpisodeRecord | None = None

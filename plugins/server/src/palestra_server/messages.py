@@ -27,7 +27,7 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     options: dict[str, Any] = {}
     invalid: str = "retry:2"
     move_seconds: float | None = None
-    max_steps: int | None = None
+    max_episode_steps: int | None = None
     public: bool = True
     group: str = ""
 
@@ -70,7 +70,7 @@ class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     seed: int | None = None
     invalid: str = "retry:2"
     move_seconds: float | None = None
-    max_steps: int | None = None
+    max_episode_steps: int | None = None
     public: bool = True
 
 

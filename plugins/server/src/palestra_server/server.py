@@ -128,7 +128,7 @@ class MatchServer:
             options=options,
             invalid=wanted.invalid,
             move_seconds=wanted.move_seconds,
-            max_steps=wanted.max_steps,
+            max_episode_steps=wanted.max_episode_steps,
             public=wanted.public,
         )
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)

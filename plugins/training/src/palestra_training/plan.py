@@ -90,7 +90,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_tokens: Positive = 8
     temperature: Rate = 1.0
     invalid: str = "forfeit"
-    max_steps: Positive | None = None
+    max_episode_steps: Positive | None = None
     warm_up: WarmUp = WarmUp()
     evaluation: Evaluation = Evaluation()
 

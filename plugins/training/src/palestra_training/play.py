@@ -60,7 +60,7 @@ def play_groups(
                 spec=spec,
                 seed=seed,
                 invalid=plan.invalid,
-                max_steps=plan.max_steps,
+                max_episode_steps=plan.max_episode_steps,
             )
         for sibling in range(size):
             episode = open_episode(game, seed, spec=spec, invalid=invalid)
@@ -101,7 +101,7 @@ def random_play(plan: TrainPlan, episodes: int, agent: str) -> list[EpisodeRecor
         agents=[agent] * game.num_players,
         episodes=episodes,
         seed=1_000_000 + plan.seed,
-        max_steps=plan.max_steps,
+        max_episode_steps=plan.max_episode_steps,
         **plan.options,
         **({"split": plan.split} if plan.split else {}),
     )

@@ -153,7 +153,7 @@ def try_faults(spec: EnvSpec, case: Case) -> None:
                 agents=agents,
                 episodes=EPISODES,
                 seed=case.seed,
-                max_steps=case.steps,
+                max_episode_steps=case.steps,
                 live=1 + case.seed % 2,
                 hooks=hooks,
                 budgets=budgets,

@@ -33,7 +33,7 @@ class AblationPlan(msgspec.Struct, frozen=True):
     texts: Texts = {}
     options: Mapping[str, Any] = {}
     invalid: str = "retry:2"
-    max_steps: int | None = None
+    max_episode_steps: int | None = None
 
     @property
     def seats(self) -> int:
@@ -164,7 +164,7 @@ def _games(
         out=folder,
         resume=resume,
         invalid=plan.invalid,
-        max_steps=plan.max_steps,
+        max_episode_steps=plan.max_episode_steps,
         **{**plan.options, "wording": plan.wording(variant, seat)},
     )
 
