@@ -3,7 +3,8 @@
     python scripts/client_env.py tianshou            (.venv-clients/tianshou)
 
 It holds the newest release that tests/clients/requirements/tianshou.txt admits, pytest, and the
-core, the reference environments and the games of this repository. It is made again where those
+core, the reference environments and the games of this repository; beside the clients of the match
+server it holds nothing of ours. It is made again where those
 requirements, a `pyproject.toml` or the interpreter have changed; --fresh makes it again in any
 case, with what has been released since. PyPI's builds of torch carry CUDA: where a folder named in
 PIP_FIND_LINKS or UV_FIND_LINKS holds one for the CPU, that is taken.
@@ -19,10 +20,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import other_pythons
+
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-clients"
 REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
+REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12"}  # and the Python they need
 
 
 def environment(client: str, *, fresh: bool = False) -> Path:
@@ -57,13 +61,28 @@ def requirements(client: str) -> Path:
 
 
 def make(client: str, folder: Path) -> None:
-    uv("venv", "--clear", "--python", sys.executable, str(folder))
-    ours = [part for project in PROJECTS for part in ("--editable", str(ROOT / project))]
+    version = REMOTE.get(client)
+    uv(
+        "venv",
+        "--clear",
+        "--python",
+        interpreter(version) if version else sys.executable,
+        str(folder),
+    )
+    projects = () if client in REMOTE else PROJECTS
+    ours = [part for project in projects for part in ("--editable", str(ROOT / project))]
     uv(
         *("pip", "install", "--upgrade", "--python", str(folder / "bin" / "python")),
         *("--override", str(REQUIREMENTS / "overrides.txt")),
         *("--requirements", str(requirements(client)), "pytest", *ours),
     )
+
+
+def interpreter(version: str) -> str:
+    found = other_pythons.find(version)
+    if found is None:
+        raise SystemExit(f"Python {version} is not on this machine; install it first")
+    return found
 
 
 def uv(*arguments: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 OWN_ENVIRONMENT = ("supersuit", "tianshou", "torchrl", "rllib", "agilerl")
+REMOTE = ("openenv", "openenv_core", "nemo_gym")  # clients of the server: plugins/server/tests
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
 
 
@@ -39,7 +40,7 @@ def test_every_client_has_its_test_and_its_requirements() -> None:
         *DEVELOPMENT,
     }
     kept = {path.stem for path in (HERE / "requirements").glob("*.txt")}
-    assert kept == {*OWN_ENVIRONMENT, "overrides"}
+    assert kept == {*OWN_ENVIRONMENT, *REMOTE, "overrides"}
 
 
 def run(*command: str) -> str:

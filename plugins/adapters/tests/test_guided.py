@@ -166,7 +166,7 @@ def test_a_given_direction_has_length_one_and_bad_ones_are_told() -> None:
     for wrong in ("payoff", "payoff=much"):
         with pytest.raises(InvalidOption, match="term=number"):
             read_direction(wrong)
-    with pytest.raises(InvalidOption, match="not only 0"):
+    with pytest.raises(InvalidOption, match="not all 0"):
         scaled({"payoff": 0.0})
     with pytest.raises(InvalidOption, match="a direction or terms, not both"):
         Directed(inner=agent.inner)

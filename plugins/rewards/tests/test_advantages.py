@@ -37,7 +37,7 @@ def test_a_mask_that_does_not_fit_is_refused_by_row() -> None:
     found = Advantages(VALUES, two_seats(tokens=[2, 1, 1, 3, 1]))
     with pytest.raises(palestra.InvalidOption, match=r"row 1 .* has 2 sampled tokens.*need 1"):
         found.tokens(np.array([[0, 1, 1, 0, 1], [1, 0, 1, 0, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 1]]))
-    with pytest.raises(palestra.InvalidOption, match="one row a line"):
+    with pytest.raises(palestra.InvalidOption, match="one row per line"):
         found.tokens(np.ones((2, 5)))
 
 

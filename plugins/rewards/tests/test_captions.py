@@ -156,9 +156,9 @@ def terms(records: list[palestra.EpisodeRecord]) -> np.ndarray:
 def test_labels_of_another_variant_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "labels.json"
     path.write_text(json.dumps({"a": 1.0}))
-    with pytest.raises(InvalidOption, match="the labels of a ranking are a list"):
+    with pytest.raises(InvalidOption, match="labels of a ranking must be a list"):
         CaptionReward(labels=str(path), variant="ranking")
-    with pytest.raises(InvalidOption, match="labels are a mapping"):
+    with pytest.raises(InvalidOption, match="labels must be a mapping"):
         CaptionReward(labels=[["a", "b", 1.0]])
     with pytest.raises(InvalidOption, match="a list of"):
         CaptionReward(labels=[["a", "b", 3]], variant="ranking")

@@ -102,5 +102,5 @@ def test_several_seats_words_and_what_is_kept() -> None:
     assert again(records[3]).shape == (len(records[3].turns),)
     with pytest.raises(InvalidOption, match="not fitted yet"):
         PositionModel()(records[0])
-    with pytest.raises(InvalidOption, match="values are one for each of"):
+    with pytest.raises(InvalidOption, match="values must be one for each of"):
         PositionModel().fit(records, [1.0])

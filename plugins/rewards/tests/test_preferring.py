@@ -276,5 +276,5 @@ def test_a_taste_pays_the_terms_of_a_real_run() -> None:
     for record in records:
         paid = shape("micro", record, scores=mixture)
         assert paid == pytest.approx(2 * turn_rewards(record))
-    with pytest.raises(InvalidOption, match="better and worse have shape"):
+    with pytest.raises(InvalidOption, match="better and worse must have shape"):
         mixture.fit(np.zeros((2, 9)), np.zeros((2, 9)))

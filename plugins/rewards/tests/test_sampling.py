@@ -115,5 +115,5 @@ def test_the_sampler_plays_more_of_tasks_that_differ() -> None:
 def test_where_nothing_differs_all_tasks_are_kept() -> None:
     records = sampled_rollouts("games/TicTacToe-v0", agents="first", seeds=[1, 2], n=2)
     assert [record.seed for record in records] == [1, 1, 2, 2]
-    with pytest.raises(InvalidOption, match="an n of 2 or more"):
+    with pytest.raises(InvalidOption, match="n must be 2 or more"):
         sampled_rollouts("games/TicTacToe-v0", agents="first", seeds=[1, 1], n=2)

@@ -53,7 +53,7 @@ class Mute(Weigher):
 
 def test_a_model_that_scores_is_a_reader() -> None:
     assert ModelReader(Weigher())(["abc", "a"]) == pytest.approx([log(2)] * 2)
-    with pytest.raises(InvalidOption, match="does not weigh texts"):
+    with pytest.raises(InvalidOption, match="cannot score texts"):
         ModelReader(Mute())
 
 
@@ -153,7 +153,7 @@ def test_texts_are_as_far_apart_as_their_edits() -> None:
 
 
 def test_what_cannot_grow_is_named() -> None:
-    with pytest.raises(InvalidOption, match="expansions and branches are at least 1"):
+    with pytest.raises(InvalidOption, match="expansions and branches must be at least 1"):
         turn_tree("games/TicTacToe-v0", agents="random", expansions=0)
-    with pytest.raises(InvalidOption, match="order is 1 or more"):
+    with pytest.raises(InvalidOption, match="order must be 1 or more"):
         NGrams([], order=0)

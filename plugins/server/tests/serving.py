@@ -4,7 +4,9 @@ import threading
 import time
 from contextlib import contextmanager
 
+import msgspec
 import uvicorn
+from palestra import EpisodeRecord
 from palestra_server.app import create_app
 from palestra_server.listening import listen
 from palestra_server.server import MatchServer
@@ -40,3 +42,17 @@ def running(app):
         uvicorn_server.should_exit = True
         thread.join(20)
         socket.close()
+
+
+def record_of(server, match):
+    """A match's record as the database has it; its memory may be free by now."""
+    return stored_record(server.store, match)
+
+
+def stored_record(store, match):
+    """The record that a database gets within half a minute."""
+    until = time.monotonic() + 30
+    while (kept := store.load(match).record) is None:
+        assert time.monotonic() < until, f"match {match} goes on"
+        time.sleep(0.01)
+    return msgspec.json.decode(kept, type=EpisodeRecord)

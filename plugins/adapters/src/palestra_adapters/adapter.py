@@ -1,4 +1,4 @@
-"""What all adapters share: opening models, asking for a move, talking through an episode."""
+"""What all adapters share: opening models, asking for a move, a conversation per episode."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from palestra.phrasing.wording import answer_form
 from palestra_adapters.thinking import Ask, Thinking, Thread, think_together
 
 SEEDS = 1 << 31
-STREAM = 0xADA9  # keeps what adapters draw apart from what other agents draw
+STREAM = 0xADA9  # keeps the random numbers of adapters apart from those of other agents
 T = TypeVar("T")
 _NEXT_MODEL = re.compile(r"\+(?=[a-z]+:)")
 
 
 class Adapter(Agent):
-    """Thinks about every waiting turn with the models of `target`, all of them in shared calls.
+    """Thinks about all waiting turns with the models of `target`, in shared model calls.
 
-    target: a model's URI, `llm:` before it or not; several are joined by `+`. prompt: "chat" uses
-    the model's chat template, "raw" is one text to be continued. max_tokens bounds each text,
-    temperature is that of texts of which one is asked for, seed fixes what is drawn, adapter is
-    a LoRA folder. Other options go to the models, as `model.NAME` where an agent has one of that
-    name.
+    target: a model's URI, with or without `llm:` before it; several are joined by `+`. prompt:
+    "chat" uses the model's chat template, "raw" is one text to be continued. max_tokens bounds each
+    reply, temperature is used where a single reply is asked for, seed fixes the random numbers, and
+    adapter is a LoRA folder. Other options go to the models; write `model.NAME` if the agent has an
+    option of the same name.
     """
 
     def __init__(
@@ -61,23 +61,23 @@ class Adapter(Agent):
             raise InvalidOption("prompt=raw is not possible with this model; leave it out")
         self.max_tokens, self.temperature, self.lora = max_tokens, temperature, adapter
         self._seed, self._fixed_seed = seed or 0, seed is not None
-        self.rng = Rng.seeded(self._seed)  # in `think`: the decision's own
+        self.rng = Rng.seeded(self._seed)  # replaced in `think` by the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
 
     @abstractmethod
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        """The way to a decision; `advice` is what a memory has to say to this episode."""
+        """The questions that lead to a decision; `advice` is text from a memory or wrapper."""
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         threads = [Thread(self.think_alone(turn), turn.account) for turn in turns]
         return think_together(self.models, threads)
 
     def think_alone(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        """`think` with random numbers of this decision's own, whatever is thought beside it."""
+        """`think` with random numbers that do not depend on other turns thought about together."""
         return self.drawing(turn.rng(self._seed, STREAM), self.think(turn, advice))
 
     def drawing(self, rng: Rng, thinking: Thinking[T]) -> Thinking[T]:
-        """A line of thought that finds its own generator in `self.rng` whenever it runs."""
+        """Run a line of thought with `rng` as `self.rng` whenever it is resumed."""
         replies: Sequence[Reply] | None = None
         spent: BudgetSpent | None = None
         while True:
@@ -104,7 +104,7 @@ class Adapter(Agent):
         temperature: float | None = None,
         **fields: Any,
     ) -> Ask:
-        """A question with this agent's settings, where `fields` of the request say nothing else."""
+        """A question with this agent's settings; `fields` of the request override them."""
         heat = self.temperature if temperature is None else temperature
         settings: dict[str, Any] = {
             "max_tokens": self.max_tokens,
@@ -117,18 +117,18 @@ class Adapter(Agent):
         return Ask(Request(tuple(messages), **settings | fields), member, talk)
 
     def single(self, rules: str, question: str, *, answer: str = "") -> list[Message]:
-        """A conversation of one question."""
+        """Messages with the rules and one question."""
         return [self.style.rules_message(rules, answer), self.style.question(question)]
 
     def move(self, turn: Turn, messages: Sequence[Message], *, member: int = 0, **more: Any) -> Ask:
-        """Ask for a move, and for nothing else where the model can be held to that."""
+        """Ask for a move, constrained to legal moves if the model supports it."""
         held = hold(turn, self.models[member], self.style, self.max_tokens)
         return self.ask(messages, member=member, **held | more)
 
     def talk(self, turn: Turn, advice: str = "", *, answer: str | None = None) -> Conversation:
-        """What this seat and the model have said in this episode.
+        """The conversation of this seat in this episode.
 
-        `answer` is the form of its replies, by default the game's own for moves.
+        `answer` describes the form of replies, by default the game's own form of moves.
         """
         talks = self._talks.setdefault(turn.episode_key, {})
         if turn.seat not in talks:
@@ -138,7 +138,7 @@ class Adapter(Agent):
         return talks[turn.seat]
 
     def decide(self, turn: Turn, reply: Reply, thought: str = "") -> Decision:
-        """A reply as a decision: its reasoning apart, its move as the game writes it."""
+        """A reply as a decision: reasoning split off, and the move in the game's notation."""
         more, text = split_thought(reply)
         return Decision(
             text=written(turn, text),
@@ -187,7 +187,7 @@ _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 
 
 def split_thought(reply: Reply) -> tuple[str, str]:
-    """A reply's reasoning, as a server keeps it apart or between `<think>` marks; and the rest."""
+    """A reply's reasoning, from the server's own field or between `<think>` tags, and the rest."""
     found = _THOUGHT.match(reply.text)
     if found is None:
         return reply.thought, reply.text.strip()
@@ -195,13 +195,13 @@ def split_thought(reply: Reply) -> tuple[str, str]:
 
 
 def written(turn: Turn, text: str) -> str:
-    """A move as the game writes it; text that is no legal move stays as it is."""
+    """A move in the game's notation; text that is not a legal move is returned unchanged."""
     found = legal_move(turn, text)
     return text if found is None else found
 
 
 def legal_move(turn: Turn, text: str) -> str | None:
-    """The legal move in a text, as the game writes it; None if there is none."""
+    """The legal move in a text, in the game's notation; None if there is none."""
     try:
         return turn.action_text(turn.parse(text.strip()))
     except InvalidAction:
@@ -209,12 +209,12 @@ def legal_move(turn: Turn, text: str) -> str | None:
 
 
 def story(turn: Turn) -> str:
-    """Everything a seat has seen, the position, and what it may play."""
+    """Everything a seat has seen, the position, and its legal moves."""
     return "\n".join([*(event.text for event in turn.transcript), turn.position])
 
 
 class Plain(Adapter):
-    """Asks for the move and nothing else: what a memory or a router is put around."""
+    """Asks only for the move; the inner adapter of memories and routers around a plain model."""
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         talk = self.talk(turn, advice)
@@ -226,7 +226,7 @@ class Plain(Adapter):
 
 
 def question(turn: Turn) -> str:
-    """What is new to a seat, or why its last answer was refused."""
+    """The next question to a seat: what is new, or why its last answer was refused."""
     if not turn.error:
         return turn.text
     return f"That was refused: {turn.error}\n{answer_form(turn.game, turn.seat)}"

@@ -1,4 +1,4 @@
-"""An agent told how much each reward counts: a direction over named terms, in its prompt.
+"""An agent whose prompt says how much each reward counts: a direction over named terms.
 
 Wang et al., "Arithmetic Control of LLMs for Diverse User Preferences: Directional Preference
 Alignment with Multi-Objective Rewards", 2024. The shaper `direction` of `palestra-rewards` pays by
@@ -28,11 +28,11 @@ WISH = "In this episode, what you reach is rated as {terms}. Make the rating as 
     paper="Directional Preference Alignment with Multi-Objective Rewards (2024)",
 )
 class Directed(Wrapper):
-    """Names a direction over reward terms before the inner agent decides; the game pays as ever.
+    """Tells the inner agent a direction over reward terms; the game's rewards do not change.
 
-    `towards` is the direction, as in `right=0.8+words=-0.6`, and has length 1 after scaling. With
-    `terms` alone, as in `right+words`, every episode and seat draws its own, evenly over directions
-    without a negative part. Decisions carry the fact `direction`.
+    `towards` is the direction, as in `right=0.8+words=-0.6`, and is scaled to length 1. With
+    `terms` alone, as in `right+words`, every episode and seat draws its own direction, uniformly
+    over those without negative parts. Decisions carry the fact `direction`.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Directed(Wrapper):
         return decision
 
     def _draw(self, turn: Turn) -> dict[str, float]:
-        """A point of the sphere's part without negative numbers: sizes of normal draws, scaled."""
+        """A uniform point of the unit sphere's non-negative part: scaled sizes of normal draws."""
         rng, normal = turn.rng(self._seed, STREAM), NormalDist()
         sizes = [abs(normal.inv_cdf((rng.word() + 1) / (2**32 + 1))) for _ in self._terms]
         return scaled(dict(zip(self._terms, sizes, strict=True)))
@@ -79,20 +79,22 @@ class Directed(Wrapper):
 
 
 def read_direction(text: str) -> dict[str, float]:
-    """The numbers of `right=0.8+words=-0.6` by name; empty for an empty text."""
+    """The weights in `right=0.8+words=-0.6` by term; empty for an empty text."""
     found: dict[str, float] = {}
     for part in filter(None, text.split("+")):
         name, _, number = part.partition("=")
         try:
             found[name.strip()] = float(number)
         except ValueError as error:
-            raise InvalidOption(f"a direction is term=number, joined by +, not {text!r}") from error
+            raise InvalidOption(
+                f"write a direction as term=number, joined by +, not {text!r}"
+            ) from error
     return found
 
 
 def scaled(direction: Mapping[str, float]) -> dict[str, float]:
-    """The same direction at length 1."""
+    """The direction scaled to length 1."""
     length = sum(value**2 for value in direction.values()) ** 0.5
     if not length or not isfinite(length):
-        raise InvalidOption(f"a direction has finite numbers and not only 0, not {dict(direction)}")
+        raise InvalidOption(f"a direction needs finite numbers, not all 0; got {dict(direction)}")
     return {name: value / length for name, value in direction.items()}

@@ -1,10 +1,10 @@
-"""LLM-mediated guidance: a language model overrides a team's policy for a while, now and then.
+"""LLM-mediated guidance: from time to time, a language model overrides a team's policy.
 
 Siedler and Gemp, "LLM-Mediated Guidance of MARL Systems", 2025. A controller says what the team
 should do, by rule or in natural language; the mediator turns it into an order for each agent; an
-agent obeys for some steps and then acts on its own policy again. The policy may learn meanwhile:
-nothing about its rewards or its algorithm changes. The paper's wildfire is not here; any
-environment's actions can be ordered.
+agent obeys for some steps and then follows its own policy again. The policy may learn meanwhile:
+its rewards and its algorithm do not change. The paper's wildfire environment is not included;
+orders can be any actions of any environment.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ LINE = re.compile(r"^\W*([\w ]+?)\s*:\s*(.+?)\s*$", re.MULTILINE)
 @agent(
     "mediator",
     kind="llm",
-    summary="A model orders a team's members about for some steps, now and then.",
+    summary="At intervals, a model gives orders that a team's members obey for some steps.",
     paper="LLM-Mediated Guidance of MARL Systems (2025)",
 )
 class Mediator(Adapter):
     """Seats play `policy`, but obey an order for `hold` decisions after each intervention.
 
-    The model intervenes every `every` steps from step `first` to before step `last`. It sees the
-    positions of all seats of the episode that are to act and that this agent plays, so that one
-    agent should play all seats of a team. controller: "language" has it write a strategy first,
-    "rules" takes the game's scripted moves as the strategy; `strategy` is yours instead. Decisions
-    carry the fact `overridden`, and `own` where it is true: what the policy would have played.
-    An order that is not legal when its time comes is not obeyed.
+    The model intervenes every `every` steps, from step `first` until before step `last`. It sees
+    the positions of all seats that are to act and that this agent plays, so one agent should play
+    all seats of a team. controller: with "language" the model writes a strategy first, with "rules"
+    the game's scripted moves are the strategy; `strategy` replaces both. Decisions carry the fact
+    `overridden`, and if it is true `own`, the action the policy would have played. An order that is
+    illegal at its turn is ignored.
     """
 
     def __init__(
         self,
         *,
-        policy: Annotated[str | Agent, Meta(description="an agent; who plays without orders")] = (
+        policy: Annotated[str | Agent, Meta(description="the agent that plays without orders")] = (
             "random"
         ),
         controller: Annotated[
@@ -71,7 +71,7 @@ class Mediator(Adapter):
         self._every, self._hold, self._first, self._last = every, hold, first, last
         self._orders: dict[tuple[int, int], tuple[str, int]] = {}  # the action, decisions left
         self._next: dict[int, int] = {}  # by episode: the step of the next intervention
-        self._keys: dict[int, int] = {}  # the episode of every key that agents forget by
+        self._keys: dict[int, int] = {}  # episode of each key passed to `forget`
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         own = list(self.policy.act(turns))
@@ -95,7 +95,7 @@ class Mediator(Adapter):
         ]
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        """One seat alone, where another adapter asks."""
+        """A decision for one seat, when another adapter wraps this one."""
         self._keys[turn.episode_key] = turn.episode_id
         (own,) = self.policy.act([turn])
         if self._is_due(turn.episode_id, turn.steps_played):
@@ -133,7 +133,7 @@ class Mediator(Adapter):
         return Decision(text=reply.text)
 
     def _by_rule(self, team: Sequence[Turn]) -> str:
-        """The game's own moves as a strategy; empty where the controller is a model."""
+        """The game's scripted moves as a strategy; empty if the controller is a model."""
         if self._controller != "rules":
             return ""
         moves = [(turn, turn.scripted_action()) for turn in team]
@@ -145,7 +145,7 @@ class Mediator(Adapter):
         return RULE.format(orders="\n".join(lines))
 
     def _decided(self, turn: Turn, own: Decision, spent: Usage) -> Decision:
-        """The order, while it lasts and is legal; else the policy's own decision."""
+        """The order while it is in force and legal, or else the policy's own decision."""
         key = turn.episode_id, turn.seat
         order, left = self._orders.get(key, ("", 0))
         move = legal_move(turn, order) if left else None
@@ -184,7 +184,7 @@ def read_orders(text: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def overridden(records: Sequence[EpisodeRecord]) -> Mapping[str, float]:
-    """The share of decisions that were overridden, by player; nan for one never mediated."""
+    """The share of decisions that were overridden, by player; nan for players never mediated."""
     counts: dict[str, list[bool]] = {}
     for record in records:
         for turn in record.turns:

@@ -1,9 +1,9 @@
-"""Leaving out of the prompt what no longer helps: thoughts, and old observations.
+"""Omits thoughts and old observations that no longer help from the prompt.
 
 "Agent-Omit: Training Efficient LLM Agents for Adaptive Thought and Observation Omission via Agentic
 Reinforcement Learning", 2026. The model may leave its thought empty, and may write `Omit: 3` to
-drop what it was shown in its third turn. What is dropped from the prompt is dropped from nothing
-else: the environment and the record are the same.
+drop what it was shown in its third turn. Only the prompt gets shorter; the environment and the
+record do not change.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Exchange:
 
 @dataclass(slots=True)
 class Context:
-    """What a seat's prompt is made of."""
+    """The parts of a seat's prompt."""
 
     rules: Message
     exchanges: list[Exchange] = field(default_factory=list)
 
     def omit(self, numbers: set[int]) -> None:
-        """Leave out what was asked in these turns, counted from 1; others are not there."""
+        """Leave out the questions of these turns, counted from 1; unknown numbers are ignored."""
         for number in numbers:
             if 1 <= number <= len(self.exchanges):
                 self.exchanges[number - 1].gone = True
@@ -60,9 +60,9 @@ class Context:
 class Omit(Adapter):
     """ReAct that may leave out its thought, and what it was told in earlier turns.
 
-    `saved` is the number of characters that prompts would have had more, over the agent's life. It
-    reports the fact `full tokens`: those read, times the characters of the whole prompt over those
-    shown.
+    `saved` is the number of characters left out of prompts over the agent's lifetime. The fact
+    `full tokens` estimates the tokens of the whole prompt: the tokens read, times the characters of
+    the whole prompt divided by those shown.
     """
 
     def __init__(self, **settings: Any) -> None:

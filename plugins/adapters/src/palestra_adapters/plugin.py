@@ -1,4 +1,4 @@
-"""What this plugin gives, as its modules declare it (see catalogue.json)."""
+"""Hooks of this plugin; its agents are declared in their modules (see catalogue.json)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidate moves: every legal one where they are few, else what the model would play."""
+"""Candidate moves: all legal moves if they are few, or else samples from the model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ HEAT = 0.8
 def propose(
     agent: Adapter, turn: Turn, count: int, *, feedback: str = "", seen: tuple[str, ...] = ()
 ) -> Thinking[list[str]]:
-    """Up to `count` different legal moves that are not in `seen`, likeliest first.
+    """Up to `count` different legal moves that are not in `seen`, the most frequent first.
 
-    Sampled from the model at the agent's temperature (0.8 where that is 0) and counted; a model
-    that can be held may still repeat itself, so there can be fewer. One at least, if any is left.
+    They are sampled from the model at the agent's temperature (0.8 if that is 0) and counted. A
+    model may repeat itself, so there can be fewer; there is at least one if any listed move is
+    left.
     """
     listed = [move for move in turn.legal_texts if move not in seen]
     if listed and len(listed) <= count:

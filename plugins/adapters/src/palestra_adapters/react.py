@@ -24,7 +24,7 @@ ACTION = "Action:"
 
 
 class Step(NamedTuple):
-    """A thought and the move it led to; `reply` is the one that holds the move."""
+    """A thought and the move it led to; `reply` is the reply with the move."""
 
     thought: str
     move: str
@@ -44,7 +44,7 @@ def reason(
     member: int = 0,
     talk: Conversation | None = None,
 ) -> Thinking[Step]:
-    """Think and then move, in the form of `FORM`: two questions where moves are held, else one."""
+    """Think and then move, in the form of `FORM`; two questions if `held`, else one."""
     style = agent.style
     stop = (*style.stop, f"\n{ACTION}") if held else style.stop
     (reply,) = yield [agent.ask(messages, member=member, talk=talk, stop=stop)]
@@ -67,8 +67,8 @@ def reason(
 class ReAct(Adapter):
     """Writes a thought before every move; both stay in the conversation.
 
-    With `held` the thought is asked for first and the move after it, held to what is legal; by
-    default wherever the model can be held. Without, both are one reply: half the calls, and moves
+    With `held` the thought is asked for first, and then the move, constrained to legal moves; this
+    is the default if the model supports it. Without, one reply has both: half the calls, but moves
     may be illegal.
     """
 
@@ -97,7 +97,7 @@ class ReAct(Adapter):
 
 
 def read_steps(text: str) -> tuple[str, str]:
-    """A reply's thought and its last action; all of it is the action where none is marked."""
+    """A reply's thought and its last action; without a marked action, its text and first line."""
     before, marked, action = text.rpartition(ACTION)
     thought = (before if marked else text).strip()
     thought = thought.removeprefix("Thought:").strip()

@@ -1,7 +1,7 @@
-"""Relay inference: one agent opens, another finishes.
+"""Relay inference: one agent starts an episode, another finishes it.
 
 "The Collaboration Gap", 2025: a strong agent plays the first turns of a seat, a weaker one the
-rest; the first turns decide most of what a pair comes to.
+rest. The first turns determine most of a pair's result.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def split_members(target: str) -> list[str]:
 @agent(
     "relay",
     kind="llm",
-    summary="One agent opens, another finishes.",
+    summary="One agent starts an episode, another finishes it.",
 )
 class Relay(Agent):
-    """Agents in turn: each plays `turns` decisions of a seat, the last one all that follow.
+    """Agents in sequence: each plays `turns` decisions of a seat, the last one all the rest.
 
     target: agents joined by `+`, as in `relay:llm:openai:big@…+llm:local:,turns=2`.
     """
@@ -46,7 +46,7 @@ class Relay(Agent):
         self._played: dict[tuple[int, int], set[int]] = {}
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """One call of every member that has turns waiting."""
+        """Call every member that has waiting turns once."""
         whose = [self._member(turn) for turn in turns]
         decisions: dict[int, Decision] = {}
         for number, member in enumerate(self.members):
@@ -58,7 +58,7 @@ class Relay(Agent):
         return [decisions[i] for i in range(len(turns))]
 
     def _member(self, turn: Turn) -> int:
-        """Who plays this: by how many decisions the seat has made before, repeats not counted."""
+        """Index of the member that plays this turn; retries do not count as decisions."""
         played = self._played.setdefault((turn.episode_key, turn.seat), set())
         played.add(turn.steps_played)
         before = len(played) - 1

@@ -1,7 +1,7 @@
 """How good a position is for a seat, from 0 to 1: by a judge, by likelihood, by playouts.
 
-A scorer answers for many positions at once, so that a whole expansion is one call. A position
-that is over is worth what it paid; nobody is asked about it.
+A scorer values many positions at once, so that a whole expansion is one call. The value of a
+finished position is its payoff, and no model is asked.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ WINNING = "Is {player} doing well? Answer yes or no."
 
 
 class Judged(NamedTuple):
-    """A value from 0 to 1, and what was said about it."""
+    """A value from 0 to 1, and the judge's comment."""
 
     value: float
     comment: str = ""
 
 
 class Scorer(ABC):
-    """Values positions of one seat; a `relative` one says what the last move has changed.
+    """Values positions for one seat; a `relative` scorer values the change by the last move.
 
-    A change is worth 1/2 where it is none, 1 where it is the best and 0 where it is the worst.
+    A change has a value from 0 (much worse) to 1 (much better); 1/2 means no change.
     """
 
     relative: bool = False
 
     def score(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
-        """One value a position; those that are over are known."""
+        """One value per position; finished positions get their payoff on the scale."""
         for spot in spots:
             if spot.over:
                 scale.see(spot.gain)
@@ -63,13 +63,13 @@ class Scorer(ABC):
 
     @abstractmethod
     def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
-        """One value for each of these positions, none of which is over."""
+        """One value for each of these positions, all unfinished."""
 
 
 class Judge(Scorer):
     """The model grades a position from 0 to 10; `votes` grades are averaged.
 
-    With `explain` it says why first, and the sentence is kept as the comment.
+    With `explain` it gives its reason first, which is kept as the comment.
     """
 
     def __init__(self, agent: Adapter, *, votes: int = 1, explain: bool = False) -> None:
@@ -97,15 +97,15 @@ class Judge(Scorer):
         return agent.ask(messages, choices=grades, max_tokens=4, temperature=heat)
 
     def line(self, spot: Spot, player: str) -> str:
-        """What is asked of a position."""
+        """The question about a position."""
         return (EXPLAIN if self._explain else RATE).format(player=player)
 
 
 class Residual(Judge):
-    """The model grades what the last move has changed, and the position where none was made.
+    """The model grades what the last move has changed, or the position if no move was made.
 
-    BAVT's residual value ("Spend Less, Reason Better", 2026): progress is easier to tell than how
-    good a position is. The wording is this package's own.
+    BAVT's residual value ("Spend Less, Reason Better", 2026): progress is easier to judge than the
+    quality of a position. The wording is this package's own.
     """
 
     relative = True
@@ -123,7 +123,7 @@ def read_grade(text: str) -> float | None:
 
 
 class Likelihood(Scorer):
-    """How much likelier the model finds "yes" than "no", asked whether the seat does well."""
+    """The model's probability of "yes" against "no" when asked whether the seat does well."""
 
     def __init__(self, agent: Adapter) -> None:
         if "score" not in agent.models[0].abilities:
@@ -144,7 +144,7 @@ class Likelihood(Scorer):
 
 
 class Playouts(Scorer):
-    """The mean of `count` random playouts; no model is asked."""
+    """The mean payoff of `count` random playouts, without a model."""
 
     def __init__(self, agent: Adapter, *, count: int = 8) -> None:
         self._agent, self._count = agent, count

@@ -1,4 +1,4 @@
-"""How alike two texts are: the cosine of their word and letter-triple counts, without a model."""
+"""Similarity of two texts: the cosine of their word and letter-trigram counts, without a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 def features(text: str) -> Counter[str]:
-    """Words, and the letter triples within them, with their counts."""
+    """Counts of words and of the letter trigrams within them."""
     words = _WORD.findall(text.lower())
     triples = [
         f"{w[i : i + 3]}…" for w in (f"^{word}$" for word in words) for i in range(len(w) - 2)
@@ -32,7 +32,7 @@ def similarity(one: str, other: str) -> float:
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """One unit vector a text, shape (len(texts), features); a text without words is all zeros."""
+    """One unit vector per text, shape (len(texts), features); zeros for a text without words."""
     counts = [features(text) for text in texts]
     names = {name: i for i, name in enumerate(sorted(set().union(*counts)))}
     vectors = np.zeros((len(texts), max(1, len(names))))

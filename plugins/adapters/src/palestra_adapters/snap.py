@@ -1,8 +1,8 @@
-"""Doing a task and collecting the proof of it: the turns that show that it is done.
+"""ReAct that also collects evidence: the turns that prove its task done.
 
-"SmartSnap: Proactive Evidence Seeking for Self-Verifying Agents", 2026. Beside its move the model
-names the turns whose answers prove the task done, few of them and all that is needed; a judge then
-sees those alone. The wording is this package's own.
+"SmartSnap: Proactive Evidence Seeking for Self-Verifying Agents", 2026. With its move the model
+names the turns whose observations prove the task done, as few as suffice; a judge then sees only
+those. The wording is this package's own.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _EVIDENCE = re.compile(r"^Evidence:(.*)$", re.MULTILINE)
 
 @agent("snap", kind="llm", summary="ReAct that collects the proof of what it did.")
 class Snap(Adapter):
-    """ReAct that names the turns which prove its task done, the present one among them.
+    """ReAct that names the turns that prove its task done, possibly including the current one.
 
-    What it named last is its evidence. It reports it as the fact `evidence`: its own turns from 0;
-    the model is shown them from 1.
+    The turns it named last are its evidence, reported as the fact `evidence`: indices of its own
+    turns from 0. The model sees them numbered from 1.
     """
 
     def __init__(self, **settings: Any) -> None:

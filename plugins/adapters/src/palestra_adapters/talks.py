@@ -1,9 +1,9 @@
-"""What was said on the way to a decision, as episodes inside the record of the game.
+"""Conversations that led to a decision, as episodes inside the record of the game.
 
 A talk is an `EpisodeRecord` of its own: its seats are the roles of a pipeline or the members of a
 discussion, its turns are what they said, and its events are the prompts they read. A decision
-carries its talks as the fact `talks`. `settle` takes them out of the records of a run, with
-what their answers were worth, which it finds by playing each answer in the game.
+carries its talks as the fact `talks`. `settle` extracts them from the records of a run and adds the
+value of their answers, which it finds by playing each answer in the game.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from palestra_adapters.adapter import Adapter, legal_move, split_thought
 from palestra_adapters.react import ACTION, can_hold, reason
 from palestra_adapters.thinking import Thinking
 
-STREAM = 0x7A1C  # keeps playouts of answers apart from what agents draw
+STREAM = 0x7A1C  # keeps the random numbers of playouts apart from those of agents
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing said: by which seat of the talk, after which prompt, and what it took.
+    """One utterance: the seat of the talk, the prompt it answers, its text and its usage.
 
-    `move` is the legal move in it as the game writes it, "" for an answer that is none, and None
-    where it is no answer.
+    `move` is the legal move in it, in the game's notation; "" for an answer without a legal move;
+    None for text that is not an answer.
     """
 
     seat: int
@@ -59,12 +59,12 @@ class Line:
 
 
 class Speaking(Adapter):
-    """An adapter whose decisions come out of talks between roles or members."""
+    """An adapter whose decisions result from talks between roles or members."""
 
     def say(
         self, turn: Turn, seat: int, asked: Sequence[Message], *, member: int = 0
     ) -> Thinking[Line]:
-        """What a seat of the talk says to a prompt."""
+        """The reply of a seat of the talk to a prompt."""
         number = member % len(self.models)
         (reply,) = yield [self.ask(asked, member=number)]
         return Line(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
@@ -91,7 +91,7 @@ class Speaking(Adapter):
     def talk_of(
         self, turn: Turn, players: Sequence[str], lines: Sequence[Line], **tags: Any
     ) -> EpisodeRecord:
-        """Lines as a talk that is over and paid nobody. Talks of one decision are one group."""
+        """Lines as a finished talk without rewards. Talks of one decision form one group."""
         nothing = (0.0,) * len(players)
         return EpisodeRecord(
             env=f"{type(self).__name__}({turn.env})",
@@ -107,7 +107,7 @@ class Speaking(Adapter):
 
 
 def _prompt(lines: Sequence[Line], place: int) -> list[EventRecord]:
-    """The messages that a line answers, as events that its seat alone sees."""
+    """The messages that a line answers, as events that only its seat sees."""
     if place >= len(lines):
         return []
     line = lines[place]
@@ -140,7 +140,7 @@ def scored(paid: tuple[float, ...]) -> OutcomeRecord:
 
 
 def talks_of(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
-    """The talks of all decisions of these records, as they were held."""
+    """The talks of all decisions of these records, without rewards."""
     return [talk for record in records for turn in record.turns for talk in _talks(turn)]
 
 
@@ -150,7 +150,7 @@ def _talks(turn: TurnRecord) -> list[EpisodeRecord]:
     ]
 
 
-# What answers are worth
+# Values of answers
 
 
 def settle(
@@ -161,17 +161,17 @@ def settle(
     playouts: int = 8,
     seed: int = 0,
 ) -> list[EpisodeRecord]:
-    """The talks of a run's records, with what their answers were worth in the game.
+    """The talks of a run's records, with the values of their answers in the game.
 
-    An answer's worth is what its seat is paid from there on if that answer is played: the others'
-    moves of that step are those of the record, and chance is the episode's own. Where the game goes
-    on after it, `agents` (as in `palestra.play`) play `playouts` continuations, or random moves
-    without them. An answer that is no legal move is worth what a forfeit pays. Worths are paid to
-    all seats of the talk at the step of the answer, and stand in the tag "process", one a turn, 0
-    for what is no answer.
+    An answer's value is what its seat is paid from that turn on if the answer is played. The
+    others' moves of that step are those of the record, and chance is the episode's own. If the game
+    continues, `agents` (as in `palestra.play`) play `playouts` continuations, by default with
+    random moves. An answer without a legal move is worth the payoff of a forfeit. Values are paid
+    to all seats of the talk at the step of the answer, and are in the tag "process", one per turn,
+    0 for text that is not an answer.
 
-    game: the one the records were played in, where it has no id. The tag "of" is the record's tag
-    `id`, or else its number. Raises `InvalidOption` where the records hold no talks.
+    game: the game, for records without an environment id. The tag "of" is the record's tag `id`,
+    or else its number. Raises `InvalidOption` if the records hold no talks.
     """
     if playouts < 1:
         raise InvalidOption(f"playouts must be at least 1, not {playouts}")
@@ -216,7 +216,7 @@ def _worth(
     playouts: int,
     rng: Rng,
 ) -> float:
-    """What a seat is paid from here on if it plays this."""
+    """The seat's expected payoff from here on if it plays this move."""
     twin, before = episode.fork(), float(episode.returns[seat])
     try:
         actions = {seat: twin.parse(seat, move)}
@@ -238,7 +238,7 @@ def _worth(
 def _paid(
     talk: EpisodeRecord, record: EpisodeRecord, worths: Mapping[str, float], number: int
 ) -> EpisodeRecord:
-    """A talk with its answers' worths paid to all of its seats."""
+    """A talk with the values of its answers paid to all of its seats."""
     seats, of = range(len(talk.players)), str(record.tags.get("id", record.number))
     moves = talk.tags["moves"]
     process = [0.0 if move is None else worths[move] for move in moves]

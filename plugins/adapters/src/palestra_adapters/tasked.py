@@ -1,4 +1,4 @@
-"""An agent that is given a task of somebody else's in every episode: what a proposer wrote.
+"""An agent that is given a task in every episode, from a list that a proposer wrote.
 
 The agent's part of "Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery for Foundation
 Model Internet Agents", 2024, and of AgentEvolver's self-questioning. `judges.proposing` of
@@ -27,10 +27,10 @@ GIVEN = "Your task in this episode, in place of any other goal: {task}"
     paper="Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery (2024)",
 )
 class Tasked(Wrapper):
-    """Tells the inner agent one of `tasks` before it decides; the game pays as ever.
+    """Tells the inner agent one of `tasks`; the game's rewards do not change.
 
-    tasks: a JSON file, a list of texts or of what `Proposer.save` wrote; in Python also the texts.
-    Each episode and seat draws its own, and decisions carry the fact `task`.
+    tasks: a JSON file with a list of texts, or one that `Proposer.save` wrote; in Python also a
+    list of texts. Each episode and seat draws its own task; decisions carry the fact `task`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Reasoning about one turn is a generator of questions; many turns share every model call.
+"""Reasoning about a turn as a generator of questions, so that many turns share model calls.
 
 An adapter writes its method for one turn, top to bottom:
 
@@ -27,9 +27,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question: `member` says which of the agent's models it is for.
+    """One question; `member` is the index of the agent's model that it is for.
 
-    Where it continues a `talk`, a context that is full shortens that.
+    If it continues a `talk`, that talk is shortened when the model's context is full.
     """
 
     request: Request
@@ -41,7 +41,7 @@ Thinking = Generator[Sequence[Ask], Sequence[Reply], T]
 
 
 def together(parts: Iterable[Thinking[T]]) -> Thinking[list[T]]:
-    """Several lines of thought side by side: what they ask is asked at once."""
+    """Run several lines of thought in parallel, with their questions asked together."""
     lines = list(parts)
     asks: list[Sequence[Ask]] = [()] * len(lines)
     done: dict[int, T] = {}
@@ -61,7 +61,7 @@ def together(parts: Iterable[Thinking[T]]) -> Thinking[list[T]]:
 
 @dataclass(slots=True)
 class Thread:
-    """One turn being thought about, and what that has taken so far."""
+    """A line of thought about one turn, and its usage so far."""
 
     thinking: Thinking[Decision]
     account: Account | None = None
@@ -70,14 +70,14 @@ class Thread:
     decision: Decision | None = None
 
     def hear(self, replies: Sequence[Reply] | None) -> None:
-        """Think on with the replies, up to the next question or the decision."""
+        """Continue with the replies until the next question or the decision."""
         try:
             self.asks = self.thinking.send(replies)  # type: ignore[arg-type]
         except StopIteration as end:
             self.decision = end.value
 
     def stop(self, unit: str) -> None:
-        """Decide now: nothing more can be asked. Without a decision the answer is empty."""
+        """Force a decision without further questions; if there is none, the answer is empty."""
         try:
             self.thinking.throw(BudgetSpent(f"budget of {unit} is spent"))
             self.thinking.close()
@@ -90,7 +90,7 @@ class Thread:
 
 
 def think_together(models: Sequence[Model], threads: Sequence[Thread]) -> list[Decision]:
-    """Run all threads to their decisions, every model called once a round; usage is summed."""
+    """Run all threads to their decisions, calling every model once per round; usage is summed."""
     for thread in threads:
         thread.hear(None)
     while waiting := [thread for thread in threads if thread.decision is None]:
@@ -115,7 +115,7 @@ def _settled(thread: Thread, models: Sequence[Model]) -> Decision:
 
 
 def _stop_the_poor(waiting: Sequence[Thread], threads: Sequence[Thread]) -> None:
-    """Stop the threads whose account is spent by what all threads have used since."""
+    """Stop the threads whose account is exhausted by the usage of all threads so far."""
     for thread in waiting:
         account = thread.account
         if account is None or not account.limited:
@@ -127,7 +127,7 @@ def _stop_the_poor(waiting: Sequence[Thread], threads: Sequence[Thread]) -> None
 
 
 def answer(models: Sequence[Model], asked: Sequence[Ask]) -> list[Reply]:
-    """One reply an ask, in order, priced; one call a model, and more where a context is full."""
+    """One priced reply per ask, in order; one call per model, and more if a context is full."""
     asks, replies = list(asked), [Reply("")] * len(asked)
     open_ = list(range(len(asks)))
     while open_:
@@ -144,7 +144,7 @@ def answer(models: Sequence[Model], asked: Sequence[Ask]) -> list[Reply]:
 
 
 def priced(reply: Reply, model: Model) -> Reply:
-    """The reply with its price by the user's table."""
+    """The reply with its cost by the user's table of prices."""
     price = price_of(model.name)
     if not price.costs:
         return reply
@@ -153,7 +153,7 @@ def priced(reply: Reply, model: Model) -> Reply:
 
 
 def shortened(ask: Ask, model: Model) -> Ask:
-    """The same question with half of its past left out; raises `ModelError` where that is none."""
+    """The same question with half of its history left out; raises `ModelError` if none is left."""
     if ask.talk is not None and ask.talk.shorten():
         return saying(ask, ask.talk.messages)
     messages = list(ask.request.messages)
@@ -170,6 +170,6 @@ def shortened(ask: Ask, model: Model) -> Ask:
 
 
 def saying(ask: Ask, messages: Sequence[Message]) -> Ask:
-    """The same question in other messages."""
+    """The same question with other messages."""
     request = msgspec.structs.replace(ask.request, messages=tuple(messages))
     return replace(ask, request=request)

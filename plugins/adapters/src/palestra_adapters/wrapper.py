@@ -1,4 +1,4 @@
-"""An adapter around another: it adds to what the inner one is shown, and the inner one decides."""
+"""An adapter around another: it adds to the inner adapter's prompt, and the inner one decides."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SHARED = ("prompt", "max_tokens", "temperature", "seed", "adapter")  # options o
 class Wrapper(Adapter):
     """Wraps the adapter that `target` begins with, as in `reflexion:react:local:`.
 
-    Where it begins with a model, the model is asked for its move and nothing else. Options that
-    the wrapper does not know are the inner adapter's.
+    If it begins with a model, the model is asked only for its move. Options that the wrapper does
+    not know are passed to the inner adapter.
     """
 
     def __init__(self, *, target: str = "", inner: Adapter | None = None, **settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""What an estimator answers: one number a turn, and its way to tokens and tensors."""
+"""The result of an estimator: one number per turn, and its conversion to tokens and tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palestra_rewards.group import Group
 
 @dataclass(frozen=True)
 class Advantages:
-    """Advantages of the turns of `group`: `values` has its order and shape (turns,)."""
+    """Advantages of the turns of `group`: `values` is in its order and has shape (turns,)."""
 
     values: Floats
     group: Group
@@ -24,25 +24,26 @@ class Advantages:
         return self.values.size
 
     def per_episode(self) -> list[Floats]:
-        """One array of turns an episode, in playing order."""
+        """One array of turns per episode, in playing order."""
         return _split(self.values, self.group.episode, self.group.episodes)
 
     def per_line(self) -> list[Floats]:
-        """One array of turns a seat of an episode, ordered by episode and seat."""
+        """One array of turns per seat of an episode, ordered by episode and seat."""
         return _split(self.values, self.group.line, self.group.lines)
 
     def tokens(self, mask: Any) -> Floats:
         """Every sampled token gets its turn's advantage; the others get 0.
 
-        `mask` has shape (lines, length) and marks the tokens that the policy sampled, a row for
-        each seat of each episode. The group's `tokens` say how many of them each turn took, or its
-        `answer_tokens`, where refused answers took tokens too: a mask marks only answers that were
-        played. Without either, each unbroken run of the mask is one turn.
+        `mask` has shape (lines, length), one row for each seat of each episode, and marks the
+        tokens that the policy sampled for the answers that were played. How many of them belong to
+        each turn comes from the group's `tokens`, or from its `answer_tokens` if refused answers
+        took tokens too. Without either, each unbroken run of the mask is one turn.
         """
         chosen = np.asarray(mask).astype(bool)
         if chosen.ndim != 2 or chosen.shape[0] != self.group.lines:
             raise InvalidOption(
-                f"a token mask has one row a line: ({self.group.lines}, length), not {chosen.shape}"
+                f"a token mask needs one row per line, shape ({self.group.lines}, length), not "
+                f"{chosen.shape}"
             )
         spread = np.zeros(chosen.shape)
         spread[chosen] = self.values[self._owners(chosen)]

@@ -1,4 +1,4 @@
-"""Keys of states by a caller's own measure of what a decision depends on."""
+"""Keys of states from a caller's function, which says what a decision depends on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def load_anchor(of: str | Anchor) -> Anchor:
 
 
 def anchor_keys(records: Sequence[EpisodeRecord], of: str | Anchor) -> list[object]:
-    """What `of(game, state, seat)` says of the state that each turn after the branch faced.
+    """The value of `of(game, state, seat)` at the state that each turn after the branch faced.
 
-    Records are played again, so that their environments must be installed.
+    Records are replayed, so their environments must be installed.
     """
     anchor = load_anchor(of)
     keys: list[object] = []

@@ -1,8 +1,8 @@
-"""The array types and the bucket statistics every estimator is made of.
+"""Array types and statistics by bucket, which all estimators are built from.
 
 `ids` gives each element its bucket, a number from 0. Everything here is linear in the number of
-elements and gives numbers for any input: a bucket of one, or of equal values, has no spread and
-is standardised to zero.
+elements and returns finite numbers for any finite input: a bucket with one element, or with equal
+values, has no spread and is standardised to zero. A spread is a standard deviation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-NO_SPREAD = 1e-9  # of the largest value: below this, a spread is rounding
+NO_SPREAD = 1e-9  # a spread below this share of the largest value is rounding error
 
 
 def floats(values: Any) -> Floats:
@@ -48,14 +48,14 @@ def _number_integers(array: Ints) -> Ints:
 
 
 def firsts(ids: Ints) -> Ints:
-    """Where every number of consecutive `ids` stands first."""
+    """The index at which each of the consecutive `ids` occurs first."""
     first = np.empty(int(ids.max(initial=-1)) + 1, dtype=np.int64)
     first[ids[::-1]] = np.arange(ids.size - 1, -1, -1)
     return first
 
 
 def together(columns: Iterable[Ints]) -> Ints:
-    """Consecutive numbers from 0, equal where all `columns` are."""
+    """Consecutive numbers from 0, equal where all `columns` are equal."""
     found: Ints | None = None
     for column in columns:
         ids = number(column)
@@ -81,7 +81,7 @@ def centred(values: Floats, ids: Ints) -> Floats:
 
 
 def spreads(values: Floats, ids: Ints, ddof: int = 0) -> Floats:
-    """The standard deviation of every bucket; 0 where it is only rounding."""
+    """The standard deviation of every bucket; 0 where it is only rounding error."""
     off = centred(values, ids)
     sizes = np.bincount(ids)
     squares = np.bincount(ids, off * off, minlength=sizes.size)
@@ -101,7 +101,7 @@ def standardised(values: Floats, ids: Ints, *, ddof: int = 0, epsilon: float = 0
 
 
 def without_self(values: Floats, ids: Ints) -> Floats:
-    """The mean of the others of the same bucket; the value itself where there are none."""
+    """For each element, the mean of the others in its bucket; its own value if there are none."""
     sizes = np.bincount(ids)[ids]
     totals = np.bincount(ids, values)[ids]
     others: Floats = np.where(sizes > 1, (totals - values) / np.maximum(sizes - 1, 1), values)

@@ -1,8 +1,8 @@
-"""Candidates at every turn by fork: K answers to one position, and on from the best of them.
+"""Candidates at every turn: k answers to one position, and play continues from the best.
 
-AT-GRPO's tree sampling: rollouts that are played apart meet the same position at the first turn
-only, so that nothing can be compared at later ones. Here K siblings branch off at every turn of the
-learners; each sibling is a record of `palestra.rollouts`, and `at-grpo` compares them.
+AT-GRPO's tree sampling. Independent rollouts share only their first position, so later turns cannot
+be compared. Here k siblings branch off at every turn of the learners; each sibling is a record of
+`palestra.rollouts`, and `at-grpo` compares them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from palestra_rewards.reading import own, turn_rewards
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """`candidates` are the siblings of every turn, in playing order; `trunk` what was played."""
+    """`trunk` is the episode played; `candidates` are the siblings of every turn, in order."""
 
     trunk: EpisodeRecord
     candidates: list[EpisodeRecord] = field(default_factory=list)
@@ -49,7 +49,10 @@ class Lasting(Agent):
 def opened(
     env: Any, agents: Any, seed: int, options: dict[str, Any], **settings: Any
 ) -> tuple[Episode, list[Lasting]]:
-    """An episode at its start, and its agents, each opened once; close them with `close_all`."""
+    """An episode at its start, and its agents by seat, each opened once.
+
+    Close the agents with `close_all`.
+    """
     alone = isinstance(agents, str | Agent) or callable(agents)
     spec, game = open_game(env, options, 1 if alone else len(agents))
     several = [agents] * game.num_players if alone else list(agents)
@@ -64,7 +67,7 @@ def opened(
 
 
 def seats_of_agents(seated: Sequence[Agent], learners: Collection[str] | None) -> list[int]:
-    """The seats of the agents with these names; all where none is named."""
+    """The seats of the agents with these names; all seats by default."""
     names = {agent.name for agent in seated}
     wanted = names if learners is None else set(learners)
     if not wanted or not wanted <= names:
@@ -98,14 +101,15 @@ def branch_turns(
 ) -> Branches:
     """Play one episode, with k candidates from one position at every turn of the learners.
 
-    learners: names of the agents that are trained, by default all; where none of them decides,
-    one answer is played. horizon: steps each candidate is followed for, its own included; 0
-    follows it to its end. The best candidate by `team` times the mean return of the learners'
-    seats plus `local` times what its turns are paid is played, the first of several.
-    Seats that decide together are sampled together. Everything else is as in `palestra.rollouts`;
-    what potential-based shapers pay is taken back where a candidate ends, and tells none apart.
+    learners: names of the agents that are trained, by default all; at steps where none of them
+    decides, only one answer is sampled. horizon: number of steps for which each candidate is
+    followed, its own included; 0 follows it to the end. The candidate with the highest score is
+    played: `team` times the mean return of the learners' seats plus `local` times the rewards of
+    its turns; ties go to the first. Seats that decide together are sampled together. Everything
+    else is as in `palestra.rollouts`. Potential-based shaping is cancelled where a candidate ends
+    and so does not affect the choice.
 
-    `estimate("at-grpo", Group.of(found.candidates, agents=learners))` are the advantages. Zhao et
+    `estimate("at-grpo", Group.of(found.candidates, agents=learners))` gives the advantages. Zhao et
     al., "Stronger Together" (2025).
     """
     if k < 1 or horizon < 0:
@@ -142,14 +146,14 @@ def branch_turns(
     finally:
         close_all(seated)
     if best is None:
-        raise InvalidOption("nobody decides anything in this episode")
+        raise InvalidOption("no seat has a decision in this episode")
     return Branches(best, found)
 
 
 def score_of(
     record: EpisodeRecord, seats: Sequence[int], *, team: float = 1.0, local: float = 0.0
 ) -> float:
-    """What `at-grpo` scores the turns of a candidate by, on average over these seats."""
+    """The score that `at-grpo` gives the turns of a candidate, averaged over these seats."""
     outcome = float(np.mean([record.returns[seat] for seat in seats]))
     first = record.steps[record.branched_at].turns if record.steps[record.branched_at :] else []
     paid = own(record, turn_rewards(record))[: len(first)]
@@ -158,7 +162,7 @@ def score_of(
 
 
 def follow(episode: Episode, step: StepRecord) -> None:
-    """Play a recorded step on, with what was noted on it and the mistakes that were made."""
+    """Apply a recorded step to the episode, with its notes and its mistakes."""
     notes = notes_of(step)
     for turn in step.turns:
         for _ in turn.errors:

@@ -24,7 +24,7 @@ Rollouts = Group | EpisodeRecord | Sequence[EpisodeRecord] | Mapping[str, Any]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """An estimator or shaper that learns between calls; its state is plain JSON."""
+    """An estimator or shaper that learns from call to call; its state is plain JSON."""
 
     def state(self) -> dict[str, Any]: ...
 
@@ -48,7 +48,7 @@ class Link:
 
 
 class Estimator:
-    """A chain of group estimators: the first starts from rewards, each next re-weights."""
+    """A chain of group estimators: the first starts from rewards, each later one re-weights."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self.links = tuple(links)
@@ -63,7 +63,7 @@ class Estimator:
 
     @property
     def features(self) -> str:
-        """What the networks of these estimators see of records: see `Group.of`."""
+        """What the networks of these estimators see of records, as in `Group.of`; "" for none."""
         named = (str(getattr(link.run, "features", "")) for link in self.links)
         return next(filter(None, named), "")
 
@@ -85,10 +85,11 @@ class Estimator:
 
 
 def estimator(names: str | Sequence[str], **options: Any) -> Estimator:
-    """The chain that `names` ask for: `"grpo+salt"`, or `["gigpo:weight=0.5", "adora"]`.
+    """The chain that `names` describe: `"grpo+salt"`, or `["gigpo:weight=0.5", "adora"]`.
 
-    Each name may carry options of its own; `options` go to those links that take them, and each
-    must be taken by one. A re-weighting estimator named first gets its usual base before it.
+    Each name may have options of its own. `options` are passed to every link that accepts them;
+    each must be accepted by at least one. A re-weighting estimator named first gets its default
+    base before it.
     """
     texts = names.split("+") if isinstance(names, str) else list(names)
     if not texts or not all(texts):
@@ -139,7 +140,7 @@ def accepted_options(found: Any) -> list[str]:
 
 
 def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of an estimator or shaper, as its annotations ask; raises `InvalidOption`."""
+    """Options converted and checked by the annotations of `found`; raises `InvalidOption`."""
     hints = parameter_hints(found)
     return {
         option: fit_option(option, hints[option], value, name) if option in hints else value
@@ -148,7 +149,7 @@ def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str,
 
 
 def as_group(rollouts: Rollouts, features: str = "") -> Group:
-    """Records, the arguments of `Group.from_arrays`, or a group, as a group."""
+    """A group from records, from the arguments of `Group.from_arrays`, or as it is."""
     if isinstance(rollouts, Group):
         return rollouts
     if isinstance(rollouts, Mapping):
@@ -160,17 +161,17 @@ def as_group(rollouts: Rollouts, features: str = "") -> Group:
 def estimate(names: str | Sequence[str], rollouts: Rollouts, **options: Any) -> Advantages:
     """Advantages of every turn, by the estimator or chain of estimators named.
 
-    `rollouts` are records, a `Group`, or a mapping of its arrays. Raises `Lacking` where they
-    hold too little, and says what to record. For estimators that learn from call to call, keep
+    `rollouts` are records, a `Group`, or a mapping of its arrays. Raises `Lacking` if something
+    needed is missing, and says what to record. For estimators that learn from call to call, keep
     `estimator(names)` and call that.
     """
     return estimator(names, **options)(rollouts)
 
 
 def shape(name: str, records: EpisodeRecord | Sequence[EpisodeRecord], **options: Any) -> Floats:
-    """Rewards of every turn by an episode shaper, in the order of `Group.of(records)`.
+    """Rewards of every turn by an episode shaper, shape (turns,), in the records' order.
 
-    `group.replace(rewards=shape(…))` or `group.with_facts(process=shape(…))` hands them on.
+    Pass them on with `group.replace(rewards=shape(…))` or `group.with_facts(process=shape(…))`.
     """
     several = [records] if isinstance(records, EpisodeRecord) else list(records)
     text, own, _ = parse_agent(name)

@@ -1,4 +1,4 @@
-"""Columns as a caller gives them: checked, and turned into arrays of numbers."""
+"""A caller's columns, checked and converted to arrays of numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONAL = (*KEYS, *WHOLE, *NUMBERS)
 
 
 def places(ids: Ints) -> Ints:
-    """How many equal entries stand before each."""
+    """For each entry, how many equal entries come before it."""
     starts = np.concatenate(([0], np.cumsum(np.bincount(ids))))
     if (ids[1:] >= ids[:-1]).all():
         return np.asarray(np.arange(ids.size) - starts[ids])
@@ -28,7 +28,7 @@ def places(ids: Ints) -> Ints:
 
 
 def whole_column(name: str, values: Any, size: int | None = None, default: Any = None) -> Ints:
-    """Whole numbers of the size given; `default` where there are no values."""
+    """`values` as an integer array of `size`, or `default` if they are None."""
     array = np.asarray(default if values is None else values)
     if array.size and array.dtype.kind not in "iub" and not np.all(array == np.floor(array)):
         raise InvalidOption(f"{name} must hold whole numbers")
@@ -37,19 +37,19 @@ def whole_column(name: str, values: Any, size: int | None = None, default: Any =
 
 
 def float_column(name: str, values: Any, size: int, default: Any = None) -> Floats:
-    """Numbers of the size given; `default` where there are no values."""
+    """`values` as a float array of `size`, or `default` if they are None."""
     return floats(_sized(name, np.asarray(default if values is None else values), size))
 
 
 def entries_for_turns(name: str, values: Any, size: int) -> Any:
-    """Values of any kind, one for each turn."""
+    """`values` of any kind, checked to have one for each turn."""
     if len(values) != size:
         raise InvalidOption(f"{name} has {len(values)} entries; there are {size} turns")
     return values
 
 
 def names_of(values: Any) -> tuple[str, ...]:
-    """What the numbers that `number` gives stand for."""
+    """The name for each number that `number(values)` assigns."""
     return tuple(str(values[place]) for place in firsts(number(values)))
 
 

@@ -1,4 +1,4 @@
-"""`palestra rewards`: every installed shaper and estimator, and the table of the documents."""
+"""`palestra rewards`: every installed shaper and estimator, and the table in the documentation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ START, END = "<!-- table -->", "<!-- end of table -->"
 
 def rewards_command(
     shape: Annotated[str | None, typer.Option(help="step, episode or group.")] = None,
-    needs: Annotated[str | None, typer.Option(help="Only those that need this.")] = None,
+    needs: Annotated[str | None, typer.Option(help="Only those with this need.")] = None,
     write: Annotated[Path | None, typer.Option(help="Write the table into this page.")] = None,
 ) -> None:
-    """List reward shapers and estimators: shape, what they need, paper."""
+    """List reward shapers and estimators with their shape, needs and paper."""
     if shape is not None and shape not in SHAPES:
         raise InvalidOption(f"shape must be one of {', '.join(SHAPES)}, not {shape!r}")
     if write is not None:
@@ -41,7 +41,7 @@ def rewards_command(
 
 
 def with_table(page: str) -> str:
-    """A page with the table between its marks made anew."""
+    """A page with the table between its marks regenerated."""
     return remade(page, (START, END), markdown())
 
 

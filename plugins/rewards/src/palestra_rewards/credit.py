@@ -1,4 +1,4 @@
-"""`palestra credit`: which turns of recorded episodes earned what, as bars."""
+"""`palestra credit`: the worth of each turn of recorded episodes, as bars."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SHADES = "·░▒▓█"
 
 
 def credit_command(
-    file: Annotated[Path, typer.Argument(help="Records, or the folder of palestra play --out.")],
+    file: Annotated[Path, typer.Argument(help="Records, or a folder from palestra play --out.")],
     by: Annotated[str, typer.Option(help="A group estimator or chain, or an episode shaper.")],
     episode: Annotated[int, typer.Option(min=0, help="Which episode to show turn by turn.")] = 0,
-    heat: Annotated[bool, typer.Option(help="All episodes, a character a turn.")] = False,
+    heat: Annotated[bool, typer.Option(help="Show all episodes, one character per turn.")] = False,
 ) -> None:
     """Show what each turn of recorded episodes is worth."""
     records = nested(read_records(records_at(file)))
@@ -40,7 +40,7 @@ def credit_command(
 
 
 def records_at(path: Path) -> Path:
-    """The file of records at a path: itself, or the one of a run's folder."""
+    """The file of records at a path: the path itself, or the file in a run's folder."""
     file = path / FINISHED if path.is_dir() else path
     if not file.is_file():
         raise InvalidOption(
@@ -58,7 +58,7 @@ def worth(by: str, records: list[EpisodeRecord]) -> list[Floats]:
 
 
 def largest(values: list[Floats]) -> float:
-    """The scale of the bars: the greatest size among all values, 1 where all are 0."""
+    """The scale of the bars: the greatest absolute value, or 1 if all are 0."""
     return max((float(np.abs(v).max(initial=0.0)) for v in values), default=0.0) or 1.0
 
 
@@ -82,7 +82,7 @@ def bar(share: float) -> Text:
 
 
 def heat_map(values: list[Floats]) -> Text:
-    """One line an episode, one character a turn: green above 0, red below, shaded by size."""
+    """One line per episode, one character per turn: green above 0, red below, shaded by size."""
     scale, drawn = largest(values), Text()
     for number, row in enumerate(values):
         drawn.append(f"{number:4} ")

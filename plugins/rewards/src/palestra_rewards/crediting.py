@@ -1,4 +1,4 @@
-"""Advantages by seat and step, for trainers that know nothing of groups."""
+"""Advantages by seat and step, for trainers that do not use groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palestra_rewards.group import Group
 
 
 class TurnCredit:
-    """A chain of estimators as the hook `palestra_credit` describes it."""
+    """A chain of estimators with the interface of the hook `palestra_credit`."""
 
     def __init__(self, names: str) -> None:
         self._chain = estimator(names)

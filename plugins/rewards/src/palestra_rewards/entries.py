@@ -1,4 +1,4 @@
-"""Every shaper and estimator of this package, as declared beside its code; imports none of them."""
+"""Every shaper and estimator of this package, read from the catalogue without importing them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from palestra.kernel.specs import RewardShape, RewardSpec
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One way to say which turn earned a reward: its spec, and what this package needs beside it.
+    """A shaper or estimator: its spec, and further facts that this package declares.
 
     `needs` are keys of `needs.NEEDS`. `onto` names the estimator whose advantages this one
-    re-weights where the caller names none; empty for one that starts from rewards. `check` is the
-    test of its published identity. `cost` is how the work grows ("linear" in turns, "sort",
-    "tree", "judge", …).
+    re-weights by default; empty for one that starts from rewards. `check` names the test of its
+    published identity. `cost` says how the work grows ("linear" in turns, "sort", "tree",
+    "judge", …).
     """
 
     spec: RewardSpec
@@ -62,7 +62,7 @@ def entries(shape: RewardShape | None = None) -> tuple[Entry, ...]:
 
 
 def entry(name: str, shape: RewardShape | None = None) -> Entry:
-    """The entry of a name; raises `UnknownName`."""
+    """The entry with this name; raises `UnknownName`."""
     known = {entry.name: entry for entry in entries(shape)}
     if name not in known:
         kind = f"{shape} reward" if shape else "reward"

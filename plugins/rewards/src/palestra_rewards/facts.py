@@ -1,7 +1,7 @@
-"""What entries read of a record beside its moves, by name.
+"""Facts that entries read from a record besides its moves, by name.
 
-A tag that the caller has set comes first; then what the agents and the game reported in play
-(`palestra.records.facts`). Nothing is made up: where nobody said it, it is None.
+A tag that the caller has set comes first, then what the agents and the game reported during play
+(`palestra.records.facts`). A fact that nobody reported is None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from palestra.records.record import TurnRecord
 
 Scope = Literal["turns", "lines", "record"]
 
-# What agents report of a decision, by the name that entries know it by
+# What agents report about a decision: name used by entries to name used by agents
 OF_DECISIONS = {
     "values": "value",
     "process": "process",
@@ -28,13 +28,13 @@ OF_DECISIONS = {
     "verdicts": "verdicts",
     "candidates": "candidates",
 }
-OF_STATES = ("stages", "checks", "goal", "type")  # what the game said last
+OF_STATES = ("stages", "checks", "goal", "type")  # the last that the game reported
 
 
 def fact(record: EpisodeRecord, name: str) -> Any:
-    """A fact of a record, as its entry reads it; None where there is none.
+    """A fact of a record as entries read it; None if there is none.
 
-    Facts over turns have one entry a turn, None for turns of agents that do not report it. Facts
+    Facts over turns have one entry per turn, None for turns of agents that do not report it. Facts
     over lines (`mode`, `progress`, `local`) are mappings by seat.
     """
     if name in record.tags:
@@ -47,19 +47,19 @@ def fact(record: EpisodeRecord, name: str) -> Any:
 
 
 def scope(name: str) -> Scope:
-    """What a reported fact has one entry of."""
+    """Whether a reported fact has one entry per turn, per line or per record."""
     if name in OF_DECISIONS:
         return "turns"
     return _READERS[name][0] if name in _READERS else "record"
 
 
 def reported(records: Sequence[EpisodeRecord]) -> list[str]:
-    """Names of the facts that agents or games have reported in any of the records."""
+    """Names of the facts that agents or games reported in any of the records."""
     return [name for name in NAMES if any(_is_there(_untagged(r, name)) for r in records)]
 
 
 def last_said(record: EpisodeRecord, name: str) -> Any:
-    """What the game said last of something; None where it never did."""
+    """The last value of a fact that the game reported; None if it never did."""
     for step in reversed(record.steps):
         if name in step.facts:
             return step.facts[name]
@@ -67,7 +67,7 @@ def last_said(record: EpisodeRecord, name: str) -> Any:
 
 
 def after_steps(record: EpisodeRecord, name: str) -> list[Any]:
-    """What the game said of the state after every step, the start before them."""
+    """The value of a game's fact at the start and after every step."""
     said = [record.facts.get(name)]
     for step in record.steps:
         said.append(step.facts.get(name, said[-1]))
@@ -75,10 +75,10 @@ def after_steps(record: EpisodeRecord, name: str) -> list[Any]:
 
 
 def nested(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
-    """Records as episodes of a planner, each followed by those of the workers it called.
+    """Records split into episodes of planners, each followed by those of the workers it called.
 
-    Turns with the fact `worker` become episodes of their own, one a worker, whose parent is the
-    planner's; all that was paid stays with the planner. The rest of a record is as it was.
+    Turns with the fact `worker` become separate episodes, one per worker, whose parent is the
+    planner's episode. All rewards stay with the planner; the rest of a record is unchanged.
     """
     found: list[EpisodeRecord] = []
     for record in records:
@@ -100,7 +100,7 @@ def _worker(turn: TurnRecord) -> int | None:
 
 
 def _part(record: EpisodeRecord, worker: int | None, **identity: Any) -> EpisodeRecord:
-    """The turns of a worker, who is paid nothing, or those of nobody's, with all that was paid."""
+    """The turns of one worker, without rewards, or those of no worker, with all rewards."""
     steps = [
         msgspec.structs.replace(
             step,
@@ -136,7 +136,7 @@ def _of_decisions(record: EpisodeRecord, name: str) -> list[Any]:
 
 
 def _others(turn: TurnRecord) -> list[str] | None:
-    """The moves that were weighed and not played, the most promising first."""
+    """The moves that were considered and not played, the most promising first."""
     weighed: Any = turn.facts.get("candidates", turn.facts.get("strategy"))
     if weighed is None:
         return None
@@ -147,7 +147,7 @@ def _others(turn: TurnRecord) -> list[str] | None:
 
 
 def _by_turn(record: EpisodeRecord, of_steps: Sequence[Any]) -> list[Any]:
-    """What is known of every step, given to each of its turns."""
+    """Values of steps, repeated for each of a step's turns."""
     pairs = zip(record.steps, of_steps, strict=True)
     return [value for step, value in pairs for _ in step.turns]
 
@@ -173,7 +173,7 @@ def _needless(record: EpisodeRecord) -> list[Any] | None:
 
 
 def _states(name: str) -> Callable[[EpisodeRecord], list[Any] | None]:
-    """A reader of what the game said after the step of every turn."""
+    """A reader of what the game reported after the step of every turn."""
 
     def read(record: EpisodeRecord) -> list[Any] | None:
         said = after_steps(record, name)
@@ -189,7 +189,7 @@ def _belief(record: EpisodeRecord) -> list[Any] | None:
 
 
 def _modes(record: EpisodeRecord) -> dict[int, Any]:
-    """How each seat went about the episode: the mode of its first turn."""
+    """The mode of each seat in the episode: that of its first turn."""
     modes: dict[int, Any] = {}
     for turn in record.own_turns:
         modes.setdefault(turn.seat, turn.facts.get("mode"))
@@ -197,7 +197,7 @@ def _modes(record: EpisodeRecord) -> dict[int, Any]:
 
 
 def _seats_said(name: str) -> Callable[[EpisodeRecord], dict[int, Any]]:
-    """A reader of what the game said last of each seat; one number stands for all seats."""
+    """A reader of what the game last reported for each seat; one number holds for all seats."""
 
     def read(record: EpisodeRecord) -> dict[int, Any]:
         said = last_said(record, name)
@@ -208,7 +208,7 @@ def _seats_said(name: str) -> Callable[[EpisodeRecord], dict[int, Any]]:
 
 
 def _coalition(record: EpisodeRecord) -> list[int] | None:
-    """The seats that took part; None where nobody says that they stood in for another."""
+    """The seats that took part; None if no turn reports an absent player."""
     if not any("absent" in turn.facts for turn in record.turns):
         return None
     present = {turn.seat for turn in record.turns if not turn.facts.get("absent")}
@@ -216,7 +216,7 @@ def _coalition(record: EpisodeRecord) -> list[int] | None:
 
 
 def _evidence(record: EpisodeRecord) -> list[int] | None:
-    """The turns of the record that an agent handed in last as proof."""
+    """Indices of the turns that an agent last cited as proof."""
     for turn in reversed(record.turns):
         if "evidence" in turn.facts:
             own = [place for place, t in enumerate(record.turns) if t.seat == turn.seat]

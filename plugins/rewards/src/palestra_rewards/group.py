@@ -1,4 +1,4 @@
-"""Rollouts as columns: what every group estimator reads.
+"""Rollouts as columns, the input of every group estimator.
 
 A *turn* is one decision of one seat. A *line* is all turns of one seat in one episode; for a
 single player a line is an episode. Columns over turns keep the order they came in.
@@ -38,18 +38,20 @@ class Group:
     Over turns, shape (n,): `episode` (from 0), `seat`, `line` (numbered by episode, then seat),
     `turn` (number of the step; decisions made together share it), `rewards` (what the seat was
     paid from this turn to its next), `role` (functional group; by default the seat), `agent` (the
-    policy that decided), and, where known, `state` and `action` (equal numbers for equal ones),
+    policy that decided), and, if known, `state` and `action` (equal numbers for equal ones),
     `tokens` (sampled, refused answers included), `answer_tokens` (those of the answer that was
-    played, where they differ), `mistakes` (answers refused as illegal), `logprob` (natural),
-    `seconds`, `cost`.
+    played, if they differ), `mistakes` (answers refused as illegal), `logprob` (natural
+    logarithm), `seconds`, `cost`.
 
-    Over lines, shape (lines,), ordered by episode and seat: `returns`, and where known `success`
+    Over lines, shape (lines,), ordered by episode and seat: `returns`, and if known `success`
     from 0 to 1. Over episodes: `task` (rollouts of one start share it), `truncated`, and `parent`
-    (episode that called or bore this one, -1 for none). `facts` are further columns by name, over
-    turns, lines or episodes. `tasks`, `roles` and `agents` are the names of those numbers.
+    (the episode that called this one or that it branched from, -1 for none). `facts` are further
+    columns by name, over turns, lines or episodes. `tasks`, `roles` and `agents` are the names for
+    the numbers in those columns.
 
-    A baseline compares lines of one task that are alike in the columns of `compare_by`, of "seat",
-    "agent" and "role". With `compare_by=()` all lines of a task share one baseline, opponents too.
+    A baseline compares lines of one task that are equal in the columns of `compare_by`, which may
+    be "seat", "agent" and "role". With `compare_by=()` all lines of a task share one baseline,
+    opponents too.
     """
 
     episode: Ints
@@ -92,12 +94,12 @@ class Group:
     ) -> Group:
         """The columns of records; see `docs/rewards.md` for the tags it reads.
 
-        `seats` and `agents` (names as in `record.agents`) keep the turns of those only, as in
-        `Group.of(records, agents=["llm"])` to leave a learner's opponents out.
+        `seats` and `agents` (names as in `record.agents`) keep only the turns of those; for
+        example, `Group.of(records, agents=["llm"])` leaves out a learner's opponents.
 
         `anchor` is a function of (game, state, seat), or names one as "module:function": states
-        are then equal where it returns equal, hashable values, in the place of the game's own
-        anchor, which records hold (`Game.anchor`). `repeats` says how often states come up again.
+        are then equal if it returns equal, hashable values. It replaces the game's own anchor
+        (`Game.anchor`), which records hold. `repeats` says how often states recur.
 
         `features` ("words", "observation" or a function of (game, state, seat)) adds what networks
         see of each turn, as the facts "state features" and "action features".
@@ -108,7 +110,7 @@ class Group:
             check_one_task(records)
         columns = read_columns(records, anchor)
         chances = [turn.logprob for record in records for turn in record.own_turns]
-        if any(chance is not None for chance in chances):  # of some agents: see what is kept
+        if any(chance is not None for chance in chances):  # only some agents may report it
             columns["logprob"] = [np.nan if chance is None else chance for chance in chances]
         group = cls.from_arrays(**columns, compare_by=compare_by)
         if features:
@@ -139,8 +141,9 @@ class Group:
     ) -> Group:
         """A group from a trainer's own arrays, turns in playing order within each episode.
 
-        `episode` and `rewards` are enough: one seat, one task, one agent, and returns that are the
-        sums of rewards. `state`, `action`, `role` and `agent` may hold anything hashable.
+        Only `episode` and `rewards` are required; the defaults are one seat, one task, one agent,
+        and returns that are sums of rewards. `state`, `action`, `role` and `agent` may hold
+        anything hashable.
         """
         of_turn = whole_column("episode", episode)
         size = of_turn.size
@@ -184,7 +187,7 @@ class Group:
     def replace(self, **columns: Any) -> Group:
         """The same rollouts with other columns, as in `group.replace(rewards=shaped)`.
 
-        Other `rewards` without other `returns` bring their own sums.
+        If `rewards` are replaced and `returns` are not, the returns become the new sums.
         """
         if "rewards" in columns and "returns" not in columns:
             paid = float_column("rewards", columns["rewards"], self.size)
@@ -216,11 +219,11 @@ class Group:
                     raise UnknownName("agent of these rollouts", name, self.agents)
             keep &= np.array([name in agents for name in self.agents])[self.agent]
         if not keep.any():
-            raise InvalidOption(f"no turn is left of seats {seats} and agents {agents}")
+            raise InvalidOption(f"no turn is left after keeping seats {seats} and agents {agents}")
         return self._with_turns(keep)
 
     def _with_turns(self, keep: Bools) -> Group:
-        """The turns that are kept, which must be all or none of each line."""
+        """The group with only the kept turns, which must be all or none of each line."""
         of_line = keep[self.line_first]
         turns = ("episode", "seat", "turn", "rewards", "role", "agent", *OPTIONAL)
         columns = {name: getattr(self, name) for name in turns}
@@ -235,7 +238,7 @@ class Group:
         )
 
     def _kept_fact(self, values: Any, keep: Bools, of_line: Bools) -> Any:
-        """A fact over turns or lines without those that are left out."""
+        """A fact over turns or lines, without the entries that are left out."""
         if len(values) == self.size:
             return [value for value, kept in zip(values, keep, strict=True) if kept]
         if len(values) == self.lines:
@@ -244,7 +247,7 @@ class Group:
 
     @property
     def size(self) -> int:
-        """How many turns."""
+        """Number of turns."""
         return self.episode.size
 
     @property
@@ -287,7 +290,7 @@ class Group:
 
     @cached_property
     def side(self) -> Ints:
-        """A number for each line, equal where the columns of `compare_by` are, in any task."""
+        """A number for each line, equal if the columns of `compare_by` are equal, in any task."""
         columns = [getattr(self, name)[self.line_first] for name in self.compare_by]
         return together((np.zeros(self.lines, dtype=np.int64), *columns))
 
@@ -302,7 +305,7 @@ class Group:
 
     @property
     def peer_names(self) -> tuple[str, ...]:
-        """What the numbers of `peers` stand for."""
+        """A name for each number in `peers`."""
         parts = {"seat": "seat {}".format, "agent": self._agent_name, "role": self._role_name}
         return tuple(
             " ".join(
@@ -322,19 +325,19 @@ class Group:
 
     @cached_property
     def ordinal(self) -> Ints:
-        """Which turn of its line each turn is, from 0."""
+        """The position of each turn within its line, from 0."""
         return places(self.line)
 
     @cached_property
     def length(self) -> Ints:
-        """Turns of every line."""
+        """Number of turns of every line."""
         return np.bincount(self.line, minlength=self.lines)
 
     @property
     def repeats(self) -> float:
         """The share of turns that faced a state which another turn of their peers faced too.
 
-        Where it is 0, estimators that compare turns at equal states (`gigpo`'s step part, `salt`)
+        If it is 0, estimators that compare turns at equal states (`gigpo`'s step part, `salt`)
         add nothing.
         """
         if self.state is None or not self.size:
@@ -343,24 +346,24 @@ class Group:
         return float((np.bincount(faced)[faced] > 1).mean())
 
     def spread(self, of_lines: Floats) -> Floats:
-        """One number a line, given to each of its turns."""
+        """Values of lines, shape (lines,), repeated for each turn, shape (turns,)."""
         return of_lines[self.line]
 
     def padded(self, values: Floats, fill: float = 0.0) -> Floats:
-        """Turns as a table of lines by own turns, filled up with `fill` behind the last."""
+        """Values of turns as a table, shape (lines, longest line), filled after the last turn."""
         table = np.full((self.lines, int(self.length.max(initial=0))), fill)
         table[self.line, self.ordinal] = values
         return table
 
     def flat(self, table: Floats) -> Floats:
-        """The turns of a table that `padded` made."""
+        """Values of turns, shape (turns,), from a table made by `padded`."""
         return table[self.line, self.ordinal]
 
     def to_go(self, values: Floats | None = None, gamma: float = 1.0) -> Floats:
         """Discounted sum from each turn to the end of its line, of `rewards` by default.
 
-        A line is discounted by `gamma` once for each of its own turns, however many turns of
-        others lie between them.
+        Rewards are discounted by `gamma` once per own turn of the line, however many turns of
+        others come in between.
         """
         table = self.padded(self.rewards if values is None else values)
         for place in range(table.shape[1] - 2, -1, -1):
@@ -371,11 +374,11 @@ class Group:
         return floats(np.bincount(self.line, values, minlength=self.lines))
 
     def fact(self, name: str) -> Any:
-        """A further column as it was given."""
+        """A fact as it was given."""
         return self.facts[name]
 
     def line_fact(self, name: str) -> Any:
-        """A further column given by line, or by episode and then spread over its lines."""
+        """A fact over lines; one over episodes is repeated for each line of the episode."""
         self._require_whole(name)
         values = np.asarray(self.facts[name])
         if len(values) == self.lines:
@@ -383,17 +386,17 @@ class Group:
         if len(values) == self.episodes:
             return values[self.line_episode]
         raise InvalidOption(
-            f"{name} has {len(values)} entries; give one a line ({self.lines}) or one an episode "
+            f"{name} has {len(values)} entries; give one per line ({self.lines}) or per episode "
             f"({self.episodes})"
         )
 
     def turn_fact(self, name: str) -> Floats:
-        """A further column over turns."""
+        """A fact over turns, as floats of shape (turns,)."""
         self._require_whole(name)
         return float_column(name, self.facts[name], self.size)
 
     def _require_whole(self, name: str) -> None:
-        """Raise `InvalidOption` where some agents have not reported a fact."""
+        """Raise `InvalidOption` if some agents have not reported a fact."""
         values = self.facts[name]
         missing = {place for place, value in enumerate(values) if value is None}
         if not missing:
@@ -408,7 +411,7 @@ class Group:
 
 
 def check(group: Group) -> None:
-    """Raise `InvalidOption` for tasks that do not fit and for numbers that are not finite."""
+    """Raise `InvalidOption` for a wrong number of tasks and for numbers that are not finite."""
     if group.task.size != group.episodes:
         raise InvalidOption(
             f"task has {group.task.size} entries; there are {group.episodes} episodes"

@@ -1,4 +1,4 @@
-"""What an entry asks of a group, and what to do where it is not there."""
+"""What entries need from a group, and how to provide it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palestra_rewards.group import Group
 
 
 class Lacking(InvalidOption):
-    """An entry was asked for rollouts that do not hold what it reads."""
+    """Rollouts do not hold something that an entry reads."""
 
     def __init__(self, name: str, need: str, how: str) -> None:
         super().__init__(f"{name!r} needs {need}, which these rollouts do not have: {how}")
@@ -23,7 +23,7 @@ class Lacking(InvalidOption):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A test of a group and the caller's options, and how to record what fails it."""
+    """A test of a group and the caller's options, and how to provide what is missing."""
 
     met: Callable[[Group, Mapping[str, Any]], bool]
     how: str
@@ -49,22 +49,22 @@ NEEDS: dict[str, Need] = {
     "state keys": column(
         "state", "record episodes with the runner, which writes state_key, or pass state="
     ),
-    "actions": column("action", "pass action=, one a turn, equal where the decision was the same"),
+    "actions": column("action", "pass action=, one per turn, equal for equal decisions"),
     "log-probs": column(
         "logprob", "use agents whose Decision carries logprob at every turn, or pass logprob="
     ),
     "token counts": column(
-        "tokens", "use agents whose Usage counts tokens_out, or pass tokens=, sampled a turn"
+        "tokens", "use agents whose Usage counts tokens_out, or pass tokens=, sampled per turn"
     ),
     "durations": column(
-        "seconds", "use agents whose Usage measures seconds, or pass seconds=, one a turn"
+        "seconds", "use agents whose Usage measures seconds, or pass seconds=, one per turn"
     ),
     "costs": column(
         "cost", "use a game with costs or agents whose Usage counts cost, or pass cost="
     ),
-    "mistakes": column("mistakes", "read them from records, or pass mistakes=, refusals a turn"),
+    "mistakes": column("mistakes", "read them from records, or pass mistakes=, refusals per turn"),
     "success": column(
-        "success", "tag records with 'success' (0 to 1), or pass success=, one a line"
+        "success", "tag records with 'success' (0 to 1), or pass success=, one per line"
     ),
     "parents": column(
         "parent",
@@ -81,40 +81,40 @@ NEEDS: dict[str, Need] = {
         "or pass turn= with equal numbers for decisions made together",
     ),
     "values": fact("values", "a critic's value of the state before each turn"),
-    "process rewards": fact("process", "one process reward a turn"),
+    "process rewards": fact("process", "one process reward per turn"),
     "modes": fact("mode", "the mode each episode ran in, such as 'instant'"),
-    "progress": fact("progress", "how near the goal each episode came, from 0 to 1"),
+    "progress": fact("progress", "how close each episode came to the goal, from 0 to 1"),
     "coalitions": fact(
         "coalition", "for each record the seats that took part in the episode, as a list"
     ),
     "local rewards": fact("local", "each line's own local reward"),
-    "ratios": fact("ratio", "probability of each turn now, over that when it was sampled"),
+    "ratios": fact("ratio", "probability of each turn now, divided by that when it was sampled"),
     "scores": Need(
         lambda group, options: "scores" in options or "process" in group.facts,
-        "pass scores= (a function from record to one number a turn) or tag records with 'process'",
+        "pass scores= (a function of a record, one number per turn) or tag records with 'process'",
     ),
-    "stage scores": fact("stages", "one score from 0 to 1 a stage"),
+    "stage scores": fact("stages", "one score from 0 to 1 per stage"),
     "constraint checks": fact("checks", "lists of true and false by category"),
     "tool calls": fact("calls", "the calls of each turn"),
-    "full contexts": fact("full tokens", "what each turn's whole context would have taken"),
+    "full contexts": fact("full tokens", "tokens that each turn's whole context would have taken"),
     "probes": fact("confidence", "with 'correctness': probes made after each turn"),
     "implicit rewards": Need(
         lambda group, _: (
             "implicit" in group.facts or (group.state is not None and group.action is not None)
         ),
         "record states and actions, from which a model is trained, or tag every record with "
-        "'implicit' (beta times the log-ratio of two models, one a turn)",
+        "'implicit' (beta times the log-ratio of two models, one per turn)",
     ),
     "beliefs": fact("belief", "a user model's probabilities before the first turn and after each"),
     "milestones": fact("milestones", "names that each turn's program printed"),
     "verdicts": Need(
         lambda group, options: "judge" in options or "verdicts" in group.facts,
-        "pass judge= (a Judge of any model) or tag records with 'verdicts', true or false a turn",
+        "pass judge= (a Judge of any model) or tag records with 'verdicts', true or false per turn",
     ),
     "model judge": option("judge", "a Judge, or a model's URI such as 'local:'"),
-    "candidates": fact("candidates", "actions proposed and not played, a list a turn"),
-    "evidence": fact("evidence", "numbers of the turns an agent hands in as proof"),
-    "program": option("program", "Python text that defines reward(turn), or a file of it"),
+    "candidates": fact("candidates", "actions proposed and not played, one list per turn"),
+    "evidence": fact("evidence", "numbers of the turns an agent cites as proof"),
+    "program": option("program", "Python source that defines reward(turn), or a .py file"),
     "latent reward": option("scores", "a LatentReward fitted to records"),
     "objects": fact("objects", "with 'goal': names of objects and their attributes after a turn"),
     "reward model": Need(
@@ -123,11 +123,11 @@ NEEDS: dict[str, Need] = {
     ),
     "likeness": option("scores", "a Likeness fitted to records of an expert and of the agent"),
     "rubric": option("rubric", "a Rubric of criteria and weights"),
-    "metrics": option("metrics", "what `best_metrics` found in comments"),
+    "metrics": option("metrics", "metrics from comments, as `best_metrics` returns them"),
     "unaided return": option("unaided", "the human's return beside a passive partner; and human="),
     "direction": option("towards", "a unit vector over named reward terms"),
     "discounts": option("gammas", "a discount for each named reward term"),
-    "multipliers": option("weights", "a Lagrangian, or the weights it gave"),
+    "multipliers": option("weights", "a Lagrangian, or its weights"),
     "checklist": option("judge", "a list of checklist items"),
     "hops": option("hops", "a hop model such as ExpertHops, or a judge and goal=…"),
     "trajectory scorer": option("scores", "a TrajectoryScorer fitted to triplets; and intent="),
@@ -137,16 +137,16 @@ NEEDS: dict[str, Need] = {
     "cuts": fact("branched_at", "the step each continuation started from, 0 for trunks"),
     "ratings": option("ratings", "peers' ratings, of shape (layers - 1, agents, agents)"),
     "judge": option("judge", "a function that compares two rollouts"),
-    "reference trace": option("reference", "the calls of a solution, a list a turn"),
-    "expert": option("expert", "what an expert would have played"),
+    "reference trace": option("reference", "the calls of a solution, as a list"),
+    "expert": option("expert", "what an expert would play"),
     "labels": option("labels", "a JSON file of captions and labels from 0 to 1"),
-    "table": option("table", "a JSON file of what tabular.Mdp.table gave, or that mapping"),
+    "table": option("table", "the mapping from tabular.Mdp.table, or a JSON file of it"),
     "potential": option("of", "a function of (game, state, player)"),
 }
 
 
 def require(name: str, needs: tuple[str, ...], group: Group, options: Mapping[str, Any]) -> None:
-    """Raise `Lacking` for the first need of an entry that is not met."""
+    """Raise `Lacking` for the first unmet need of an entry."""
     for need in needs:
         if not NEEDS[need].met(group, options):
             raise Lacking(name, need, NEEDS[need].how)

@@ -1,4 +1,4 @@
-"""Pages of documentation of which a part, between two marks, is made."""
+"""Documentation pages with a generated part between two marks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from palestra import InvalidOption
 
 
 def remade(page: str, marks: tuple[str, str], part: str) -> str:
-    """A page with the part between its marks made anew; raises `InvalidOption` without marks."""
+    """A page with the part between its marks replaced; raises `InvalidOption` without marks."""
     first, last = marks
     head, start, rest = page.partition(first)
     _, end, tail = rest.partition(last)

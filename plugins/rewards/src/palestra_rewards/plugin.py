@@ -1,4 +1,4 @@
-"""What this plugin gives: rewards and agents, as declared beside their code, and commands."""
+"""Hooks of this plugin: rewards and agents from its catalogue, and commands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`palestra producers`: which agents and environments report what entries read, found by playing.
+"""`palestra producers`: which agents and environments report the facts that entries read.
 
-Each `Run` plays episodes as `palestra play` and `palestra.rollouts` do, adds no tag to them, and
-hands them to an entry. The page of the documents is made of what comes out.
+This is found by playing. Each `Run` plays episodes as `palestra play` and `palestra.rollouts` do,
+adds no tags, and passes the records to an entry. The page in the documentation shows the results.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Cast = tuple[str, ...]
 class Run:
     """Episodes that feed an entry.
 
-    `casts` each play `n` rollouts of the start of `seed` under `options`. `learners` are the agents
-    whose turns a group keeps. `given` says what the caller passes to the entry, and `prepare` what
-    the caller makes of the records first.
+    Each cast in `casts` plays `n` rollouts of the start with `seed` and `options`. `learners` are
+    the agents whose turns a group keeps. `given` returns the options for the entry, and `prepare`
+    converts the records first.
     """
 
     entry: str
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def command(self) -> str:
-        """How to play it in a terminal."""
+        """The command that plays it in a terminal."""
         cast = max(self.casts, key=lambda one: len(set(one)))
         seats = cast[0] if len(set(cast)) == 1 else ",".join(cast)
         more = [f"--seed {self.seed}"] if self.seed else []
@@ -64,7 +64,7 @@ class Run:
         return " ".join([f"palestra play {self.env} --agents {_quoted(seats)}", *more])
 
     def play(self) -> Records:
-        """The episodes as they are recorded, made ready for the entry."""
+        """Play the episodes and prepare the records for the entry."""
         played = [
             palestra.rollouts(
                 self.env,
@@ -79,7 +79,7 @@ class Run:
         return self.prepare([record for records in played for record in records])
 
     def feed(self, records: Records) -> Floats:
-        """What the entry makes of records, one number a turn."""
+        """The entry's values for the records, one number per turn."""
         given = dict(self.given(records))
         if entry(parse_agent(self.entry)[0]).shape == "episode":
             return shape(self.entry, records, **given)
@@ -88,14 +88,14 @@ class Run:
 
 
 def _quoted(text: str) -> str:
-    """A name as a shell takes it."""
+    """A name quoted for a shell."""
     if "\n" in text:
         return "$'" + text.replace("'", "\\'").replace("\n", "\\n") + "'"
     return f"'{text}'" if " " in text else text
 
 
 def _coalitions(agent: str, seats: int) -> tuple[Cast, ...]:
-    """A cast for every coalition: `agent` in its seats, and nobody in the others."""
+    """A cast for every coalition: `agent` in its seats, and `absent` in the others."""
     members = range(seats)
     subsets = chain.from_iterable(combinations(members, size) for size in range(seats + 1))
     return tuple(tuple(agent if s in held else "absent" for s in members) for held in subsets)
@@ -122,7 +122,7 @@ def _branches(records: Records) -> Records:
 
 
 def _calls_of(agent: str) -> Callable[[Records], Mapping[str, Any]]:
-    """A reference for the first record's task: the calls that an agent makes in it."""
+    """The option `reference`: the calls that an agent makes in the first record's task."""
 
     def reference(records: Records) -> Mapping[str, Any]:
         first = records[0]
@@ -132,10 +132,10 @@ def _calls_of(agent: str) -> Callable[[Records], Mapping[str, Any]]:
     return reference
 
 
-STEP = "Action: Plan(path='R')"  # what a model without thoughts says to walk to the right
+STEP = "Action: Plan(path='R')"  # the reply of a model that moves right, without a thought
 HALL = {"rows": 2, "columns": 5, "wall_density": 0.0}  # a maze where that leads to the goal
 EASTWARD = 11  # the seed of a start three steps to the west of the goal
-SEARCH = "bestof:echo:,n=4,scorer=playouts"  # all four ways, each valued by random ends
+SEARCH = "bestof:echo:,n=4,scorer=playouts"  # all four moves, each valued by random playouts
 CALLER = "tool-solver"
 
 RUNS = (
@@ -327,7 +327,7 @@ RUNS = (
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """What came of a run: how many turns an entry was fed, and the numbers that it gave."""
+    """The result of a run: the number of turns fed to the entry, and the range of its values."""
 
     run: Run
     turns: int
@@ -343,13 +343,13 @@ def measure(run: Run) -> Fed:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What an environment, or an agent in one, reports, by name."""
+    """Names of the facts that an environment, or an agent in one, reports."""
 
     who: str
     facts: tuple[str, ...]
 
 
-AGENTS = {  # agents that report facts, and a game to see it in
+AGENTS = {  # agents that report facts, each with a game that shows it
     "absent": ("games/MiniHanabi-v0", "absent"),
     "cfr": ("games/KuhnPoker-v0", "cfr:iterations=50"),
     "delegate": ("games/PlanPath-v0", f"delegate:echo:Subtask: walk\n{STEP}"),
@@ -378,7 +378,7 @@ def of_environment(env: str) -> Reported:
 
 
 def of_agent(name: str) -> Reported:
-    """The facts that an agent reports of its decisions."""
+    """The facts that an agent reports about its decisions."""
     env, agent = AGENTS[name]
     (record,) = palestra.play(env, agents=agent, max_episode_steps=8, seed=EASTWARD)
     return Reported(name, tuple(sorted({key for turn in record.turns for key in turn.facts})))
@@ -388,7 +388,7 @@ def producers_command(
     names: Annotated[list[str] | None, typer.Argument(help="Entries; all by default.")] = None,
     write: Annotated[Path | None, typer.Option(help="Write the table into this page.")] = None,
 ) -> None:
-    """Play what feeds shapers and estimators, and list who reports what they read."""
+    """Play episodes that feed shapers and estimators, and list who reports the facts they read."""
     chosen = [run for run in RUNS if not names or parse_agent(run.entry)[0] in names]
     table = markdown(map(measure, chosen))
     if not names:
@@ -413,7 +413,7 @@ def markdown(rows: Iterable[Fed]) -> str:
 
 
 def reports(kind: str, found: Iterable[Reported]) -> str:
-    """Who reports what as a Markdown table, without those who report nothing."""
+    """Who reports what, as a Markdown table, without those that report nothing."""
     lines = [f"| {kind} | reports |", "|---|---|"]
     lines += [f"| {one.who} | {', '.join(one.facts)} |" for one in found if one.facts]
     return "\n".join(lines) + "\n"

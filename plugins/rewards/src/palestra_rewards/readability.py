@@ -1,4 +1,4 @@
-"""How well a text reads: the loss of a reference language model on it, in nats a word or token."""
+"""Readability of a text: a reference language model's loss on it, in nats per word or token."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ Reader = Callable[[Sequence[str]], Sequence[float]]
 
 
 class NGrams:
-    """A model of words by the `order - 1` words before them, counted in texts of one's own.
+    """An n-gram model: predicts each word from the `order - 1` words before it, as in `texts`.
 
-    A chance is `(n(context, word) + smooth * chance by a shorter context) / (n(context) + smooth)`,
-    down to an even chance of every known word and of one for all others. A reader without a
-    language model: `order=1` counts words alone.
+    A probability is `(n(context, word) + smooth * probability in a shorter context) / (n(context) +
+    smooth)`. The shortest context has a uniform distribution over the known words and one class
+    for all unknown words. It needs no language model; `order=1` counts single words.
     """
 
     def __init__(self, texts: Iterable[str], *, order: int = 2, smooth: float = 1.0) -> None:
         if order < 1 or smooth <= 0:
-            raise InvalidOption(f"order is 1 or more and smooth above 0, not {order} and {smooth}")
+            raise InvalidOption(
+                f"order must be 1 or more and smooth above 0, not {order} and {smooth}"
+            )
         self.order, self.smooth = order, smooth
         self._words: Counter[tuple[str, ...]] = Counter()
         self._contexts: Counter[tuple[str, ...]] = Counter()
@@ -44,13 +46,13 @@ class NGrams:
         ]
 
     def chance(self, context: tuple[str, ...], word: str) -> float:
-        """The chance of a word behind these."""
+        """The probability of a word after this context."""
         lower = self.chance(context[1:], word) if context else 1 / (self._known + 1)
         often = self._words[(*context, word)] + self.smooth * lower
         return often / (self._contexts[context] + self.smooth)
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
-        """The mean of minus the log-chances of each text's words; 0 for one without words."""
+        """The mean negative log-probability of each text's words; 0 for a text without words."""
         found = []
         for text in texts:
             losses = [-log(self.chance(context, word)) for context, word in self._pairs(text)]
@@ -59,13 +61,13 @@ class NGrams:
 
 
 class ModelReader:
-    """The loss of a language model that weighs texts, in nats a token: `ModelReader("local:…")`."""
+    """A language model's loss on texts, in nats per token, as in `ModelReader("local:…")`."""
 
     def __init__(self, model: str | Model) -> None:
         self.model: Model = open_model(model) if isinstance(model, str) else model
         if "score" not in self.model.abilities:
             raise InvalidOption(
-                f"{self.model.name} does not weigh texts; use a model that scores, such as "
+                f"{self.model.name} cannot score texts; use a model that scores, such as "
                 "local:…, or NGrams"
             )
 
@@ -76,10 +78,10 @@ class ModelReader:
 
 
 def reading_losses(records: Sequence[EpisodeRecord], reader: Reader) -> Floats:
-    """The mean loss of what each seat said in each episode: one number a line of a `Group`.
+    """The mean loss on what each seat said in each episode: one number per line of a `Group`.
 
-    `Group.of(records).with_facts(**{"reading loss": reading_losses(records, reader)})` hands it to
-    `optima`.
+    Pass it to `optima` with `Group.of(records).with_facts(**{"reading loss":
+    reading_losses(records, reader)})`.
     """
     lines: dict[tuple[int, int], list[str]] = {}
     for number, record in enumerate(records):

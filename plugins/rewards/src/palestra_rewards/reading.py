@@ -14,7 +14,7 @@ from palestra_rewards.arrays import Floats
 from palestra_rewards.facts import fact, reported, scope
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
-# Tags with an entry a turn; a list of any other length is a mistake
+# Tags with one entry per turn; a list of any other length is an error
 OF_TURNS = ("values", "process", "ratio", "implicit", "full tokens", "confidence", "verdicts")
 RESERVED = ("roles", "success", "id", "parent", "anchor", "split")
 
@@ -24,11 +24,11 @@ def read_columns(
 ) -> dict[str, Any]:
     """The arguments of `Group.from_arrays` for records, turns in the order of `record.turns`.
 
-    Turns before `branched_at` are left out: siblings share them. Tags read: `roles` (one name a
-    seat), `success` (one number, or one a seat), `id` and `parent` (of nested episodes), `anchor`
-    (a key of the decision for each turn, in the place of the record's own). Any other tag that all
-    records have becomes a fact; so does what agents and games have reported (`facts`), `env` and,
-    for continuations, `branched_at`.
+    Turns before `branched_at` are left out, since siblings share them. It reads the tags `roles`
+    (one name per seat), `success` (one number, or one per seat), `id` and `parent` (of nested
+    episodes), and `anchor` (a key of the decision for each turn, which replaces the record's own).
+    Any other tag that all records have becomes a fact; so do facts that agents and games reported
+    (`facts`), `env` and, for continuations, `branched_at`.
     """
     if not records:
         raise InvalidOption("a group needs at least one record")
@@ -36,7 +36,7 @@ def read_columns(
         check_record(record)
     turns = [turn for record in records for turn in record.own_turns]
     if not turns:
-        raise InvalidOption("these records hold no turns; nobody decided anything in them")
+        raise InvalidOption("these records hold no turns; record episodes in which a seat decides")
     return {
         "episode": np.repeat(np.arange(len(records)), [len(r.own_turns) for r in records]),
         "seat": [turn.seat for turn in turns],
@@ -81,12 +81,12 @@ def check_record(record: EpisodeRecord) -> None:
     if len(record.returns) != len(record.players):
         raise InvalidOption(
             f"{name} has {len(record.returns)} returns for {len(record.players)} seats; a record "
-            "holds one a seat"
+            "needs one per seat"
         )
 
 
 def check_one_task(records: Sequence[EpisodeRecord]) -> None:
-    """Raise `InvalidOption` where records are not all rollouts of one task."""
+    """Raise `InvalidOption` if records are not all rollouts of one task."""
     first = records[0]
     for place, record in enumerate(records):
         for name in ("env", "seed", "options", "group"):
@@ -101,12 +101,12 @@ def check_one_task(records: Sequence[EpisodeRecord]) -> None:
 
 
 def own(record: EpisodeRecord, of_turns: Any) -> Any:
-    """The entries of turns after the branch, from one a turn."""
+    """The entries for turns after the branch, from a sequence with one entry per turn."""
     return of_turns[len(record.turns) - len(record.own_turns) :]
 
 
 def _own_tag(record: EpisodeRecord, name: str) -> Any:
-    """A tag with an entry a turn, of the turns after the branch."""
+    """The entries of a tag over turns for the turns after the branch."""
     values = record.tags[name]
     if len(values) == len(record.turns):
         return own(record, values)
@@ -119,7 +119,7 @@ def _own_tag(record: EpisodeRecord, name: str) -> Any:
 
 
 def _of_seat(record: EpisodeRecord, name: str, seat: int) -> Any:
-    """The entry of a seat in a tag with one a seat."""
+    """The entry for a seat in a tag with one entry per seat."""
     values = record.tags[name]
     if seat >= len(values):
         raise InvalidOption(
@@ -130,9 +130,9 @@ def _of_seat(record: EpisodeRecord, name: str, seat: int) -> Any:
 
 
 def task_name(record: EpisodeRecord) -> str:
-    """What rollouts of one task share: environment, seed, options, split and `group`.
+    """A name that rollouts of one task share: environment, seed, options, split and `group`.
 
-    The split is the tag of that name; where there is none, the options tell splits apart.
+    The split is the tag of that name; without one, splits differ by their options.
     """
     options = msgspec.json.encode(record.options, order="sorted").decode()
     split = str(record.tags.get("split", ""))
@@ -140,7 +140,7 @@ def task_name(record: EpisodeRecord) -> str:
 
 
 def _spending(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    """What every turn took, refused answers included."""
+    """Tokens, seconds and cost of every turn, refused answers included."""
     turns = [turn for record in records for turn in record.own_turns]
     sampled = [turn.spent.tokens_out for turn in turns]
     answers = [turn.usage.tokens_out for turn in turns]
@@ -155,7 +155,7 @@ def _spending(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
 def refused_answers(record: EpisodeRecord) -> list[int]:
     """How many answers were refused as illegal at each turn.
 
-    A mistake that stands in `record.mistakes` alone belongs to the turn that forfeited for it.
+    A mistake that is counted only in `record.mistakes` belongs to the turn that forfeited for it.
     """
     counts = [len(turn.errors) for turn in record.turns]
     for place, turn in enumerate(record.turns):
@@ -168,9 +168,9 @@ def refused_answers(record: EpisodeRecord) -> list[int]:
 
 
 def turn_rewards(record: EpisodeRecord) -> Floats:
-    """What each turn's seat was paid from that turn on, until its next.
+    """What each turn's seat was paid from that turn until its next, shape (turns,).
 
-    What a seat was paid before its first turn no turn of its own can have earned.
+    Rewards that a seat got before its first turn are left out.
     """
     paid = np.zeros(len(record.turns))
     latest: dict[int, int] = {}
@@ -186,7 +186,7 @@ def turn_rewards(record: EpisodeRecord) -> Floats:
 
 
 def _costs(record: EpisodeRecord) -> Iterator[float]:
-    """Money and the environment's own costs of each turn."""
+    """The cost of each turn: money spent plus the environment's own costs."""
     for step in record.steps[record.branched_at :]:
         for turn in step.turns:
             yield turn.spent.cost + sum(step.costs.get(turn.seat, {}).values())
@@ -211,7 +211,7 @@ def _success(records: Sequence[EpisodeRecord]) -> list[float] | None:
 
 
 def _succeeded(record: EpisodeRecord, seat: int) -> float | None:
-    """Success by the tag, by the result, or where that is a score by the game's own measure."""
+    """Success by the tag, by the result, or, if the result is a score, by the game's progress."""
     tag = record.tags.get("success")
     if tag is not None:
         return float(_of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag)
@@ -249,7 +249,7 @@ def _parents(records: Sequence[EpisodeRecord]) -> list[int] | None:
 
 
 def _places(records: Sequence[EpisodeRecord], named: set[str]) -> dict[str, int]:
-    """Where the records stand that can be parents: by tag `id`, or roots by their number."""
+    """Indices of records that can be parents, by their tag `id`, or by number for roots."""
     places: dict[str, int] = {}
     for place, record in enumerate(records):
         if "id" not in record.tags and record.parent:
@@ -257,17 +257,17 @@ def _places(records: Sequence[EpisodeRecord], named: set[str]) -> dict[str, int]
         name = str(record.tags.get("id", record.number))
         if name in named and name in places:
             raise InvalidOption(
-                f"records {places[name]} and {place} are both known as {name!r}, and a parent is "
-                "named so; give them tags 'id' that differ"
+                f"records {places[name]} and {place} are both known as {name!r}, which is the name "
+                "of a parent; give them different tags 'id'"
             )
         places[name] = place
     return places
 
 
 def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    """Tags that all records have: lists one a turn are joined, anything else is one an episode.
+    """Tags that all records have: lists over turns are joined, others are one per episode.
 
-    What agents and games have reported follows, as `palestra_rewards.facts` reads it.
+    Facts that agents and games reported are added, as `palestra_rewards.facts` reads them.
     """
     names = set.intersection(*(set(record.tags) for record in records)) - set(RESERVED)
     facts: dict[str, Any] = {"env": [record.env for record in records]}
@@ -291,9 +291,9 @@ def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
 
 
 def _reported(records: Sequence[EpisodeRecord], name: str) -> list[Any]:
-    """A fact that was reported in play: over turns, lines or episodes."""
+    """A fact that was reported during play: over turns, lines or episodes."""
     found = [fact(record, name) for record in records]
-    if name == "coalition":  # where nobody says that they are absent, everybody took part
+    if name == "coalition":  # if no turn reports an absent player, all took part
         return [one or _seats(r) * (one is None) for one, r in zip(found, records, strict=True)]
     if scope(name) == "record":
         return found
@@ -311,7 +311,7 @@ def _reported(records: Sequence[EpisodeRecord], name: str) -> list[Any]:
 
 
 def _states(records: Sequence[EpisodeRecord]) -> list[str] | None:
-    """A key for the decision at each turn: the tag `anchor`, else what the runner wrote."""
+    """A key for the decision at each turn: the tag `anchor`, or else the recorded key."""
     keys: list[str] = []
     anchored = all("anchor" in record.tags for record in records)
     for record in records:

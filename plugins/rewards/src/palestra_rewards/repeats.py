@@ -1,4 +1,4 @@
-"""`palestra repeats`: how often the same decision comes up again, by environment."""
+"""`palestra repeats`: how often the same decision recurs, by environment."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from palestra_rewards.group import Group
 from palestra_rewards.pages import remade
 
 START, END = "<!-- repeats -->", "<!-- end of repeats -->"
-ROLLOUTS, STEPS = 8, 100  # of one start, and of each
+ROLLOUTS, STEPS = 8, 100  # rollouts of one start, steps of each
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Shares of the turns that faced a decision which came up elsewhere too.
+    """Shares of turns that faced a decision which another turn faced too.
 
-    `by_step` counts within an episode by `state_key`, which holds counters; `in_episode` and
-    `in_group` (of all rollouts of a start) by the game's anchor.
+    `by_step` compares turns of an episode by `state_key`, which includes counters. `in_episode`
+    and `in_group` (all rollouts of a start) compare them by the game's anchor.
     """
 
     env: str
@@ -54,7 +54,7 @@ def measure(
 
 
 def share_in_episodes(group: Group) -> float:
-    """The share of turns whose decision comes up again in their own episode."""
+    """The share of turns whose decision recurs in their own episode."""
     return _share(group, [] if group.state is None else group.state.tolist())
 
 
@@ -70,7 +70,7 @@ def repeats_command(
     env: Annotated[list[str] | None, typer.Argument(help="Environments; all by default.")] = None,
     write: Annotated[Path | None, typer.Option(help="Write the table into this page.")] = None,
 ) -> None:
-    """Measure how often the same decision comes up again."""
+    """Measure how often the same decision recurs."""
     table = markdown(measure(name) for name in env or registry().environments)
     if write is None:
         typer.echo(table, nl=False)

@@ -1,4 +1,4 @@
-"""VSPO's sampler: tasks whose rollouts do not differ make room for more of those that do."""
+"""VSPO's sampler: replaces tasks with equal returns by more rollouts of other tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palestra_rewards.estimators.sampling import replaced_tasks
 from palestra_rewards.group import Group
 from palestra_rewards.needs import require
 
-APART = 1_000_003  # seeds of agents in one round and in the next
+APART = 1_000_003  # distance between the agents' seeds of successive rounds
 
 
 def sampled_rollouts(
@@ -30,16 +30,16 @@ def sampled_rollouts(
     max_episode_steps: int | None = None,
     **options: Any,
 ) -> list[EpisodeRecord]:
-    """n rollouts of every start in `seeds`, in which each task is one to learn from.
+    """n rollouts for every seed in `seeds`, with tasks that teach nothing replaced.
 
-    A task whose returns are all alike for the learners is left out, and n more rollouts are played
-    of another, drawn with chances in proportion to its value (`peer_values`: difficulty, and
-    `blend` of the spread of returns). Where no task has a spread, all are kept as they are.
-    Agents draw otherwise in every `round`. As many records come back as were asked for; the second
-    n of a task stand in one group with the first. "Progressive Reward Shaping and VSPO".
+    A task whose returns are equal for the learners is left out, and n more rollouts of another are
+    played, drawn with probability proportional to its value (`peer_values`: difficulty, and
+    `blend` of the spread of returns). If no task has a spread, all are kept. Agents use new random
+    numbers in every `round`. The number of records is always n times that of seeds; further
+    rollouts of a task are in one group with its first. "Progressive Reward Shaping and VSPO".
     """
     if n < 2 or not seeds or len(set(seeds)) < len(seeds):
-        raise InvalidOption(f"give seeds that differ and an n of 2 or more, not {seeds} and {n}")
+        raise InvalidOption(f"seeds must differ and n must be 2 or more, not {seeds} and {n}")
     _, seated = opened(env, agents, seeds[0], options)
     seats_of_agents(seated, learners)
 

@@ -1,4 +1,4 @@
-"""Rows to train on from records: what to imitate, and which of two answers to prefer."""
+"""Training rows from records: answers to imitate, and pairs of answers to prefer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rows:
     """Rows of one role, in the conversational form that TRL and others read.
 
     `imitate` rows have "prompt" and "completion"; `prefer` rows "prompt", "chosen", "rejected" and
-    "gap", how much more the chosen one is worth. All but the gap are lists of messages.
+    "gap", how much more the chosen one is worth. All values but the gap are lists of messages.
     """
 
     imitate: list[Row] = field(default_factory=list)
@@ -33,11 +33,11 @@ class Rows:
 def prompts_of(
     record: EpisodeRecord, game: Game[Any, Any] | None = None
 ) -> list[list[dict[str, str]]]:
-    """The messages that each turn answered.
+    """The messages that each turn answered, one list per turn.
 
-    Those that a talk recorded; for an episode of a game, its rules, and then all that the seat has
-    seen, its position and what it may play, by playing the record again. game: the one it was
-    played in, where it has no id.
+    For a talk they are the recorded messages. For an episode of a game the record is replayed, and
+    they are the rules, then everything the seat has seen, its position and its legal actions.
+    game: the game, for a record without an environment id.
     """
     asked: dict[int, list[dict[str, str]]] = {}
     for event in record.events:
@@ -66,15 +66,15 @@ def role_rows(
 ) -> dict[str, Rows]:
     """Rows by role, from a worth for every turn: MALT's and EPO's training sets.
 
-    worth: one number a turn, in the order of the records' turns, such as the values of
-    `estimate("malt", records)` or what a reward model says. What is above `threshold` is to be
-    imitated. Of two different answers to the same prompt, the one worth more is preferred if it is
-    above the threshold, the other is not, and they lie more than `gap` apart. Without a threshold
-    between them (`threshold=-inf`) the gap alone decides. Equal answers to one prompt are one, with
-    the mean of their worths. Roles are the tag `roles`, or the players' names. `game` is for
-    records of a game without an id.
+    worth: one number per turn, in the order of the records' turns, such as the values of
+    `estimate("malt", records)` or the scores of a reward model. Answers above `threshold` are to
+    be imitated. Of two different answers to the same prompt, the one worth more is preferred if it
+    is above the threshold, the other is not, and they differ by more than `gap`. With
+    `threshold=-inf` the gap alone decides. Equal answers to one prompt are merged and get the mean
+    of their worths. Roles are the tag `roles`, or the players' names. `game` is the game, for
+    records without an environment id.
 
-    Raises `InvalidOption` where there is not one worth a turn.
+    Raises `InvalidOption` if there is not one worth per turn.
     """
     values = _one_a_turn(records, worth)
     asked: dict[tuple[str, str], list[dict[str, str]]] = {}
@@ -104,10 +104,10 @@ def rejection_rows(
 ) -> list[Row]:
     """The turns of the best rollouts of every task, to imitate: rejection sampling.
 
-    worth: one number a turn, summed over each seat's turns, such as `shape("direction", …)` under
-    the direction the seat was given (the fact `direction`, as the adapter `directed` gives it).
-    Rollouts of one task by the same seat under the same direction are compared; the `keep` best of
-    them give a row a turn, the first of equals.
+    worth: one number per turn, summed over each seat's turns, such as `shape("direction", …)` for
+    the direction that the seat was given (the fact `direction`, which the adapter `directed`
+    reports). Rollouts of one task by the same seat under the same direction are compared; the
+    best `keep` of them give one row per turn. Ties go to the first.
     """
     if keep < 1:
         raise InvalidOption(f"keep must be at least 1, not {keep}")

@@ -1,4 +1,4 @@
-"""Optima's turn tree: dialogues that branch where it pays, and the pairs its branches make."""
+"""Optima's turn tree: dialogues that branch at valuable positions, and preference pairs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Worth = Callable[[EpisodeRecord], float]
 
 @dataclass(eq=False)
 class TurnNode:
-    """A position: its `value` is the mean score of the rollouts through it.
+    """A position; its `value` is the mean score of the rollouts through it.
 
-    `record` is the first of them and `step` the number of the step that led here; the root has
-    none.
+    `record` is the first of those rollouts and `step` the number of the step that led here; the
+    root has neither.
     """
 
     episode: Episode
@@ -37,22 +37,23 @@ class TurnNode:
         return sum(self.scores) / len(self.scores)
 
     def below(self) -> list[TurnNode]:
-        """This node and all under it."""
+        """This node and all its descendants."""
         return [self, *(node for child in self.children for node in child.below())]
 
 
 @dataclass
 class TurnTree:
-    """`records` are all rollouts, whole; the tree is that of the steps they share."""
+    """`records` are all the complete rollouts; the tree merges the steps that they share."""
 
     root: TurnNode
     records: list[EpisodeRecord]
 
     def pairs(self, *, least: float = 0.4, gap: float = 0.2, keep: float = 0.5) -> list[Row]:
-        """Siblings to prefer, as rows: prompt, chosen, rejected, and the gap of their values.
+        """Preference pairs of siblings, as rows: prompt, chosen, rejected, and gap of their values.
 
-        The chosen one is worth more than `least` and the other at least `gap` less; of all such
-        pairs the share `keep` whose chosen answer is worth most. Only steps of one seat make pairs.
+        The chosen answer is worth more than `least` and the rejected one at least `gap` less. Of
+        all such pairs, the share `keep` with the most valuable chosen answers is returned. Only
+        steps in which one seat decides make pairs.
         """
         found = []
         for node in self.root.below():
@@ -81,17 +82,17 @@ def turn_tree(
     max_episode_steps: int | None = None,
     **options: Any,
 ) -> TurnTree:
-    """Grow a tree of one start: `expansions` nodes, `branches` rollouts to the end from each.
+    """Grow a tree from one start: `expansions` nodes, `branches` rollouts to the end from each.
 
-    The root is expanded first. Then a node is drawn among the `top` most valuable, with chances
-    proportional to exp(value / `temperature`), leaving out the last positions of a dialogue, those
-    expanded before, and those whose text is nearer than `similar` (edit distance over the longer
-    length) to one expanded before. `score` says what a rollout is worth, by default the mean
-    return of its seats. Chen et al., "Optima" (2024).
+    The root is expanded first. Then a node is drawn from the `top` most valuable ones, with
+    probability proportional to exp(value / `temperature`). Nodes without a continuation, those
+    already expanded, and those whose text is closer than `similar` to an expanded one (edit
+    distance divided by the longer length) are left out. `score` returns the worth of a rollout, by
+    default the mean return of its seats. Chen et al., "Optima" (2024).
     """
     if expansions < 1 or branches < 1 or temperature <= 0:
         raise InvalidOption(
-            f"expansions and branches are at least 1 and temperature above 0, not {expansions}, "
+            f"expansions and branches must be at least 1, temperature above 0; not {expansions}, "
             f"{branches} and {temperature}"
         )
     start, seated = opened(env, agents, seed, options)
@@ -120,7 +121,7 @@ def turn_tree(
 
 
 def _add(tree: TurnTree, record: EpisodeRecord, score: float) -> None:
-    """Put a rollout into the tree, from the root to its end."""
+    """Add a rollout to the tree, from the root to its end."""
     tree.records.append(record)
     node = tree.root
     node.scores.append(score)
@@ -160,7 +161,7 @@ def _pick(
 
 
 def apart(one: str, other: str) -> float:
-    """The edit distance of two texts over the length of the longer one, from 0 to 1."""
+    """The edit distance of two texts divided by the length of the longer one, from 0 to 1."""
     from rapidfuzz.distance import Levenshtein
 
     return Levenshtein.normalized_distance(one, other)

@@ -191,13 +191,13 @@ def number(text: str, name: str) -> float:
     return value
 
 
-async def read(request: Request, kind: type[Wanted]) -> Wanted:
+async def read(request: Request, kind: type[Wanted], most: int = MOST_BYTES) -> Wanted:
     """A request's JSON body as a struct; raises `Refused` for one that is too long."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise Refused("send JSON, with 'Content-Type: application/json'", 415)
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > MOST_BYTES:
-            raise Refused(f"a message has at most {MOST_BYTES} bytes", 413)
+        if len(body) > most:
+            raise Refused(f"a message has at most {most} bytes", 413)
     return msgspec.json.decode(bytes(body), type=kind)

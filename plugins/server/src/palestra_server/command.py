@@ -40,7 +40,9 @@ def serve_command(
     token: Annotated[
         str, typer.Option(envvar="PALESTRA_SERVER_TOKEN", help="What making a match takes.")
     ] = "",
-    dialects: Annotated[str, typer.Option(help="Protocols to speak as well, by comma: mcp.")] = "",
+    dialects: Annotated[
+        str, typer.Option(help="Protocols to speak as well, by comma: mcp, nemo-gym, openenv.")
+    ] = "",
     upstream: Annotated[
         str, typer.Option(help="A model server's base URL, to record what seats ask it.")
     ] = "",
@@ -79,14 +81,14 @@ def serve_command(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     url = store if "://" in store else f"sqlite:///{store}"
     server = MatchServer(MatchStore(url))
-    socket = listen(host, port)
-    address = socket.getsockname()
     hosts = [*LOOPBACK, host, *(name or [])]
-    spoken = [_dialect(word, server) for word in dialects.split(",") if word]
+    spoken = [_dialect(word, server, token) for word in dialects.split(",") if word]
     if upstream:
         from palestra_server.dialects.openai import CaptureDialect
 
         spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
+    socket = listen(host, port)
+    address = socket.getsockname()
     app = create_app(server, hosts=hosts, token=token, first=first, dialects=spoken)
     scheme = "https" if certificate else "http"
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
@@ -102,13 +104,21 @@ def serve_command(
     uvicorn.Server(config).run([socket])
 
 
-def _dialect(name: str, server: MatchServer) -> Dialect:
+def _dialect(name: str, server: MatchServer, token: str) -> Dialect:
     """A protocol by its name; raises `UnknownName`, and `MissingExtra` for one not installed."""
     if name == "mcp":
         from palestra_server.dialects.mcp import McpDialect
 
         return McpDialect(server)
-    raise UnknownName("dialect", name, ["mcp"])
+    if name == "openenv":
+        from palestra_server.dialects.openenv import OpenEnvDialect
+
+        return OpenEnvDialect(server, token)
+    if name == "nemo-gym":
+        from palestra_server.dialects.nemo_gym import NeMoGymDialect
+
+        return NeMoGymDialect(server, token)
+    raise UnknownName("dialect", name, ["mcp", "nemo-gym", "openenv"])
 
 
 def _is_loopback(host: str) -> bool:

@@ -132,7 +132,8 @@ class MatchServer:
             public=wanted.public,
         )
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
-        match = Match(name, plan, self.store.add)
+        # in a thread: a game that is played here for the first time may compile for seconds
+        match = await asyncio.to_thread(Match, name, plan, self.store.add)
         self.store.create(name, plan, digest(invite))
         self._live[name] = live = self._keep(match, digest(invite))
         self.metrics.matches += 1
@@ -417,6 +418,16 @@ class MatchServer:
             self._schedule_flush()
             assert self._flushed is not None
             await asyncio.shield(self._flushed)
+
+    def drop(self, name: str) -> None:
+        """Take a match that is over out of memory; it comes back when somebody asks for it."""
+        live = self._live.get(name)
+        if live is None or not live.match.over or live.asked or any(live.followers.values()):
+            return
+        live.match.close()
+        del self._live[name]
+        for hashed in [hashed for hashed, key in self._seats.items() if key.match == name]:
+            del self._seats[hashed]
 
     async def _sweep(self) -> None:
         """Drop idle matches from memory, again and again."""

@@ -1,1 +1,1 @@
-"""Playing `grid/Kitchen-v0` by skills: a model says what, a path search says how."""
+"""Playing `grid/Kitchen-v0` by skills: a model chooses a skill, a path search carries it out."""

@@ -1,8 +1,9 @@
-"""ProAgent: a cook who guesses what its partner will do, and corrects the guess by what it did.
+"""ProAgent: a cook that predicts its partner's next skill, and corrects the prediction.
 
-The model reads the kitchen in words, names the partner's next skill and its own; a verifier sends
-skills back whose preconditions do not hold, and says why; a path search carries skills out. Zhang
-et al., "ProAgent: Building Proactive Cooperative Agents with Large Language Models", AAAI 2024.
+The model reads the kitchen in words and names the partner's next skill and its own; a verifier
+rejects skills whose preconditions do not hold, and says why; a path search carries skills out.
+Zhang et al., "ProAgent: Building Proactive Cooperative Agents with Large Language Models", AAAI
+2024.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _LINE = re.compile(r"^(Intention|Skill):\s*(.*)$", re.MULTILINE)
 
 @dataclass(slots=True)
 class Cook:
-    """One seat in play: its skill, what it expects of the others, what has happened."""
+    """State of one seat: its skill, what it expects of the others, what has happened."""
 
     skill: str = ""
     started: View | None = None
@@ -37,7 +38,7 @@ class Cook:
     expected: str = ""
     hands: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    blocked: int = 0  # steps of this skill that came to nothing
+    blocked: int = 0  # steps of this skill without effect
     last: View | None = None
     move: str = ""
 
@@ -47,14 +48,14 @@ class Cook:
     kind="llm",
     plays=("grid/Kitchen-v0",),
     needs=("fork",),
-    summary="Skills and a partner's intention.",
+    summary="Chooses skills and predicts the partner's next one.",
 )
 class ProAgent(Adapter):
-    """One question a skill, not a step; a skill that is blocked `patience` steps is given up.
+    """Asks one question per skill, not per step; gives up a skill after `patience` blocked steps.
 
-    A step that comes to nothing is followed by any other. A skill that cannot be done is sent
-    back up to `tries` times, then the cook waits a step. The last `notes` things that happened
-    stand in the question.
+    A step without effect is followed by a random one. A skill that cannot be done is rejected; the
+    model is asked up to `tries` times, then the cook waits a step. The question shows the last
+    `notes` events.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class ProAgent(Adapter):
         super().__init__(**settings)
         self._tries, self._patience, self._notes = tries, patience, notes
         self._cooks: dict[tuple[int, int], Cook] = {}
-        self.refused = 0  # skills sent back by the verifier
+        self.refused = 0  # skills rejected by the verifier
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         cook = self._cooks.setdefault((turn.episode_key, turn.seat), Cook())
@@ -85,9 +86,9 @@ class ProAgent(Adapter):
         return Decision(text=cook.move, thought=thought)
 
     def _step(self, turn: Turn, cook: Cook, view: View) -> str:
-        """The next move of the skill; any, where the last one came to nothing.
+        """The next move of the skill, or a random move if the last one had no effect.
 
-        Two cooks who each wait for the other to make way would do so for ever.
+        Otherwise two cooks that block each other would wait forever.
         """
         wait = way(turn, SKILLS["wait"], self.rng) or [""]
         moves = way(turn, SKILLS[cook.skill], self.rng) or wait
@@ -97,7 +98,7 @@ class ProAgent(Adapter):
         return self.rng.choice(turn.legal_texts) if stuck else moves[0]
 
     def _watch(self, cook: Cook, view: View) -> None:
-        """Correct the belief about the others by what they have done since."""
+        """Note what the others have done since, and where the prediction was wrong."""
         for name, hand in view.others.items():
             done = did(cook.hands.get(name, hand), hand)
             if done:
@@ -108,7 +109,7 @@ class ProAgent(Adapter):
         cook.notes = cook.notes[-self._notes :] if self._notes else []
 
     def _is_finished(self, cook: Cook, view: View) -> bool:
-        """Whether it is time for another skill: this one is done, impossible or blocked."""
+        """Whether another skill is needed because this one is done, impossible or blocked."""
         if cook.started is None or cook.skill == "wait":
             return True
         skill = SKILLS[cook.skill]

@@ -1,4 +1,4 @@
-"""What a cook can set out to do, read from the kitchen's own words; and the shortest way to it."""
+"""Skills of a cook, checked against the kitchen's description, and the shortest way to do them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from palestra import Episode, InvalidOption, Rng, Turn
 
 _HAND = re.compile(r"holding ([^.]*)\.")
 NOTHING, ONION, DISH, SOUP = "nothing", "an onion", "a dish", "a soup"
-MOST = 5_000  # positions that a search for a way looks at
+MOST = 5_000  # most positions that a path search visits
 
 
 class View(NamedTuple):
-    """What the kitchen's text tells a cook."""
+    """What a cook reads from the kitchen's description."""
 
-    posture: str  # where it stands, where it looks, what it holds
+    posture: str  # the cook's place, direction and item held
     hand: str
     others: dict[str, str]  # by name, what each holds
     pots: tuple[str, ...]
@@ -27,7 +27,7 @@ class View(NamedTuple):
 
 
 def look(episode: Episode, seat: int, before: float = 0.0) -> View:
-    """Read the position of a kitchen; `before` was earned before this episode was forked.
+    """Read the position of a kitchen; `before` is the return when this episode was forked.
 
     Raises `InvalidOption` for any other game.
     """
@@ -56,7 +56,7 @@ def _held(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """Something to do: `missing` says why it cannot be done now, `done` whether it has been."""
+    """A skill: `missing` says why it cannot be done now ("" if it can), `done` whether it is."""
 
     name: str
     missing: Callable[[View], str]
@@ -96,7 +96,7 @@ SKILLS = {
 
 
 def way(turn: Turn, skill: Skill, rng: Rng) -> list[str] | None:
-    """The fewest moves that do it while everybody else stands still; None if there are none."""
+    """The shortest moves that do the skill while all others stand still; None if there are none."""
     start = turn.fork(rng)
     first = look(start, turn.seat)
     if skill.name == "wait":
@@ -132,7 +132,7 @@ def _moved(episode: Episode, player: int, move: str) -> Episode:
 
 
 def did(before: str, after: str) -> str:
-    """The skill that a change of what somebody holds shows; "" for none."""
+    """The skill that explains a change of the item held; "" for none."""
     table = {
         (NOTHING, ONION): "fetch onion",
         (NOTHING, DISH): "fetch dish",

@@ -1,1 +1,1 @@
-"""What an agent keeps from one episode to the next, and for how long."""
+"""Memories that agents keep from one episode to the next."""

@@ -1,9 +1,9 @@
 """MemRL: an episodic memory that learns which of its entries help.
 
-Retrieval has two phases: the entries most like the task at hand, then among them those that have
-paid. After the episode the utility Q of each entry shown moves towards what the episode was worth,
-Q += rate (r - Q), and the model writes the episode down as a new entry. The model itself stays as
-it is. "MemRL: Self-Evolving Agents via Runtime Reinforcement Learning on Episodic Memory", 2026.
+Retrieval has two phases: the entries most similar to the current task, then the most useful among
+them. After the episode the utility Q of each entry shown moves towards the episode's worth,
+Q += rate (r - Q), and the model writes a new entry about the episode. The model itself does not
+change. "MemRL: Self-Evolving Agents via Runtime Reinforcement Learning on Episodic Memory", 2026.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ class Entry(msgspec.Struct):
 class MemRL(Remembering):
     """Shows the inner agent the `shown` entries that were most useful in positions like this one.
 
-    Phase one keeps the `near` entries most alike, at least `alike`; phase two ranks them by
-    (1 - trust) similarity + trust Q, both standardised. `rate` is that of the utilities. At most
-    `size` entries are kept, the least useful go first.
+    Phase one keeps the `near` most similar entries with a similarity of at least `alike`; phase two
+    ranks them by (1 - trust) similarity + trust Q, both standardised. `rate` is the learning rate
+    of utilities. At most `size` entries are kept; the least useful are dropped first.
     """
 
     def __init__(
         self,
         *,
-        near: Annotated[int, Meta(ge=1, description="entries retrieved by likeness")] = 8,
+        near: Annotated[int, Meta(ge=1, description="entries retrieved by similarity")] = 8,
         shown: Annotated[int, Meta(ge=1, description="entries shown to the inner agent")] = 2,
-        alike: Annotated[float, Meta(description="least likeness of a retrieved entry")] = 0.3,
+        alike: Annotated[float, Meta(description="least similarity of a retrieved entry")] = 0.3,
         trust: Annotated[
-            float, Meta(ge=0, le=1, description="weight of utility against likeness")
+            float, Meta(ge=0, le=1, description="weight of utility against similarity")
         ] = 0.5,
         rate: Annotated[float, Meta(gt=0, le=1, description="learning rate of utilities")] = 0.3,
         size: Annotated[int, Meta(ge=1, description="most entries kept")] = 500,
@@ -67,7 +67,7 @@ class MemRL(Remembering):
         if shown > near:
             raise InvalidOption(f"shown must be at most near, {near}, not {shown}")
         self.entries: dict[int, Entry] = {}  # by number
-        self._next = 0  # numbers are never given twice
+        self._next = 0  # numbers are never reused
         super().__init__(**settings)
         self._near, self._shown, self._alike = near, shown, alike
         self._trust, self._rate, self._size = trust, rate, size
@@ -105,7 +105,7 @@ class MemRL(Remembering):
         self.add(Entry(trial.task, trial.start, text, trial.worth))
 
     def add(self, entry: Entry) -> None:
-        """Keep an entry; where there are too many, the least useful goes."""
+        """Add an entry; if there are too many, drop the least useful one."""
         entry.number = self._next
         self._next += 1
         self.entries[entry.number] = entry
@@ -126,7 +126,7 @@ class MemRL(Remembering):
 
 
 def standardised(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Mean 0 and deviation 1; all zeros where all are alike."""
+    """Values scaled to mean 0 and standard deviation 1; all zeros if all are equal."""
     array = np.asarray(values, float)
     spread = array.std()
     return (array - array.mean()) / spread if spread > 1e-12 else np.zeros_like(array)

@@ -1,9 +1,9 @@
-"""Self-navigating: some rollouts are led by what was learnt in others like them.
+"""Self-navigating: some rollouts are guided by experience from similar ones.
 
-Zhai et al., "AgentEvolver: Towards Efficient Self-Evolving Agent System", 2025. Here are the pool
-of experiences, retrieval by likeness, and the mix of led and unled rollouts. The decisions of led
-rollouts are marked, so that a trainer can leave the experience out of what it trains on
-(experience stripping); its selective boosting is the trainer's.
+Zhai et al., "AgentEvolver: Towards Efficient Self-Evolving Agent System", 2025. This module has the
+pool of experiences, retrieval by similarity, and the mix of guided and unguided rollouts. The
+decisions of guided rollouts are marked, so that a trainer can remove the experience from its
+training data (experience stripping). Selective boosting is left to the trainer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STREAM = 0x9A71
 
 
 class Experience(msgspec.Struct):
-    """When something is of use, what it is, and how well the episode it comes from went."""
+    """A lesson: when it is useful, its text, and the worth of the episode it comes from."""
 
     task: str
     when: str
@@ -40,14 +40,14 @@ class Experience(msgspec.Struct):
 @agent(
     "navigator",
     kind="llm",
-    summary="A share of episodes is led by experiences from episodes like them.",
+    summary="Guides a share of episodes by experiences from similar episodes.",
     paper="AgentEvolver: Towards Efficient Self-Evolving Agent System (2025)",
 )
 class Navigator(Remembering):
     """In `share` of episodes the inner agent is shown the experiences that fit its start best.
 
-    After every episode the model writes an experience: when it is of use, and what to know. An
-    episode is led or not by a draw of its own; decisions carry the fact `led`, true or false, and
+    After every episode the model writes an experience: when it is useful, and what to know. Whether
+    an episode is guided is drawn at random; decisions carry the fact `led`, true or false, and
     `experience`, the text that the inner agent was shown.
     """
 
@@ -55,7 +55,7 @@ class Navigator(Remembering):
         self,
         *,
         share: Annotated[
-            float, Meta(ge=0, le=1, description="share of episodes that are led")
+            float, Meta(ge=0, le=1, description="share of episodes that are guided")
         ] = 0.5,
         shown: Annotated[int, Meta(ge=1, description="experiences shown in an episode")] = 3,
         size: Annotated[int, Meta(ge=1, description="most experiences kept, the newest")] = 500,
@@ -82,7 +82,7 @@ class Navigator(Remembering):
         return "\n".join(["What earlier episodes have taught:", *lines]), tuple(chosen)
 
     def retrieve(self, task: str, start: str) -> list[int]:
-        """Numbers of the task's experiences whose `when` is likest to a start, best first."""
+        """Numbers of the task's experiences whose `when` is most similar to a start, best first."""
         own = {i: similarity(start, e.when) for i, e in self.pool.items() if e.task == task}
         return sorted(own, key=lambda i: (-own[i], -i))[: self._shown]
 
@@ -112,7 +112,7 @@ class Navigator(Remembering):
 
 
 def read_experience(text: str) -> tuple[str, str]:
-    """What stands after `When:` and after `Know:`; all of it is the second where neither is."""
+    """The texts after `When:` and after `Know:`; without `Know:`, "" and the whole text."""
     before, marked, know = text.rpartition("Know:")
     when = before.partition("When:")[2] if marked else ""
     return " ".join(when.split()), " ".join((know if marked else text).split())

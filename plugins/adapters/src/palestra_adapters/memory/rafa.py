@@ -1,9 +1,9 @@
 """RAFA: reason for the future, act for now.
 
-From a buffer of what it has seen happen, the model imagines the next positions (as the Model),
-proposes moves in them (as the Elite) and grades where they lead (as the Critic); the first move of
-the best path is played. What happened joins the buffer, and as long as it is what was imagined
-the plan goes on. What the buffer knows is not asked for. Liu et al., "Reason for Future, Act for
+Given a buffer of observed transitions, the model predicts the next positions (as the Model),
+proposes moves in them (as the Elite) and grades the final positions (as the Critic); the first move
+of the best path is played. The result is added to the buffer, and the plan continues as long as
+predictions come true. Known transitions are not asked for. Liu et al., "Reason for Future, Act for
 Now: A Principled Framework for Autonomous LLM Agents with Provable Sample Efficiency", ICML 2024.
 """
 
@@ -57,7 +57,7 @@ class Branch:
 
 @dataclass(slots=True)
 class SeatPlan:
-    """A seat in play: its last position, move and pay, and the plan that goes on."""
+    """State of a seat: its last position, move and return, and the rest of its plan."""
 
     turn: Turn
     task: str
@@ -70,13 +70,13 @@ class SeatPlan:
 @agent(
     "rafa",
     kind="llm",
-    summary="Plans in a world it imagines and corrects.",
+    summary="Plans with a world model that it corrects by experience.",
 )
 class RAFA(Adapter):
-    """Plans `depth` moves ahead over `width` moves each, in a world it imagines: no forks.
+    """Plans `depth` moves ahead over `width` moves each, by predictions without forks.
 
-    The buffer holds the last `buffer` transitions of an environment and seat; it outlives the
-    episode, and lasts as long as the agent or until `clear`.
+    The buffer holds the last `buffer` transitions of an environment and seat. It is kept across
+    episodes, for the lifetime of the agent or until `clear`.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class RAFA(Adapter):
         return Decision(text=move, thought=thought)
 
     def _observe(self, seat: SeatPlan, position: str, returns: float) -> None:
-        """Keep what the last move of this seat has led to."""
+        """Add the result of this seat's last move to the buffer."""
         if seat.move and self._buffer:
             known = self.known.setdefault(seat.task, {})
             known.pop((seat.position, seat.move), None)
@@ -120,7 +120,7 @@ class RAFA(Adapter):
         seat.returns = returns
 
     def _plan(self, turn: Turn, task: str, position: str) -> Thinking[Branch]:
-        """The best of all imagined paths."""
+        """The best imagined path."""
         low, high = turn.game.payoff_bounds
         unit = high - low if -inf < low < high < inf else 1.0
         first = yield from propose(self, turn, self._width)
@@ -150,7 +150,7 @@ class RAFA(Adapter):
         return "\n".join(["What you have seen happen:", *lines, ""]) if lines else ""
 
     def _elite(self, turn: Turn, task: str, branch: Branch) -> Thinking[list[str]]:
-        """Moves to try in an imagined position: those seen there, and what the model would play."""
+        """Moves to try in an imagined position: the model's proposals, and those in the buffer."""
         known = [move for position, move in self.known.get(task, {}) if position == branch.position]
         line = ELITE.format(known=self._known_lines(task), position=branch.position)
         messages = self.single(turn.game.rules_for(turn.seat), line)
@@ -162,7 +162,7 @@ class RAFA(Adapter):
     def _imagine(
         self, turn: Turn, task: str, branch: Branch, moves: list[str]
     ) -> Thinking[list[Branch]]:
-        """Where each move leads: as it was seen, else as the model predicts."""
+        """Where each move leads, by the buffer or else by the model's prediction."""
         known, lines = self.known.get(task, {}), self._known_lines(task)
         asks = [
             self.ask(
@@ -205,7 +205,7 @@ class RAFA(Adapter):
 
 
 def read_prediction(text: str) -> Follows:
-    """What the model predicts; nothing paid where it says no number, over where it says no more."""
+    """The model's prediction; pays 0 if it gives no number, and is over if it gives no position."""
     paid, after = _PAID.search(text), _NEXT.search(text)
     position = after.group(1).strip() if after else OVER
     over = position.lower().rstrip(".") == OVER

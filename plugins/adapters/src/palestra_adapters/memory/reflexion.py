@@ -25,11 +25,11 @@ REFLECT = (
 )
 
 
-HISTORY = 1_000  # lessons that are kept, of all tasks
+HISTORY = 1_000  # most lessons kept, over all tasks
 
 
 class Lesson(msgspec.Struct):
-    """A reflection: the question it answers, the pay before it and, once known, after it."""
+    """A reflection: its prompt, the return before it and, once known, the return after it."""
 
     task: str
     prompt: str
@@ -40,20 +40,20 @@ class Lesson(msgspec.Struct):
 
     @property
     def credit(self) -> float | None:
-        """How much better the next episode of the task went: Retroformer's reward."""
+        """The rise of the return in the next episode of the task, Retroformer's reward, or None."""
         return None if self.after is None else self.after - self.before
 
 
 @agent(
     "reflexion",
     kind="llm",
-    summary="Learns from what it writes after episodes.",
+    summary="Learns from reflections that it writes after episodes.",
 )
 class Reflexion(Remembering):
     """Shows the inner agent its last `keep` reflections on the task.
 
-    An episode worth at least `enough`, from 0 to 1, needs none. retro: the URI of another model
-    that writes them.
+    An episode worth at least `enough`, from 0 to 1, gets no reflection. retro: the URI of another
+    model that writes the reflections.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Reflexion(Remembering):
         *,
         keep: Annotated[int, Meta(ge=1, description="reflections shown on a task")] = 3,
         enough: Annotated[
-            float, Meta(description="worth from which an episode needs no reflection")
+            float, Meta(description="worth at which an episode needs no reflection")
         ] = 1.0,
         retro: Annotated[
             str | Model, Meta(description="URI of another model that writes reflections")

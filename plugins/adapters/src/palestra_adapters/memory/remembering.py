@@ -1,7 +1,7 @@
-"""Agents that learn from finished episodes: what they keep outlives `reset`, and is theirs.
+"""Agents that learn from finished episodes and keep memories across them.
 
-An episode that has ended waits as a `Trial`. Before the next decision all trials are put to the
-model in shared calls, and what it writes is kept; that decision carries what they took.
+A finished episode waits as a `Trial`. Before the next decision the model reads all trials in shared
+calls, and what it writes is kept; the usage is added to that decision's.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ Task = Literal["env", "seed"]
 
 
 class Trial(msgspec.Struct):
-    """One seat's finished episode: what it saw, what it was paid, and what memories it was shown.
+    """One seat's finished episode: what it saw, its return, and the memories it was shown.
 
-    `worth` is the pay on [0, 1], between the game's bounds or the least and most seen so far.
+    `worth` is the return scaled to [0, 1] by the game's bounds, or by the least and greatest return
+    seen so far.
     """
 
     task: str
@@ -36,20 +37,20 @@ class Trial(msgspec.Struct):
     worth: float
     shown: tuple[int, ...] = msgspec.field(
         default=(), name="told"
-    )  # numbers of memories; files say told
+    )  # numbers of memories; "told" in files
 
 
 class Remembering(Wrapper):
     """Tells the inner agent what it remembers, and learns from every episode that ends.
 
     task: memories belong to an environment and seat ("env"), or to one start of it ("seed").
-    memory: a JSON file that keeps them beyond this process; without, they last as long as the
-    agent. `clear` forgets everything.
+    memory: a JSON file that stores them; without it they are lost with the agent. `clear` forgets
+    everything.
     """
 
     def __init__(self, *, task: Task = "env", memory: str = "", **settings: Any) -> None:
         if task not in ("env", "seed"):
-            raise InvalidOption(f"task is env or seed, not {task!r}")
+            raise InvalidOption(f"task must be env or seed, not {task!r}")
         super().__init__(**settings)
         self._task, self._file = task, Path(memory).expanduser() if memory else None
         self._turns: dict[tuple[int, int], Turn] = {}
@@ -66,15 +67,15 @@ class Remembering(Wrapper):
 
     @abstractmethod
     def learn(self, trial: Trial) -> Thinking[None]:
-        """Take in a finished episode."""
+        """Learn from a finished episode."""
 
     @abstractmethod
     def memories(self) -> Any:
-        """Everything that is kept, as data."""
+        """All memories as plain data."""
 
     @abstractmethod
     def restore(self, memories: Any) -> None:
-        """Take back what `memories` gave."""
+        """Restore memories from the data of `memories`."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -92,7 +93,7 @@ class Remembering(Wrapper):
         return decisions
 
     def study(self) -> Usage:
-        """Learn from the episodes that have ended since; returns what it took."""
+        """Learn from the episodes that have ended since the last call; returns the usage."""
         trials, self.waiting = self.waiting, []
         if not trials:
             return Usage()
@@ -139,7 +140,7 @@ class Remembering(Wrapper):
     # The file
 
     def save(self) -> None:
-        """Write memories, and the trials that are still to be learnt from, to the file."""
+        """Write memories, and trials not learnt from yet, to the file."""
         if self._file is None:
             return
         kept = {"memories": self.memories(), "waiting": self.waiting}

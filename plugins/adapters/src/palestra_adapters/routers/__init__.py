@@ -1,1 +1,1 @@
-"""Choosing who plays: by auction, or by buying what is worth its price."""
+"""Choosing which agent plays: by auction, by buying under a budget, or by mode."""

@@ -1,7 +1,6 @@
-"""The online knapsack rule as a player of `markets/Composer-v0`, where components are on offer.
+"""The online knapsack rule as a player of `markets/Composer-v0`, which offers components.
 
-Where the market comes from is of no matter here: the array view is read, and moves are written, as
-its rules say.
+It does not import the market: it reads the array observation and writes moves as text.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from palestra_adapters.routers.knapsack import Offer, consider
 @agent(
     "zcl-buyer",
     plays=("markets/Composer-v0",),
-    summary="Buys components by the knapsack's threshold.",
+    summary="Buys components by the online knapsack threshold.",
 )
 class ZclBuyer(ScriptedAgent):
-    """Tries a component `trials` times at most, then buys it where the threshold says so.
+    """Tries a component at most `trials` times, then buys it if its value reaches the threshold.
 
-    Its value is what the trials say, or without any what is claimed.
+    The value is the success rate in trials, in percent, or without trials the value claimed.
     """
 
     def __init__(
-        self, *, trials: Annotated[int, Meta(ge=0, description="most trials a component")] = 3
+        self, *, trials: Annotated[int, Meta(ge=0, description="most trials per component")] = 3
     ) -> None:
         super().__init__()
         self._trials = trials

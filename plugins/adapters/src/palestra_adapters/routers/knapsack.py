@@ -1,10 +1,10 @@
 """Buying components under a budget: an online knapsack over agents that can be tried first.
 
-Components come one by one with a price and an unknown value. Each is tried; it is bought if value
-a price reaches a threshold that rises with the share z of the budget that is spent,
-(U e / L) ** z · L / e, where U and L bound value a price (Zhou, Chakrabarty and Lukose, "Budget
+Components come one by one with a price and an unknown value. Each is tried; it is bought if its
+value per price reaches a threshold that rises with the share z of the budget already spent,
+(U e / L) ** z · L / e, where U and L bound value per price (Zhou, Chakrabarty and Lukose, "Budget
 Constrained Bidding in Keyword Auctions and Online Knapsack Problems", WINE 2008). For items that
-are small beside the budget this earns at least 1 / (ln(U / L) + 1) of the best. "Automated
+are small relative to the budget this earns at least 1 / (ln(U / L) + 1) of the optimum. "Automated
 Composition of Agents: A Knapsack Approach for Agentic Component Selection", 2025.
 """
 
@@ -25,7 +25,7 @@ FAR = 1 << 29  # trials start from seeds that no run of ordinary size reaches
 
 
 class Offer(NamedTuple):
-    """A component: its price, and its value as tried."""
+    """A component: its price, and its value in trials."""
 
     name: str
     price: float
@@ -33,7 +33,7 @@ class Offer(NamedTuple):
 
 
 class Bought(NamedTuple):
-    """One decision of the buyer: the threshold it saw, at which share of the budget spent."""
+    """One decision of the buyer, with the share of the budget spent before and the threshold."""
 
     offer: Offer
     spent: float
@@ -42,14 +42,14 @@ class Bought(NamedTuple):
 
 
 def threshold(spent: float, low: float, high: float) -> float:
-    """The least value a price at which to buy with that share of the budget spent."""
+    """The least value per price at which to buy when that share of the budget is spent."""
     return float((high * e / low) ** spent * low / e)
 
 
 def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) -> list[Bought]:
-    """What is bought of offers in the order they come; never more than the budget."""
+    """The buyer's decisions on offers in order of arrival; they never exceed the budget."""
     if not 0 < low <= high:
-        raise InvalidOption(f"value a price must be bounded by 0 < low ≤ high, not {low}, {high}")
+        raise InvalidOption(f"value per price must be bounded by 0 < low ≤ high, not {low}, {high}")
     log: list[Bought] = []
     paid = 0.0
     for offer in offers:
@@ -59,7 +59,7 @@ def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) 
 
 
 def consider(offer: Offer, paid: float, budget: float, low: float, high: float) -> Bought:
-    """Whether to buy an offer where so much of the budget is paid out already."""
+    """Whether to buy an offer when `paid` of the budget is already spent."""
     share = paid / budget if budget else 1.0
     bar = threshold(share, low, high)
     worth = offer.price == 0 or offer.value / offer.price >= bar
@@ -67,7 +67,7 @@ def consider(offer: Offer, paid: float, budget: float, low: float, high: float) 
 
 
 def best_offline(offers: Sequence[Offer], budget: float) -> float:
-    """The most value that fits the budget, by trying every set."""
+    """The greatest total value within the budget, by trying every set."""
     best = 0.0
     for count in range(len(offers) + 1):
         for chosen in combinations(offers, count):
@@ -79,14 +79,14 @@ def best_offline(offers: Sequence[Offer], budget: float) -> float:
 @agent(
     "knapsack",
     kind="llm",
-    summary="Buys the agents that are worth it.",
+    summary="Buys agents that are worth their price; the best one plays.",
 )
 class Knapsack(Agent):
-    """Tries the agents of `target`, joined by `+`, on the game; buys; the best one bought plays.
+    """Tries the agents of `target` on the game and buys some of them; the best one bought plays.
 
-    prices are joined by `/`; no more than `budget` is spent. A trial is `trials` episodes with
-    the agent in its own seat and `rival` in the others; its value is the mean pay, from 0 to 1.
-    `low` and `high` bound value a price. Where nothing is bought, `rival` plays.
+    Agents are joined by `+` and prices by `/`; at most `budget` is spent. A trial is `trials`
+    episodes with the agent in its own seat and `rival` in the others; its value is the mean return,
+    scaled to 0..1. `low` and `high` bound value per price. If nothing is bought, `rival` plays.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class Knapsack(Agent):
         prices: Annotated[
             str, Meta(description="price of each agent, joined by / (1/2/… if none are given)")
         ] = "",
-        budget: Annotated[float, Meta(ge=0, description="sum that may be spent on agents")] = 3.0,
-        trials: Annotated[int, Meta(ge=1, description="episodes a trial")] = 4,
-        low: Annotated[float, Meta(gt=0, description="least value a price")] = 0.1,
-        high: Annotated[float, Meta(gt=0, description="greatest value a price")] = 1.0,
+        budget: Annotated[float, Meta(ge=0, description="total that may be spent on agents")] = 3.0,
+        trials: Annotated[int, Meta(ge=1, description="episodes per trial")] = 4,
+        low: Annotated[float, Meta(gt=0, description="least value per price")] = 0.1,
+        high: Annotated[float, Meta(gt=0, description="greatest value per price")] = 1.0,
         rival: Annotated[str, Meta(description="agent in the other seats of a trial")] = "random",
     ) -> None:
         names = split_members(target)
@@ -124,7 +124,7 @@ class Knapsack(Agent):
         return [decisions[i] for i in range(len(turns))]
 
     def _chosen(self, turn: Turn) -> str:
-        """The best component bought for this game and seat; "" where none was."""
+        """The best component bought for this game and seat; "" if none was bought."""
         key = f"{turn.game!r} {turn.seat}"
         if key not in self.bought:
             offers = [
@@ -162,7 +162,7 @@ class Knapsack(Agent):
 
 
 class TrialAgent(Agent):
-    """An agent in a trial: the trial's end does not close it."""
+    """An agent in a trial, which is not closed when the trial ends."""
 
     def __init__(self, member: Agent) -> None:
         self._member, self.name = member, member.name

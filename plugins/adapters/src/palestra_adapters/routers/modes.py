@@ -1,7 +1,7 @@
-"""Three modes of one model: at once, after some thought, or by looking ahead.
+"""Three modes of one model: moving at once, thinking first, or looking ahead.
 
 "A²FM: An Adaptive Agent Foundation Model for Tool-Aware Hybrid Reasoning", 2025. The model first
-says how hard a task is, and then does it in that mode throughout. The paper's agentic mode calls
+chooses a mode for a task, and then keeps to it. The paper's agentic mode calls
 tools; here its tool is the game's simulator. The wording is this package's own.
 """
 
@@ -27,11 +27,11 @@ Mode = Literal["auto", "instant", "reasoning", "agentic"]
 
 @agent("modes", kind="llm", needs=("fork",), summary="Moves at once, thinks, or looks ahead.")
 class Modes(Adapter):
-    """One model in one of three modes for a whole episode, and reports which as the fact `mode`.
+    """Plays a whole episode in one of three modes, which it reports as the fact `mode`.
 
-    mode: "auto" asks the model at the start of every episode, and takes "reasoning" where its
-    answer is none of the three; a mode's name plays all episodes so, as rollouts to compare are.
-    Further options, `n` and `scorer` among them, are those of `bestof`, which agentic turns use.
+    mode: "auto" asks the model at the start of every episode, and uses "reasoning" if its answer is
+    none of the three; the name of a mode plays all episodes in it, for rollouts to compare. `n` and
+    `scorer` are those of `bestof`, which agentic turns use.
     """
 
     def __init__(

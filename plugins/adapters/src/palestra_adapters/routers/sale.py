@@ -1,11 +1,11 @@
-"""SALE: agents of different price bid short plans for a task, and the best bargain plays it.
+"""SALE: agents of different prices bid short plans for a task, and the best value plays it.
 
-A bid is a plan. Its cost follows from the agent's price and the plan's length; its value from how
-much it commits itself to (the plan's entropy) and from the marks of a jury, which is everybody.
-The least cost minus value wins. Before it is final, agents cheaper than the winner may bid once
-more, shown plans that won and paid and plans that did not, on tasks like this one. "Scaling Small
-Agents Through Strategy Auctions", 2026. Costs and weights are not fixed there for any environment;
-here costs are relative to the dearest bid and the weights are options.
+A bid is a plan. Its cost depends on the agent's price and the plan's length; its value on the
+plan's entropy and on the marks of a jury of all agents. The bid with the least cost minus value
+wins. Before that is final, agents cheaper than the winner may bid again after seeing successful and
+unsuccessful plans from similar tasks. "Scaling Small Agents Through Strategy Auctions", 2026. The
+paper fixes neither costs nor weights for general environments; here costs are relative to the most
+expensive bid and the weights are options.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Bid:
 
 @dataclass(slots=True)
 class Sale:
-    """A past auction: the task, all bids, who won, and what the episode was worth."""
+    """A past auction: the task, all bids, the winner, and the worth of the episode."""
 
     task: str
     bids: tuple[Bid, ...]
@@ -56,14 +56,14 @@ class Sale:
 @agent(
     "sale",
     kind="llm",
-    summary="Models bid plans; the best bargain plays.",
+    summary="Models bid plans; the one with the best value for its cost plays.",
 )
 class StrategyAuction(Adapter):
     """Models joined by `+` bid for every episode of a seat; the winner plays it.
 
-    prices: what a token of each costs, joined by `/` (1/2/… where not given). jury and entropy
-    weigh the marks of all and the plan's entropy against the cost. rebid: cheaper losers bid
-    again after reading past auctions; memory=false keeps none.
+    prices: the price of a token of each model, joined by `/` (1/2/… by default). jury and entropy
+    weigh the marks of all models and the plan's entropy against the cost. rebid: cheaper losers bid
+    again after reading past auctions; memory=false keeps no auctions.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class StrategyAuction(Adapter):
         return Bid(member, plan, self.prices[member] * tokens, entropy)
 
     def _marks(self, turn: Turn, bids: Sequence[Bid]) -> Thinking[list[float]]:
-        """The mean mark of every plan, from 0 to 1, by all agents."""
+        """The mean mark of every plan from all models, from 0 to 1."""
         asks = []
         for bid in bids:
             text = f"{story(turn)}\n{MARK.format(plan=bid.plan)}"
@@ -151,17 +151,17 @@ class StrategyAuction(Adapter):
         return [sum(m or 0.0 for m in own) / len(own) for own in marks]
 
     def cheapest(self, bids: Sequence[Bid]) -> Bid:
-        """The bid with the least cost minus value; of equals the agent with the lowest price."""
+        """The bid with the least cost minus value; ties go to the agent with the lowest price."""
         return min(bids, key=lambda b: (self.score(b, bids), self.prices[b.member], b.member))
 
     def score(self, bid: Bid, bids: Sequence[Bid]) -> float:
-        """Cost minus value: cost as a share of the dearest bid's."""
+        """Cost minus value, with the cost as a share of the most expensive bid's."""
         dearest = max(b.cost for b in bids) or 1.0
         value = self._jury * bid.marks + self._entropy * (bid.entropy or 0.0)
         return round(bid.cost / dearest - value, 9)
 
     def _lessons(self, task: str) -> str:
-        """Plans that won and paid, and plans that did not, on the tasks most like this one."""
+        """Successful and unsuccessful plans from the most similar tasks, as text."""
         done = [sale for sale in self.sales if sale.worth is not None]
         done.sort(key=lambda sale: -similarity(task, sale.task))
         paid = [s.bids[s.winner].plan for s in done if (s.worth or 0.0) > 0.5][:SHOWN]
@@ -186,7 +186,7 @@ class StrategyAuction(Adapter):
 
 
 def read_prices(prices: str | Sequence[float] | float, count: int) -> list[float]:
-    """Prices as numbers, one a member: 1, 2, … where none are given."""
+    """Prices as numbers, one per member: 1, 2, … by default."""
     if isinstance(prices, int | float):
         prices = [float(prices)]
     try:
@@ -197,6 +197,6 @@ def read_prices(prices: str | Sequence[float] | float, count: int) -> list[float
     values = values or ([float(i + 1) for i in range(count)] if not prices else [])
     if len(values) != count or any(value < 0 for value in values):
         raise InvalidOption(
-            f"prices={prices!r}: give {count} numbers of 0 or more, joined by /, one a member"
+            f"prices={prices!r}: give {count} numbers of 0 or more, joined by /, one per member"
         )
     return values

@@ -21,7 +21,7 @@ ScorerLike = str | Scorer | Callable[[Spot], float]
 
 @dataclass(slots=True)
 class Plan:
-    """Moves still to be played, each with what the seat must then see."""
+    """Moves still to be played, each with the state key that the seat must then see."""
 
     steps: list[tuple[bytes, str]]
 
@@ -29,13 +29,13 @@ class Plan:
 class TreeAgent(Adapter):
     """Searches from every turn and plays towards the node its growth rule chooses.
 
-    `expansions` bounds the nodes expanded a turn, `calls` and `tokens` all that is asked for one
-    decision (0 for no limit); one call of them is kept for the answer. scorer: "judge" (the model
-    grades a position), "residual" (it grades what a move has changed), "likelihood" (it says
-    whether it is good), "playouts" (random ends, no model) or a function of a `Spot`; `votes`
-    judgements are averaged. others: who plays the other seats in the tree, an
-    agent's name; by default the model itself. commit: so many moves of a plan are played as long
-    as everything comes as planned.
+    `expansions` bounds the nodes expanded per turn, `calls` and `tokens` the model calls and tokens
+    per decision (0 for no limit); one call is reserved for the answer. scorer: "judge" (the model
+    grades a position), "residual" (it grades what a move has changed), "likelihood" (its
+    probability that the position is good), "playouts" (random playouts, no model) or a function of
+    a `Spot`; `votes` judgements are averaged. others: the agent that plays the other seats in the
+    tree, by default the model itself. commit: the number of moves of a plan that are played without
+    a new search, as long as positions are as planned.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class TreeAgent(Adapter):
         )
 
     def _unsearched(self, turn: Turn, tree: Tree) -> Thinking[Decision]:
-        """The answer where the search came to nothing: the model's own, by the call kept for it."""
+        """The answer if the search found nothing: the model's own, from the reserved call."""
         if tree.cut:
             messages = self.single(
                 turn.game.rules_for(turn.seat), turn.position, answer="Answer with your move only."
@@ -99,7 +99,7 @@ class TreeAgent(Adapter):
         return Decision(text=legal[0] if legal else "", thought="nothing was searched")
 
     def settle(self, turn: Turn, goal: Node, root: Node) -> Thinking[Node]:
-        """A last word on the choice; by default none."""
+        """Confirm or change the chosen node; by default it is kept."""
         yield from ()
         return goal
 
@@ -131,7 +131,7 @@ class TreeAgent(Adapter):
 
 
 class _Seatmate:
-    """The model itself in another seat: it is shown that seat's view and nothing else."""
+    """The model itself in another seat; it sees only that seat's view."""
 
     def __init__(self, agent: Adapter) -> None:
         self._agent = agent
@@ -150,10 +150,10 @@ def _sizes(growth: Growth) -> list[tuple[str, int]]:
 
 
 def weighed(turn: Turn, tree: Tree, path: list[Node]) -> dict[str, Any]:
-    """The facts of a search: grades of the moves tried, of the one played, and its value.
+    """The facts of a search: grades of the moves tried and of the one played, and its value.
 
-    The value is in the game's own payoffs, of the node that the seat makes for; a game without
-    bounds of payoffs has none.
+    The value is that of the target node in the game's own payoffs; a game without payoff bounds has
+    none.
     """
     scale = Scale.of(turn.game)
     found: dict[str, Any] = {
@@ -188,7 +188,7 @@ class TreeSearch(TreeAgent):
         *,
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
-        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 10,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 10,
         enough: Annotated[float, Meta(description="value at which the search stops")] = 1.0,
         **settings: Any,
     ) -> None:
@@ -199,13 +199,13 @@ class TreeSearch(TreeAgent):
     "swesearch",
     kind="llm",
     needs=("fork",),
-    summary="MCTS with a judge's words.",
+    summary="MCTS with a judge that explains its grades.",
 )
 class SWESearch(TreeAgent):
     """MCTS over forks with a judge that explains itself.
 
-    What is wrong with the worst sibling is told before the next move is proposed; `debate` models
-    vote on the two finalists in the end. Antoniades et al., "SWE-Search", 2024.
+    Before the next move is proposed, the model is told what is wrong with the worst sibling; at the
+    end `debate` votes decide between the two finalists. Antoniades et al., "SWE-Search", 2024.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class SWESearch(TreeAgent):
         *,
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
-        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 12,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 12,
         c: Annotated[float, Meta(ge=0, description="weight of exploration")] = 1.0,
         debate: Annotated[int, Meta(ge=0, description="votes on the two finalists")] = 0,
         **settings: Any,
@@ -247,13 +247,13 @@ class SWESearch(TreeAgent):
     summary="Tree search that watches its budget.",
 )
 class BAVT(TreeAgent):
-    """Budget-aware value tree search: greedier the less of its budget is left.
+    """Budget-aware value tree search: the less of its budget is left, the greedier it searches.
 
-    The budget is `expansions`, `calls` and `tokens` of a decision and what is left of the run's own
-    (`budgets=`), whichever is scarcest; every call counts, proposals, judgements and the other
-    seats' alike, and one is kept for the answer. Positions are valued by what a move has changed
-    (`scorer="residual"`), and moves that change nothing for the better are not followed where
-    others do. A tool's calls count where the tool is a model; steps of the game do not.
+    The budget is `expansions`, `calls` and `tokens` per decision and the rest of the run's own
+    (`budgets=`), whichever is scarcest. Every call counts: proposals, judgements and those of other
+    seats; one is reserved for the answer. Positions are valued by what a move has changed
+    (`scorer="residual"`), and moves without an improvement are not followed if others improve. A
+    tool's calls count if the tool is a model; steps of the game do not.
     "Spend Less, Reason Better: Budget-Aware Value Tree Search for LLM Agents", 2026.
     """
 
@@ -262,12 +262,12 @@ class BAVT(TreeAgent):
         *,
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
-        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 10,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 10,
         calls: Annotated[
-            int, Meta(ge=0, description="calls of models a decision may take; 0 for any number")
+            int, Meta(ge=0, description="most model calls per decision; 0 for no limit")
         ] = 0,
         tokens: Annotated[
-            int, Meta(ge=0, description="tokens a decision may take; 0 for any number")
+            int, Meta(ge=0, description="most tokens per decision; 0 for no limit")
         ] = 0,
         **settings: Any,
     ) -> None:
@@ -281,10 +281,10 @@ class BAVT(TreeAgent):
     "flare",
     kind="llm",
     needs=("fork",),
-    summary="Look-ahead, one move, plan anew.",
+    summary="Looks ahead, plays one move, and plans again.",
 )
 class FLARE(TreeAgent):
-    """Looks `depth` moves ahead on every path, plays the first of the best, and plans anew.
+    """Looks `depth` moves ahead on every path, plays the best path's first move, and plans again.
 
     "Why Reasoning Fails to Plan: A Planning-Centric Analysis of Long-Horizon Decision Making in
     LLM Agents", 2026.
@@ -295,7 +295,7 @@ class FLARE(TreeAgent):
         *,
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 3,
-        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 40,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 40,
         **settings: Any,
     ) -> None:
         super().__init__(LookAhead(width, depth), expansions=expansions, **settings)
@@ -318,8 +318,8 @@ class BeamSearch(TreeAgent):
         *,
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 3,
-        keep: Annotated[int, Meta(ge=1, description="positions kept of a level")] = 2,
-        expansions: Annotated[int, Meta(ge=1, description="positions expanded a turn")] = 100,
+        keep: Annotated[int, Meta(ge=1, description="positions kept per level")] = 2,
+        expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 100,
         **settings: Any,
     ) -> None:
         super().__init__(Beam(width, depth, keep), expansions=expansions, **settings)
@@ -329,13 +329,13 @@ class BeamSearch(TreeAgent):
     "bestof",
     kind="llm",
     needs=("fork",),
-    summary="The best-scored of n moves.",
+    summary="Plays the best-scored of n moves.",
 )
 class BestOfN(TreeAgent):
-    """Plays the best-scored of `n` moves the model would make.
+    """Plays the best-scored of `n` moves that the model proposes.
 
-    The scorer values where each leads: Zhai et al., "Enhancing Decision-Making for LLM Agents via
-    Step-Level Q-Value Models", 2024.
+    The scorer values the position after each. Zhai et al., "Enhancing Decision-Making for LLM
+    Agents via Step-Level Q-Value Models", 2024.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a tree grows: best-first, by confidence bounds, by budget, level by level, in a beam."""
+"""Growth rules of a tree: best-first, confidence bounds, by budget, by level, and beam."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from palestra import Rng
 
 from palestra_adapters.search.tree import Growth, Node, Tree
 
-LEAST = 1e-9  # a value of 0 still has this weight
+LEAST = 1e-9  # weight of a value of 0
 
 
 def open_leaves(tree: Tree, depth: int) -> list[Node]:
-    """Nodes that have not been expanded and may be."""
+    """Nodes that have not been expanded and may still be."""
     nodes = [tree.root, *tree.root.below()]
     return [
         n for n in nodes if not n.children and not n.full and not n.spot.over and n.depth < depth
@@ -22,15 +22,15 @@ def open_leaves(tree: Tree, depth: int) -> list[Node]:
 
 
 def best_of(nodes: Sequence[Node]) -> Node:
-    """The highest value; the shortest way there; the first found."""
+    """The node with the highest value; ties go to the shortest path, then to the first found."""
     return max(nodes, key=lambda node: (node.value, -node.depth))
 
 
 @dataclass
 class BestFirst(Growth):
-    """Always the leaf of highest value (Koh et al., "Tree Search for Language Model Agents", 2024).
+    """Expand the leaf of highest value (Koh et al., "Tree Search for Language Model Agents", 2024).
 
-    The search ends early where a value passes `enough`.
+    The search ends early when a value reaches `enough`.
     """
 
     width: int = 3
@@ -48,11 +48,11 @@ class BestFirst(Growth):
 
 @dataclass
 class Bounds(Growth):
-    """UCT with values of a judge (SWE-Search, Antoniades et al., 2024).
+    """UCT with values from a judge (SWE-Search, Antoniades et al., 2024).
 
-    From the root down to the child with the highest upper confidence bound, to the first node
-    that may still have another child; the child's value is added on the whole way back. The move
-    is the child most often visited.
+    It descends from the root to the child with the highest upper confidence bound until a node may
+    have another child; that child's value is backed up to the root. The move played is the child
+    with the most visits.
     """
 
     width: int = 3
@@ -65,7 +65,7 @@ class Bounds(Growth):
         node = tree.root
         while node.full or node.spot.over or node.depth >= self.depth:
             if node.spot.over or node.depth >= self.depth or not node.children:
-                _back_up(node, node.value)  # nothing to add: its value is what it brings
+                _back_up(node, node.value)  # it cannot grow, so its own value is backed up
                 tree.spent += 1
                 if tree.spent >= tree.limit:
                     return []
@@ -97,12 +97,12 @@ def _back_up(node: Node, value: float) -> None:
 
 @dataclass
 class Thrifty(Growth):
-    """The less is left, the greedier (BAVT, "Spend Less, Reason Better", 2026).
+    """Greedier with less budget left (BAVT, "Spend Less, Reason Better", 2026).
 
-    A leaf is drawn with probability proportional to value ** (1 / share of the budget left);
-    children that are no better than their parent are not followed. The abstract fixes neither
-    the exponent's form nor its scale; this one is proportional with everything left and takes
-    the best with nothing left.
+    A leaf is drawn with probability proportional to value ** (1 / share of the budget left).
+    Children that are no better than their parent are not followed if a sibling is better. The
+    abstract fixes neither the exponent's form nor its scale; with this one the probability is
+    proportional to the value at a full budget, and the best leaf is taken at an empty one.
     """
 
     width: int = 3
@@ -125,7 +125,7 @@ class Thrifty(Growth):
 
 
 def thrifty_weights(values: Sequence[float], left: float) -> list[float]:
-    """Chances proportional to value ** (1 / left); all on the best where nothing is left."""
+    """Probabilities proportional to value ** (1 / left); all on the best if nothing is left."""
     top = max(values)
     if left <= 0:
         best = [float(value == top) for value in values]
@@ -137,10 +137,10 @@ def thrifty_weights(values: Sequence[float], left: float) -> list[float]:
 
 @dataclass
 class LookAhead(Growth):
-    """Every path to a depth, values carried back to the first move (FLARE, 2026; RAFA, 2023).
+    """Expand all paths to a depth and back up values (FLARE, 2026; RAFA, 2023).
 
-    A node is worth its best child; the first move of the best path is played and the rest is
-    planned anew.
+    The value of a node is that of its best child. The first move of the best path is played, and
+    the rest is planned again.
     """
 
     width: int = 3
@@ -158,13 +158,13 @@ class LookAhead(Growth):
 
 
 def worth(node: Node) -> tuple[float, int]:
-    """The best value that any path through a node comes to, and minus the moves it takes."""
+    """The best value at the end of any path through a node, and minus that path's length."""
     return max(map(worth, node.children)) if node.children else (node.value, -node.depth)
 
 
 @dataclass
 class Beam(Growth):
-    """Level by level, only the `keep` best of each level (step-level beam, AgentRM, 2025)."""
+    """Expand only the `keep` best nodes of each level (step-level beam search, AgentRM, 2025)."""
 
     width: int = 3
     depth: int = 3

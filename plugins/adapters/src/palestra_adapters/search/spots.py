@@ -1,7 +1,7 @@
-"""Where a search looks ahead: a fork of the episode, seen from one seat.
+"""Positions of a search: forks of the episode, seen from one seat.
 
-A step plays one move of that seat and then everybody else, until the seat is asked again: the tree
-holds its own decisions only, and what the others do is part of its surroundings.
+A step plays one move of that seat and then the others' moves, until the seat must decide again: the
+tree holds only the seat's own decisions, and the others are part of its environment.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from palestra.kernel.game import Game
 
 from palestra_adapters.thinking import Thinking
 
-PATIENCE = 10_000  # steps of the others before the seat is asked again
+PATIENCE = 10_000  # most steps of the others before the seat decides again
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position that one seat has come to, looking ahead; `before` and `move` say from where."""
+    """A position reached by looking ahead from one seat, by `move` from the position `before`."""
 
     episode: Episode
     seat: int
@@ -46,7 +46,7 @@ class Spot:
 
     @property
     def key(self) -> bytes:
-        """Equal where the seat faces the same decision."""
+        """A key that is equal if the seat faces the same decision."""
         return self.episode.state_key(self.seat)
 
 
@@ -84,7 +84,7 @@ class Lookahead:
         return Spot(twin, seat, spot, move)
 
     def _foe(self, turn: Turn) -> Thinking[Any]:
-        """What another seat plays: a random legal move where its answer is none."""
+        """The action of another seat; a random legal one if its answer is illegal."""
         if isinstance(self.others, Agent) and not hasattr(self.others, "think"):
             (decision,) = self.others.act([turn])
         else:
@@ -99,7 +99,7 @@ class Lookahead:
 
 @dataclass(slots=True)
 class Scale:
-    """Returns on [0, 1]: between the game's bounds, or between what has been seen of them."""
+    """Scales returns to [0, 1] by the game's bounds, or by the least and greatest seen so far."""
 
     low: float = inf
     high: float = -inf

@@ -1,7 +1,7 @@
-"""One search engine: propose moves, step forks, value where they lead, grow where a rule says.
+"""One search engine: propose moves, step forks, value the positions, grow by a rule.
 
-What differs between the published methods is the `Growth`: which node is expanded next, what is
-learnt from its children, and which move is played in the end.
+The published methods differ in their `Growth`: which node is expanded next, what is learnt from its
+children, and which move is played at the end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from palestra_adapters.thinking import Ask, Thinking, together
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A position in the tree: `value` is the scorer's, `total` what `visits` have brought back."""
+    """A position in the tree; `value` is the scorer's, `total` the sum backed up by `visits`."""
 
     spot: Spot
     parent: Node | None = None
@@ -34,7 +34,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
     visits: int = 0
     total: float = 0.0
-    full: bool = False  # no further move of it is worth trying
+    full: bool = False  # no further move is to be tried
 
     @property
     def mean(self) -> float:
@@ -58,10 +58,10 @@ class Node:
 
 @dataclass(slots=True)
 class Spending:
-    """What one decision may take and has taken, in calls and tokens of any kind; 0 is no limit.
+    """Limits and usage of one decision, in calls and tokens of any kind; 0 is no limit.
 
-    `reserve` calls, and as many tokens as the dearest calls so far, are kept for the answer.
-    `account` is that of the whole run, whose limits count as well.
+    `reserve` calls are kept for the answer, each with the tokens of the largest call so far.
+    `account` is that of the whole run, whose limits apply as well.
     """
 
     calls: int = 0
@@ -69,10 +69,10 @@ class Spending:
     reserve: int = 0
     account: Account | None = None
     used: Usage = field(default_factory=Usage)
-    dearest: int = 0  # tokens of one call
+    dearest: int = 0  # most tokens of one call
 
     def affords(self, asks: int) -> bool:
-        """Whether so many calls leave the reserve untouched."""
+        """Whether this many calls leave the reserve untouched."""
         more = asks + self.reserve
         calls = not self.calls or self.used.calls + more <= self.calls
         return calls and (not self.tokens or self.used.tokens + more * self.dearest <= self.tokens)
@@ -83,7 +83,7 @@ class Spending:
 
     @property
     def left(self) -> float:
-        """The least share that is left of any limit, from 1 to 0."""
+        """The share left of the scarcest limit, from 1 to 0."""
         shares = [
             1 - used / limit
             for used, limit in ((self.used.calls, self.calls), (self.used.tokens, self.tokens))
@@ -98,7 +98,7 @@ class Spending:
 
 @dataclass(slots=True)
 class Tree:
-    """All that one search has grown, and what is left to spend on it."""
+    """The tree of one search, and its budget."""
 
     root: Node
     limit: int  # expansions
@@ -109,7 +109,7 @@ class Tree:
 
     @property
     def left(self) -> float:
-        """The share of the budget that is left, from 1 to 0: of whatever is scarcest."""
+        """The share left of the scarcest budget, expansions included, from 1 to 0."""
         return min(self.spending.left, max(0.0, 1 - self.spent / self.limit))
 
 
@@ -118,20 +118,20 @@ class Growth(ABC):
 
     width: int
     judges_root: bool = False
-    one_by_one: bool = False  # a node gets one child at a time, after what became of the others
+    one_by_one: bool = False  # a node gets one child at a time
 
     @abstractmethod
     def pick(self, tree: Tree, rng: Rng) -> Sequence[Node]:
-        """The nodes to expand now; none ends the search."""
+        """The nodes to expand now; an empty sequence ends the search."""
 
     def learn(  # noqa: B027 - most rules learn nothing
         self, tree: Tree, node: Node, children: Sequence[Node]
     ) -> None:
-        """What follows from the values of new children."""
+        """Update the tree by the values of new children."""
 
     @abstractmethod
     def choose(self, tree: Tree) -> Node:
-        """The node to make for."""
+        """The node to play towards."""
 
 
 @dataclass(slots=True)
@@ -197,7 +197,7 @@ class Search:
         return children
 
     def _feedback(self, node: Node) -> str:
-        """What to know before proposing: advice, and what is wrong with the worst move tried."""
+        """Text shown before proposing: advice, and what is wrong with the worst move tried."""
         notes = [self.advice] if self.advice else []
         judged = [child for child in node.children if child.comment not in ("", "over")]
         if judged:
@@ -207,9 +207,9 @@ class Search:
         return "\n".join(notes)
 
     def _value(self, nodes: Sequence[Node], scale: Scale) -> Thinking[None]:
-        """Value nodes; what looks alike to the seat is judged once.
+        """Value nodes; positions that look the same to the seat are judged once.
 
-        A scorer that is relative says what a move has changed: that is added to the value before.
+        A relative scorer values the change by a move, which is added to the parent's value.
         """
         fresh = {node.spot.key: node for node in nodes if node.spot.key not in self.judged}
         verdicts = yield from self.scorer.score([node.spot for node in fresh.values()], scale)

@@ -1,1 +1,1 @@
-"""Several members, of one model or of many, who make one seat's decision together."""
+"""Teams: several members, of one model or of many, decide together for one seat."""

@@ -1,8 +1,8 @@
 """CoMAS: agents discuss an answer, and earn their rewards from one another.
 
-Xue et al., "CoMAS: Co-Evolving Multi-Agent Systems via Interaction Rewards", 2025. Here is the
-discussion; its rewards are the shaper `comas` of `palestra-rewards`, and REINFORCE++ is a
-trainer's.
+Xue et al., "CoMAS: Co-Evolving Multi-Agent Systems via Interaction Rewards", 2025. This module has
+the discussion; its rewards are the shaper `comas` of `palestra-rewards`. REINFORCE++ is left to a
+trainer.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ TAGGED = re.compile(r"<\s*score\s*>\s*([1-3])\s*<\s*/\s*score\s*>", re.IGNORECAS
     paper="CoMAS: Co-Evolving Multi-Agent Systems via Interaction Rewards (2025)",
 )
 class CoMAS(Speaking):
-    """In each of `rounds`, every member answers; others, drawn anew, evaluate and score the answer.
+    """In each round every member answers, and two others drawn at random evaluate and score it.
 
-    From the second round on, members are shown `references` answers of the round before with their
-    evaluations, drawn anew for each. The move is what most answers of the last round say. Models
-    joined by `+` take turns at being a member. The discussion is one talk, whose tag "discussion"
+    From the second round on, each member is shown `references` random answers of the previous round
+    with their evaluations. The move is the majority of the last round. Models joined by `+` are
+    assigned to members in turn. The discussion is one talk, whose tag "discussion"
     says which turns are an answer, its evaluation and its scoring, and what the score was.
     """
 
@@ -56,7 +56,7 @@ class CoMAS(Speaking):
         size: Annotated[int, Meta(ge=3, description="members of the discussion")] = 4,
         rounds: Annotated[int, Meta(ge=1, description="answers of every member")] = 1,
         references: Annotated[
-            int, Meta(ge=0, description="answers of the round before that a member is shown")
+            int, Meta(ge=0, description="answers of the previous round that a member is shown")
         ] = 1,
         **settings: Any,
     ) -> None:
@@ -124,7 +124,7 @@ class CoMAS(Speaking):
         return self.single(rules, "\n\n".join([question, LAST, *said]), answer=FORM)
 
     def _judges(self, author: int) -> tuple[int, int]:
-        """Two other members: who evaluates, and who scores."""
+        """Two random other members: the evaluator and the scorer."""
         others = [member for member in self._members if member != author]
         first = others.pop(self.rng.word() % len(others))
         return first, others[self.rng.word() % len(others)]
@@ -152,6 +152,6 @@ class CoMAS(Speaking):
 
 
 def read_score(text: str) -> int | None:
-    """The score between tags, the last one; None where there is none from 1 to 3."""
+    """The last score between tags; None if there is none from 1 to 3."""
     found = TAGGED.findall(text)
     return int(found[-1]) if found else None

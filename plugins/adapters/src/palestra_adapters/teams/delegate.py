@@ -1,8 +1,8 @@
-"""A planner that hands subtasks to workers, each with a fresh context and a report to write.
+"""A planner that delegates subtasks to workers with fresh contexts, who report back.
 
 Mo et al., "Multi-Agent Tool-Integrated Policy Optimization", 2025. Planner and workers are one
-model in two roles. The planner never reads what a worker was shown, only what it reports, so that
-its own context stays short. The wording is this package's own.
+model in two roles. The planner reads only a worker's report, never what the worker was shown, so
+that its own context stays short. The wording is this package's own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOW = "You may make no more moves. Report what you found out."
 
 @dataclass(slots=True)
 class Case:
-    """Who is at work in an episode: the worker's number, context and moves so far."""
+    """State of an episode: number of workers so far, the current one's context and moves."""
 
     workers: int = 0
     talk: Conversation | None = None  # None while the planner is at work
@@ -42,12 +42,12 @@ class Case:
     report: str = ""
 
 
-@agent("delegate", kind="llm", summary="A planner and workers with contexts of their own.")
+@agent("delegate", kind="llm", summary="A planner and workers with separate contexts.")
 class Delegate(Adapter):
     """A planner hands out subtasks; a worker makes at most `moves` moves and reports.
 
-    Turns of workers have the fact `worker`, a number from 0; `palestra_rewards.nested` makes
-    episodes of them whose parent is the planner's.
+    Turns of workers have the fact `worker`, a number from 0; `palestra_rewards.nested` turns them
+    into episodes whose parent is the planner's episode.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Delegate(Adapter):
         return (yield from self._plan(turn, case, advice))
 
     def _work(self, turn: Turn, case: Case, talk: Conversation) -> Thinking[Decision | None]:
-        """A worker's move; None where it reports instead."""
+        """A worker's move; None if it reports instead."""
         done = case.moves >= self._moves and not turn.error
         talk.ask(f"{question(turn)}\n{NOW}" if done else question(turn))
         (reply,) = yield [self.ask(talk.messages, talk=talk)]

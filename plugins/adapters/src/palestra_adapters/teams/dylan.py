@@ -1,4 +1,4 @@
-"""DyLAN: layers of members who read, rate and answer; the weak drop out, the team is optimised.
+"""DyLAN: layers of members who read, rate and answer; weak members drop out.
 
 Liu et al., "A Dynamic LLM-Powered Agent Network for Task-Oriented Agent Collaboration", 2024
 ("Dynamic LLM-Agent Network: An LLM-agent Collaboration Framework with Agent Team Optimization").
@@ -36,7 +36,7 @@ Weights = NDArray[np.float64]
 class DyLAN(Team):
     """`layers` rounds of `size` members; after the second round `keep` of them continue.
 
-    It ends early where more than two thirds agree. With `team`, the best that many members by
+    It ends early if more than two thirds agree. With `team`, that many members with the greatest
     importance over the first `trial` decisions play all later ones.
     """
 
@@ -63,7 +63,7 @@ class DyLAN(Team):
 
     @property
     def members(self) -> list[int]:
-        """Who takes part now: all, or after the trial the most important ones."""
+        """Members that take part now: all, or after the trial the most important ones."""
         if not self._team or self.decisions < self._trial:
             return list(range(self.size))
         best = np.argsort(-self.importance, kind="stable")[: self._team]
@@ -93,7 +93,7 @@ class DyLAN(Team):
     def _ratings(
         self, turn: Turn, members: Sequence[int], answers: Sequence[Answer], context: str
     ) -> Thinking[Weights]:
-        """What each member gives each answer, shape (members, answers); 0 for no legal move."""
+        """Each member's rating of each answer, shape (members, answers); 0 for no legal move."""
         line = f"{turn.position}\n{context}\n{RATE.format(count=len(answers))}"
         messages = self.single(turn.game.rules_for(turn.seat), line)
         replies = yield [self.ask(messages, member=m % len(self.models)) for m in members]
@@ -103,7 +103,7 @@ class DyLAN(Team):
 
 
 def read_ratings(text: str, count: int) -> list[float]:
-    """The numbers after `Ratings:`, held to 1–5; 3 where there are too few."""
+    """The numbers after `Ratings:`, clipped to 1–5; missing ones are 3."""
     found = _RATINGS.search(text)
     numbers = [float(n) for n in re.findall(r"\d+", found.group(1))] if found else []
     numbers = [min(5.0, max(1.0, n)) for n in numbers[:count]]
@@ -117,7 +117,7 @@ def agreed(answers: Sequence[Answer]) -> bool:
 
 
 def contributions(layers: Sequence[Sequence[Answer]], weights: Sequence[Weights]) -> list[Weights]:
-    """Every member's part in the answer, layer by layer; each layer sums to one.
+    """Every member's contribution to the answer, by layer; each layer sums to 1.
 
     Members of the last layer who gave the answer share it equally. `weights[t]` are the ratings
     that members of layer t + 1 gave those of layer t: each passes its own part back in proportion.
@@ -134,7 +134,7 @@ def contributions(layers: Sequence[Sequence[Answer]], weights: Sequence[Weights]
 
 
 def normalised(values: Weights) -> Weights:
-    """Values as shares of their sum; equal shares where it is zero."""
+    """Values as shares of their sum; equal shares if it is 0."""
     total = values.sum()
     shares: Weights = values / total if total > 0 else np.full(len(values), 1 / len(values))
     return shares

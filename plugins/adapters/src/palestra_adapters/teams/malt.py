@@ -1,9 +1,9 @@
 """MALT: a generator answers, a verifier criticises, a refiner answers again.
 
-Motwani et al., "MALT: Improving Reasoning with Multi-Agent LLM Training", 2024. Here is the
-pipeline and the tree of its samples, `branches` at every role. What each sample was worth is the
-estimator `malt` of `palestra-rewards`, whose `role_rows` writes the data each role is trained on;
-the training is a trainer's.
+Motwani et al., "MALT: Improving Reasoning with Multi-Agent LLM Training", 2024. This module has the
+pipeline and the tree of its samples, `branches` per role. The estimator `malt` of
+`palestra-rewards` values each sample, and its `role_rows` makes the training data of each role.
+Training is left to a trainer.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ REFINE = (
 class Malt(Speaking):
     """`branches` answers, as many critiques of each, and as many refined answers to each of those.
 
-    Three models joined by `+` are generator, verifier and refiner; one model is all three. The move
-    is what most refined answers say; with one branch, the pipeline runs once. Every path through
-    the tree is a talk of three turns, and talks share their beginnings: `Group.of(talks)` is the
-    tree again. A line that several paths share has its usage in the first of them.
+    Three models joined by `+` are generator, verifier and refiner; one model plays all three. The
+    move is the majority of the refined answers; with one branch, the pipeline runs once. Every path
+    through the tree is a talk of three turns, and talks share their prefixes, so `Group.of(talks)`
+    recovers the tree. The usage of a line that several paths share is in the first of them.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Malt(Speaking):
         return decision
 
     def _line(self, turn: Turn, rules: str, question: str, path: Sequence[Line]) -> Thinking[Line]:
-        """What the next role says after a path."""
+        """The reply of the next role after a path."""
         role = len(path)
         if role == 0:
             asked = self.single(rules, question, answer=FORM)
@@ -96,7 +96,7 @@ class Malt(Speaking):
         return (yield from self.answer(turn, role, asked, member=role))
 
     def _decision(self, paths: Sequence[Sequence[Line]]) -> Decision:
-        """What most of the last answers say; the first of them where none is legal."""
+        """The majority of the last answers; the first of them if none is legal."""
         last = [next(line for line in reversed(path) if line.move is not None) for path in paths]
         chosen = majority([line.move or None for line in last])
         text = chosen or last[0].text.rpartition(ACTION)[2].strip()
@@ -111,7 +111,7 @@ class Malt(Speaking):
 
 
 def _spent_once(paths: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
-    """Paths whose last answer alone is one, and whose shared lines took something only once."""
+    """Paths in which only the last line is an answer, and shared lines count usage only once."""
     seen: set[int] = set()
     for path in paths:
         own: list[Line] = []

@@ -1,8 +1,8 @@
 """OneFlow: one model plays every role of a workflow inside one conversation.
 
-"Rethinking the Value of Multi-Agent Workflow: A Strong Single Agent Baseline", 2026. The control
-for any team of one model: the roles read the same text as separate agents would, and what one has
-read the next need not read again.
+"Rethinking the Value of Multi-Agent Workflow: A Strong Single Agent Baseline", 2026. The baseline
+for any team of one model: the roles read the same text as separate agents would, but text that one
+role has read is not read again by the next.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ROLES = {
 @agent(
     "oneflow",
     kind="llm",
-    summary="Every role of a workflow, one conversation.",
+    summary="All roles of a workflow in one conversation.",
 )
 class OneFlow(Adapter):
     """The roles in order, each a turn of one conversation; the last one moves.
 
-    roles: names joined by `+`, any you like; what a role is to do is known for analyst, planner,
-    critic and player. separate=true gives every role a conversation of its own, which holds the
-    same text: the workflow as it is usually run.
+    roles: any names joined by `+`; analyst, planner, critic and player have instructions of their
+    own. separate=true gives every role a separate conversation with the same text, which is the
+    usual workflow.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class OneFlow(Adapter):
         super().__init__(**settings)
         self._roles = [role.strip() for role in roles.split("+")]
         if not all(self._roles):
-            raise InvalidOption(f"roles are names joined by +, not {roles!r}")
+            raise InvalidOption(f"roles must be names joined by +, not {roles!r}")
         self._separate = separate
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:

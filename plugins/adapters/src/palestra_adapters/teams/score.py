@@ -1,8 +1,8 @@
 """SCoRe: an answer, and a second one after being asked to correct the first.
 
-Kumar et al., "Training Language Models to Self-Correct via Reinforcement Learning", 2024. Here is
-the episode of two attempts that the method trains on; its rewards are the shaper `score` of
-`palestra-rewards`, and the policy-gradient steps are a trainer's.
+Kumar et al., "Training Language Models to Self-Correct via Reinforcement Learning", 2024. This
+module has the episode of two attempts that the method trains on; its rewards are the shaper `score`
+of `palestra-rewards`. The policy gradient is left to a trainer.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CORRECT = (
 class SCoRe(Speaking):
     """Every decision takes `attempts` answers; each after the first corrects the one before.
 
-    Nothing from outside says whether an attempt was right. All attempts of a decision are one talk
-    of one seat; `talks.settle(records)` scores them, and `shape("score", talks)` pays
-    them.
+    The model gets no feedback on whether an attempt was right. All attempts of a decision are one
+    talk of one seat; `talks.settle(records)` scores them, and `shape("score", talks)` returns their
+    rewards.
     """
 
     def __init__(

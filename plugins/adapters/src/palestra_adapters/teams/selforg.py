@@ -1,9 +1,10 @@
-"""SelfOrg: who listens to whom follows from what everybody has just answered.
+"""SelfOrg: the latest answers determine which members read which others.
 
 Members answer alone; the contribution of each is how close its answer is to the mean of all.
-Alike answers are joined by an edge from the stronger to the weaker contributor, which never makes
-a circle, and in that order each answers again, with the answers before it. Rebuilt every round; the
-answer is the strongest contributor's. "Stochastic Self-Organization in Multi-Agent Systems", 2025.
+Similar answers are joined by an edge from the stronger to the weaker contributor, so that there is
+no cycle. In that order each member answers again, after reading the answers sent to it. The graph
+is rebuilt every round; the final answer is the strongest contributor's. "Stochastic
+Self-Organization in Multi-Agent Systems", 2025.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from palestra_adapters.thinking import Thinking, together
 @agent(
     "selforg",
     kind="llm",
-    summary="Members who choose whom they listen to.",
+    summary="Members read those whose answers are similar to theirs and stronger.",
 )
 class SelfOrg(Team):
-    """`size` members, `rounds` of answers; edges join answers at least `alike`."""
+    """`size` members, `rounds` of answers; edges join answers at least `alike` in similarity."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class SelfOrg(Team):
         size: Annotated[int, Meta(ge=1, description="members of the team")] = 4,
         rounds: Annotated[int, Meta(ge=1, description="answers of every member")] = 2,
         alike: Annotated[
-            float, Meta(ge=0, le=1, description="least likeness of answers that are sent on")
+            float, Meta(ge=0, le=1, description="least similarity of answers joined by an edge")
         ] = 0.3,
         **settings: Any,
     ) -> None:
@@ -51,7 +52,7 @@ class SelfOrg(Team):
         return self.agreed(turn, answers, None if best is None else answers[best].move)
 
     def _round(self, turn: Turn, answers: Sequence[Answer], advice: str) -> Thinking[list[Answer]]:
-        """Everybody answers again, after those whose answers they are sent."""
+        """All members answer again, each after those whose answers it is sent."""
         made = vectors(answers)
         sent = edges(made, self._alike)
         new: dict[int, Answer] = {}
@@ -73,12 +74,12 @@ def _stays(answer: Answer) -> Thinking[Answer]:
 
 
 def vectors(answers: Sequence[Answer]) -> NDArray[np.float64]:
-    """One unit vector an answer; those without a legal move are zeros, and so weigh nothing."""
+    """One unit vector per answer, shape (answers, features); zeros without a legal move."""
     return embed([f"{a.move} {a.move} {a.reason}" if a.move is not None else "" for a in answers])
 
 
 def contribution(made: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How close each vector is to the mean of all: the stand-in for its Shapley value."""
+    """How close each vector is to the mean of all, which approximates its Shapley value."""
     mean = made.mean(axis=0)
     length = float(np.linalg.norm(mean))
     parts: NDArray[np.float64] = made @ mean / length if length else np.zeros(len(made))
@@ -86,7 +87,7 @@ def contribution(made: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def edges(made: NDArray[np.float64], alike: float) -> NDArray[np.bool_]:
-    """`edges[m, n]`: m's answer goes to n, from the stronger to the weaker: never in a circle."""
+    """`edges[m, n]` says that m's answer goes to n, from stronger to weaker; without cycles."""
     parts, close = contribution(made), made @ made.T >= alike
     order = np.argsort(-parts, kind="stable")
     rank = np.empty(len(order), int)
@@ -96,7 +97,7 @@ def edges(made: NDArray[np.float64], alike: float) -> NDArray[np.bool_]:
 
 
 def levels(sent: NDArray[np.bool_]) -> list[list[int]]:
-    """Members in the order they may speak: all of one level at once."""
+    """Members in the order in which they may speak; those of one level speak together."""
     waiting, done = set(range(len(sent))), set[int]()
     order = []
     while waiting:

@@ -32,9 +32,9 @@ _FINAL = re.compile(r"^\W*final(?: answer)?\W*:", re.IGNORECASE | re.MULTILINE)
     summary="One model as several personas.",
 )
 class SoloPerformance(Adapter):
-    """Personas, brainstorm, draft, critique, final: only the last final block is the move.
+    """Personas, brainstorm, draft, critique, final; the move is in the last final block.
 
-    Where that is not legal and the model can be held, it is asked for the move alone.
+    If that is illegal and the model supports constrained replies, it is asked for the move again.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -59,6 +59,6 @@ class SoloPerformance(Adapter):
 
 
 def read_final(text: str) -> str:
-    """What stands after the last `Final:`; nothing where there is none."""
+    """The text after the last `Final:`, or "" if there is none."""
     marks = list(_FINAL.finditer(text))
     return text[marks[-1].end() :].strip(" *\n") if marks else ""

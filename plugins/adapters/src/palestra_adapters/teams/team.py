@@ -1,4 +1,4 @@
-"""What teams share: members, their answers, counting votes, and what a decision may spend."""
+"""What teams share: members, their answers, counting votes, and a token limit per decision."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from palestra_adapters.adapter import Adapter, legal_move, story
 from palestra_adapters.react import FORM, can_hold, reason
 from palestra_adapters.thinking import Thinking
 
-HEAT = 0.8  # members of one model differ by what is drawn
+HEAT = 0.8  # members of one model differ only by sampling
 
 
 class Answer(NamedTuple):
-    """What one member would play and why; `move` is None where that is nothing legal."""
+    """What one member would play and why; `move` is None if it is not legal."""
 
     member: int
     move: str | None
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class Team(Adapter):
-    """`size` members; with several models joined by `+` they take turns at being a member."""
+    """`size` members; several models joined by `+` are assigned to members in turn."""
 
     def __init__(self, *, size: int = 3, **settings: Any) -> None:
         if size < 1:
@@ -42,7 +42,7 @@ class Team(Adapter):
     def answer(
         self, turn: Turn, member: int, context: str = "", role: str = ""
     ) -> Thinking[Answer]:
-        """A member's own thought and move, told `context` after the story so far."""
+        """A member's thought and move, given `context` after the episode so far."""
         number = member % len(self.models)
         rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), role)))
         asked = "\n".join(filter(None, (story(turn), context)))
@@ -51,7 +51,7 @@ class Team(Adapter):
         return Answer(member, legal_move(turn, step.move), step.thought, step.reply)
 
     def agreed(self, turn: Turn, answers: Sequence[Answer], move: str | None = None) -> Decision:
-        """The decision for a move; without one, for what most answers say."""
+        """The decision for `move`, or else for the majority of the answers."""
         chosen = move if move is not None else majority([answer.move for answer in answers])
         said = "\n".join(map(str, answers))
         if chosen is None:
@@ -68,19 +68,19 @@ def voted(answers: Sequence[Answer], chosen: str) -> dict[str, Any]:
 
 
 def majority(votes: Sequence[str | None]) -> str | None:
-    """What most vote for, the first cast of equals; None votes for nothing."""
+    """The vote with the most supporters; ties go to the first cast. None is no vote."""
     counts = Counter(vote for vote in votes if vote is not None)
     return counts.most_common(1)[0][0] if counts else None
 
 
 def shown(answers: Sequence[Answer]) -> str:
-    """Answers as a member is shown them."""
+    """Answers as text for a member."""
     return "\n".join(["What the members have answered:", *map(str, answers)])
 
 
 @dataclass(slots=True)
 class Purse:
-    """Tokens that one decision may take; a round starts only if one like the last still fits."""
+    """Token limit of one decision; a new round starts only if one like the last still fits."""
 
     limit: float
     spent: int = 0
@@ -96,7 +96,7 @@ class Purse:
 
 
 def metered(part: Thinking[Any], purse: Purse) -> Thinking[Any]:
-    """A line of thought whose tokens are taken from a purse, as one round."""
+    """A line of thought whose tokens are charged to a purse as one round."""
     tokens = 0
     try:
         asks = next(part)

@@ -1,7 +1,7 @@
-"""Five ways for a team to talk, at one budget of tokens a decision.
+"""Five topologies of a team, with the same token budget per decision.
 
-"Towards a Science of Scaling Agent Systems", 2025. A single agent goes over its own answer;
-independent members vote without talking; under a centralised team an orchestrator gives orders and
+"Towards a Science of Scaling Agent Systems", 2025. A single agent reviews its own answer;
+independent members vote without talking; in a centralised team an orchestrator gives orders and
 decides; decentralised members see each other's answers and vote; a hybrid team does both.
 """
 
@@ -28,32 +28,32 @@ DECIDE = "You lead the team. Decide: answer with the move only."
 
 @dataclass(slots=True)
 class TalkStatistics:
-    """What a team has said, over its life: answers, messages read by others, likeness, tokens."""
+    """Totals over a team's lifetime: answers, messages read by others, similarity, tokens."""
 
     decisions: int = 0
     answers: int = 0
     messages: int = 0
     tokens: int = 0
-    alike: float = 0.0  # mean likeness of answers, summed over decisions
+    alike: float = 0.0  # mean similarity of answers, summed over decisions
 
     @property
     def redundancy(self) -> float:
-        """How alike the members' outputs are, from 0 to 1."""
+        """Mean similarity of the members' outputs, from 0 to 1."""
         return self.alike / self.decisions if self.decisions else 0.0
 
     @property
     def density(self) -> float:
-        """Messages read from others, an answer."""
+        """Messages read from others, per answer."""
         return self.messages / self.answers if self.answers else 0.0
 
 
 @agent(
     "team",
     kind="llm",
-    summary="Five topologies at one budget of tokens.",
+    summary="A team in one of five topologies, with a token budget per decision.",
 )
 class Topologies(Team):
-    """A team in one `topology`; `rounds` at most, and no round that `tokens` may not cover."""
+    """A team in one `topology`, with up to `rounds` rounds as long as `tokens` suffice."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Topologies(Team):
         ] = "centralised",
         size: Annotated[int, Meta(ge=1, description="members of the team")] = 3,
         rounds: Annotated[int, Meta(ge=1, description="most answers of every member")] = 2,
-        tokens: Annotated[int | None, Meta(ge=1, description="tokens a decision may take")] = None,
+        tokens: Annotated[int | None, Meta(ge=1, description="most tokens per decision")] = None,
         **settings: Any,
     ) -> None:
         super().__init__(size=1 if topology == "single" else size, **settings)
@@ -86,7 +86,7 @@ class Topologies(Team):
     def _round(
         self, turn: Turn, advice: str, before: list[Answer], leads: bool
     ) -> Thinking[tuple[list[Answer], str | None]]:
-        """One answer of every member, after what this topology lets it hear."""
+        """One answer of every member, given what this topology lets it read."""
         order = (yield from self._order(turn, before)) if leads else ""
         heard = list(before) if self._topology != "centralised" else []
         context = "\n".join(filter(None, (advice, order, shown(heard) if heard else "")))
@@ -125,12 +125,12 @@ def overhead(team_turns: float, single_turns: float) -> float:
 
 
 def efficiency(success: float, team_turns: float, single_turns: float) -> float:
-    """Success for turns relative to a single agent's."""
+    """Success divided by the team's turns relative to a single agent's."""
     return success * single_turns / team_turns
 
 
 def error_amplification(team_success: float, single_success: float) -> float:
-    """A team's error rate over a single agent's; 1 for the single agent."""
+    """A team's error rate divided by a single agent's; 1 for the single agent."""
     if single_success >= 1:
         return inf if team_success < 1 else 1.0
     return (1 - team_success) / (1 - single_success)

@@ -27,15 +27,16 @@ def score(
         Literal[1, 2],
         Meta(description="1 pays the last attempt only, 2 every attempt and the bonus"),
     ] = 2,
-    alpha: Annotated[float, Meta(description="weight of last score less first score")] = 2.0,
+    alpha: Annotated[float, Meta(description="weight of the last score minus the first")] = 2.0,
 ) -> Floats:
     """Scores of two attempts, and a bonus for the change between them.
 
-    Phase 1 pays a seat's last attempt; phase 2 all, and `alpha` times last less first.
+    Phase 1 pays only a seat's last attempt; phase 2 pays every attempt, plus `alpha` times the
+    last score minus the first.
 
-    Each turn is an attempt and its score says how right it was: settled talks of the adapter
-    `score` are such records. Phase one's other half, staying near the base policy, is the
-    trainer's; the paper sets `alpha` to 10. Kumar et al., "Training Language Models to
+    Each turn is an attempt, and its score says how correct it is. Settled talks of the adapter
+    `score` have this form. Phase 1 also keeps the policy near the base policy, which is the
+    trainer's task. The paper sets `alpha` to 10. Kumar et al., "Training Language Models to
     Self-Correct via Reinforcement Learning" (2024).
     """
     found = scores_of(record, scores, "score")
@@ -50,7 +51,7 @@ def score(
 
 
 def corrections(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
-    """Accuracy at 1 and 2, the change, and how often wrong became right and right wrong."""
+    """Accuracy of both attempts, the change, and the shares that became right or became wrong."""
     one, two = floats(first) >= 1, floats(second) >= 1
     return {
         "accuracy@1": float(one.mean()),

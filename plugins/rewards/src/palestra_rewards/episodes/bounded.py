@@ -33,7 +33,7 @@ def clip(
 ) -> Floats:
     """Process scores capped at 0: good steps earn nothing, bad steps cost.
 
-    `alpha` times the game's rewards plus `min(score - eta, 0)`: good steps cost nothing.
+    Each turn gets `alpha` times the game's rewards plus `min(score - eta, 0)`.
     """
     return alpha * turn_rewards(record) + clipped(scores_of(record, scores, "clip"), eta)
 
@@ -51,9 +51,9 @@ def delta(
     scores: Scores | None = None,
     alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
-    """Each score less the seat's next one, so that their sum is the first score.
+    """Each score minus the seat's next one, so that the differences sum to the first score.
 
-    `alpha` times the game's rewards plus what each score is above the seat's next one.
+    Each turn gets `alpha` times the game's rewards plus its score minus the seat's next score.
 
     The last turn keeps its score, so that a seat's shaped part telescopes to its first score.
     """
@@ -80,7 +80,7 @@ def clip_delta(
     ] = 0.5,
     alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
-    """Clipped scores, each less the next one: bounded, and never higher for more steps."""
+    """Clipped scores, each minus the next; the sum is bounded and extra steps never raise it."""
     found = clipped(scores_of(record, scores, "clip-delta"), eta)
     paid = np.empty(found.size)
     for turns in seats_of(record):
@@ -93,5 +93,5 @@ def clipped(scores: Floats, eta: float) -> Floats:
 
 
 def differences(scores: Floats) -> Floats:
-    """Each score less the next; the last as it is."""
+    """Each score minus the next; the last score is unchanged."""
     return floats(scores - np.append(scores[1:], 0.0))

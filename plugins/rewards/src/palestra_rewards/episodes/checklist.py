@@ -17,7 +17,7 @@ Verdict = tuple[bool, str]
 class Item:
     """One yes/no question of a checklist.
 
-    `judge` looks at a record and answers with a verdict and the text it rests on. `after` names
+    `judge` takes a record and returns a verdict and the evidence for it, as text. `after` names
     items that must be met before this one can count; `applies` says whether it counts at all.
     """
 
@@ -34,21 +34,21 @@ class Item:
     needs=("checklist",),
     paper="CM2: Reinforcement Learning with Checklist Rewards",
     check="test_prerequisites_evidence_and_order_of_a_checklist",
-    cost="a judgement an item",
+    cost="one judgement per item",
 )
 def checklist(record: EpisodeRecord, *, judge: Sequence[Item]) -> Floats:
-    """Weighted share of a checklist's items that are met on cited evidence.
+    """Weighted share of a checklist's items that are met, with evidence cited.
 
-    Weighted share of items met, on the last turn of each seat; `judge` is the list of items.
+    The share is paid on the last turn of each seat; `judge` is the list of items.
 
-    No evidence, no credit; an item whose prerequisites are not met is not met. "CM2".
+    An item without evidence, or with an unmet prerequisite, counts as not met. "CM2".
     """
     share = met_share(record, judge)
     return at_last(record, lambda seat: share)
 
 
 def met_share(record: EpisodeRecord, items: Sequence[Item]) -> float:
-    """Weight of the items met over that of all that apply; 0 if none applies."""
+    """Total weight of the items met, divided by that of all that apply; 0 if none applies."""
     counted = [item for item in items if item.applies(record)]
     total = sum(item.weight for item in counted)
     met = {item.name for item in _met(record, items)}
@@ -56,18 +56,18 @@ def met_share(record: EpisodeRecord, items: Sequence[Item]) -> float:
 
 
 def _met(record: EpisodeRecord, items: Sequence[Item]) -> list[Item]:
-    """Items met, prerequisites first, whatever order they are listed in."""
+    """The items that are met; prerequisites are judged first, whatever the order of the list."""
     known = {item.name: item for item in items}
     settled: dict[str, bool] = {}
 
     def settle(name: str, above: tuple[str, ...]) -> bool:
         if name not in known:
             raise InvalidOption(
-                f"checklist item {above[-1]!r} comes after {name!r}, which is not there"
+                f"checklist item {above[-1]!r} names {name!r} in after=, but there is no such item"
             )
         if name in above:
             raise InvalidOption(
-                f"checklist items wait for each other: {' -> '.join((*above, name))}"
+                f"the prerequisites of checklist items form a cycle: {' -> '.join((*above, name))}"
             )
         if name not in settled:
             first = all(settle(one, (*above, name)) for one in known[name].after)

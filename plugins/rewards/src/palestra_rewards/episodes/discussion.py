@@ -20,12 +20,12 @@ from palestra_rewards.episodes.turns import tag_of
     check="test_solver_and_evaluator_share_one_and_a_constant_scorer_teaches_nothing",
 )
 def comas(record: EpisodeRecord) -> Floats:
-    """An answer earns its score, its evaluation the rest of one, a scorer who gives none loses 1.
+    """An answer earns its score s, its evaluation 1 - s, and a scorer who gives no score loses 1.
 
     A score of 1, 2 or 3 is worth s = 0, 1/2 or 1: the answer's turn is paid s, the evaluation's
     1 - s, and the scoring's 0. Where no score could be read, the scoring is paid -1 and the others
     0. The tag "discussion" lists the numbers of the turns of each answer, evaluation and scoring
-    with the score, as the adapter `comas` writes it. No outcome of the task is read. Xue et al.,
+    with the score, as the adapter `comas` writes it. The task's outcome is not used. Xue et al.,
     "CoMAS" (2025).
     """
     paid = np.zeros(len(record.turns))
@@ -43,11 +43,12 @@ def comas(record: EpisodeRecord) -> Floats:
 
 
 def agreement(records: Sequence[EpisodeRecord]) -> dict[str, float]:
-    """How the scores of discussions fit the truth: the check for members who praise one another.
+    """How well discussion scores agree with the truth, to detect members who praise each other.
 
-    Of settled discussions (tag "process": what each answer was worth): "scores" is how many were
-    read, "spread" the standard deviation of their shares, 0 where scoring teaches nothing, and
-    "fit" their correlation with the answers' worths, nan where either is constant.
+    Takes settled discussions, whose tag "process" says what each answer was worth. Returns
+    "scores", the number of readable scores; "spread", the standard deviation of their shares (0 if
+    the scores carry no information); and "fit", the correlation of the shares with the answers'
+    worths (nan if either is constant).
     """
     pairs: list[tuple[float, float]] = []
     for record in records:
@@ -58,7 +59,7 @@ def agreement(records: Sequence[EpisodeRecord]) -> dict[str, float]:
             if one["score"] is not None
         ]
     if not pairs:
-        raise InvalidOption("no score of these discussions could be read")
+        raise InvalidOption("none of these discussions has a readable score")
     shares, worths = np.array(pairs).T
     apart = shares.std() > 0 and worths.std() > 0
     fit = float(np.corrcoef(shares, worths)[0, 1]) if apart else float("nan")

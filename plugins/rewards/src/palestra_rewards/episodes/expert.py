@@ -1,4 +1,4 @@
-"""Beside an expert: how alike the actions are, and how alike the paths."""
+"""Similarity to an expert: of single actions, and of whole paths."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def stepagent(
     expert: Expert,
     exact: Annotated[bool, Meta(description="whether only equal texts count")] = False,
 ) -> Floats:
-    """How alike each turn's action text is to the expert's at the same state, from 0 to 1.
+    """How similar each turn's action text is to the expert's at the same state, from 0 to 1.
 
-    `expert(record)` gives one action text a turn: an `AskedExpert` asks any agent at the same
-    states; with `exact` only equal texts count. Deng et
-    al., "From Novice to Expert: LLM Agent Policy Optimization via Step-wise RL" (2024).
+    `expert(record)` returns one action text per turn; an `AskedExpert` asks any agent at the same
+    states. With `exact` only equal texts count. Deng et al., "From Novice to Expert: LLM Agent
+    Policy Optimization via Step-wise RL" (2024).
     """
     wanted = list(expert(record))
     fitting([0.0] * len(wanted), record, "the expert's actions")
@@ -57,11 +57,11 @@ def _alike(made: str, wanted: str, exact: bool) -> float:
 
 
 class AskedExpert:
-    """An agent asked what it would do at every turn of a record: an `expert=`.
+    """Asks an agent what it would do at every turn of a record; pass it as `expert=`.
 
-    Each state is the record's own, replayed; the agent sees what the seat saw there and remembers
-    nothing of its answers to other turns. All turns of a record are asked in one call. Where its
-    answer is no legal move, the text stands as it is. game: the one of records without an id.
+    The record is replayed: the agent sees what the seat saw at each turn and remembers nothing of
+    its answers to other turns. All turns of a record are asked in one call. An answer that is not
+    a legal move is kept as text. game: the game, for records without an environment id.
     """
 
     def __init__(self, expert: Agent | str, *, game: Game[Any, Any] | None = None) -> None:
@@ -80,7 +80,7 @@ class AskedExpert:
 
 
 def _written(turn: Turn, decision: Decision) -> str:
-    """A decision as the game writes it."""
+    """A decision as the game writes it, or its own text if that is not a legal move."""
     try:
         action = turn.parse(decision.text or "") if decision.action is None else decision.action
         return turn.action_text(action)
@@ -100,15 +100,15 @@ def recourse(
     record: EpisodeRecord,
     *,
     expert: Sequence[str],
-    goal: Annotated[float, Meta(description="weight of what was paid")] = 1.0,
-    near: Annotated[float, Meta(description="weight of the likeness")] = 1.0,
+    goal: Annotated[float, Meta(description="weight of the seat's return")] = 1.0,
+    near: Annotated[float, Meta(description="weight of the similarity")] = 1.0,
 ) -> Floats:
-    """The outcome plus the likeness to an original path.
+    """The return plus the similarity to an original path.
 
-    `goal` times what was paid, plus `near` times likeness to an original path of action texts.
+    `goal` times the seat's return, plus `near` times the similarity to a path of action texts.
 
-    Likeness is 1 - Levenshtein distance over the longer length, on the last turn of each seat.
-    "Personalized Path Recourse" (2023).
+    Similarity is 1 minus the Levenshtein distance divided by the longer length. The sum is paid on
+    the last turn of each seat. "Personalized Path Recourse" (2023).
     """
     texts = [turn.text for turn in record.turns]
     alike = Levenshtein.normalized_similarity(texts, list(expert))

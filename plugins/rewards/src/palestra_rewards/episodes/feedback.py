@@ -1,8 +1,8 @@
-"""EPO: what an environment says becomes preferences between decisions.
+"""EPO: turns an environment's feedback into preferences between decisions.
 
-A reward model reads what the environment told an agent, and a decision, and says how well they
-fit. It is fitted where an expert's decisions are known; where they are not, it ranks the decisions
-that several rollouts took at the same prompt, and the pairs train the policies of every level.
+A reward model reads the environment's feedback and a decision, and scores how well they fit. It
+is fitted where an expert's decisions are known; elsewhere it ranks the decisions that several
+rollouts took at the same prompt, and the pairs train the policies of every level.
 Zhao et al., "EPO: Hierarchical LLM Agents with Environment Preference Optimization" (2024), with a
 Bradley-Terry model over hashed pairs of words where the paper tunes a language model, and texts
 where it also has pictures.
@@ -24,11 +24,11 @@ from palestra_rewards.training_rows import Row, Rows, prompts_of, role_rows
 if TYPE_CHECKING:
     from torch import Tensor
 
-SHOWN = 4  # events of feedback that a decision is read with
+SHOWN = 4  # latest events that the model reads with a decision
 
 
 def feedback(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> list[str]:
-    """What the environment told each turn's seat before it decided: last events and position."""
+    """Text of the last events and the position that each turn's seat saw before it decided."""
     found = []
     for episode, step in zip(retrace(record, game), record.steps, strict=False):
         for turn in step.turns:
@@ -43,8 +43,8 @@ def expert_choices(
 ) -> list[Triplet]:
     """An expert's decisions, each preferred to every other that was legal there.
 
-    Records of an annotated set: what was played is right, and what was not is wrong. Actions are
-    those that the game lists, so that a game of free texts gives none.
+    The action played counts as right and every other legal action as wrong. Only actions that the
+    game lists are used, so a free-text game has none. Raises `InvalidOption` if there is no pair.
     """
     found = []
     for record in records:
@@ -55,7 +55,7 @@ def expert_choices(
                 others = episode.legal_texts(seat) if turn.seat == seat else []
                 found += [Triplet(text, turn.text, one) for one in others if one != turn.text]
     if not found:
-        raise InvalidOption(f"no record has a listed choice of seat {seat} between two actions")
+        raise InvalidOption(f"no record has a turn of seat {seat} with two or more listed actions")
     return found
 
 
@@ -71,14 +71,14 @@ def epo(
     *,
     scores: TrajectoryScorer,
     game: Annotated[
-        Game[Any, Any] | None, Meta(description="the game of records without an id")
+        Game[Any, Any] | None, Meta(description="the game, if records name none")
     ] = None,
 ) -> Floats:
     """How well each decision fits what the environment said before it, by a fitted model.
 
     `scores` is a `TrajectoryScorer` fitted to `expert_choices`. `role_rows(records, shape("epo",
-    records, …), threshold=-inf)` ranks what rollouts decided at the same prompt and writes the
-    pairs of every role; `epo_loss` is what they are trained with. Zhao et al., "EPO" (2024).
+    records, …), threshold=-inf)` ranks the decisions of rollouts at the same prompt and returns
+    the pairs of every role; train on them with `epo_loss`. Zhao et al., "EPO" (2024).
     """
     told = zip(feedback(record, game), record.turns, strict=True)
     return floats([scores.score(text, turn.text) for text, turn in told])
@@ -91,16 +91,16 @@ def preferences(
     gap: float = 0.0,
     game: Game[Any, Any] | None = None,
 ) -> dict[str, Rows]:
-    """Pairs by role from rollouts without labels: EPO's data set of each level."""
+    """Preference pairs by role from unlabelled rollouts: EPO's data set for each level."""
     worth = np.concatenate([epo(record, scores=scores, game=game) for record in records])
     return role_rows(records, worth, threshold=-np.inf, gap=gap, game=game)
 
 
 def refusals(records: Sequence[EpisodeRecord], *, game: Game[Any, Any] | None = None) -> list[Row]:
-    """Pairs from the environment's refusals: the answer that was played over those refused.
+    """Preference pairs from refusals: the answer that was played over those that were refused.
 
-    The environment itself is the reward model here: its rule of what is legal. Answers that a
-    policy of invalid moves replaced give none, because nobody chose what was played.
+    Here the environment's rule of what is legal is the reward model. A turn whose answer was
+    replaced by the policy for invalid moves gives no pair, because no agent chose what was played.
     """
     rows: list[Row] = []
     for record in records:
@@ -132,12 +132,12 @@ def epo_loss(
     beta: float = 0.1,
     weight: float = 1.0,
 ) -> Tensor:
-    """The loss of EPO: a preference part, and the likelihood of the chosen answer a token.
+    """The loss of EPO: a preference term, and the likelihood per token of the chosen answer.
 
     The mean over pairs of `-log sigmoid(beta (gain of chosen - gain of rejected)) - weight *
-    chosen / tokens`, where a gain is the log-probability less that of the reference. Tensors have
-    shape (pairs,): log-probabilities of answers by policy and by reference, and the number of
-    tokens of the chosen ones.
+    chosen / tokens`, where a gain is the log-probability minus that of the reference. Tensors have
+    shape (pairs,): log-probabilities of answers under the policy and the reference, and the number
+    of tokens of the chosen answers.
     """
     from torch.nn.functional import logsigmoid
 

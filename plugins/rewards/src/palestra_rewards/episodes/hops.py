@@ -1,8 +1,8 @@
-"""Robo-Dopamine: progress from hops, seen from three sides, paid without moving the best policy.
+"""Robo-Dopamine: progress estimated from hops in three ways, paid as potential-based shaping.
 
 A hop from one state to another is the progress between them as a share of what was left (or, for
-a step back, of what had been reached), from -1 to 1. A hop model says it of any two states; three
-chains of its answers (step by step, from the start, from the goal) are fused into one progress.
+a step back, of what had been reached), from -1 to 1. A hop model estimates it for any two states;
+three chains of its answers (step by step, from the start, from the goal) are averaged.
 Tan et al., "Robo-Dopamine: General Process Reward Modeling for High-Precision Robotic
 Manipulation" (2025), with states in words where the paper has pictures.
 """
@@ -49,7 +49,7 @@ Answer with one line, a whole number from -100 to +100 with a percent sign betwe
 
 
 class Pair(NamedTuple):
-    """Two states to compare, with the ends of the way between which they lie."""
+    """Two states to compare, with the start and the goal of the task; all in words."""
 
     start: str
     goal: str
@@ -64,7 +64,7 @@ def hop(before: float, after: float) -> float:
     """The hop between two states of known progress, from 0 to 1."""
     for one in (before, after):
         if not 0 <= one <= 1:
-            raise InvalidOption(f"progress lies from 0 to 1, not {one}")
+            raise InvalidOption(f"progress must be from 0 to 1, not {one}")
     if after == before:
         return 0.0
     return (after - before) / (1 - before if after > before else before)
@@ -80,13 +80,13 @@ def fused(steps: Any, forward: Any, backward: Any) -> Floats:
 
     All of shape (n,): `steps` are hops from each state to the next, which are chained; `forward`
     hops from the start to each state, which are its progress; `backward` hops from the goal to
-    each, which are progress less 1.
+    each, which are progress minus 1.
     """
     chained, ahead, back = floats(steps), floats(forward), floats(backward)
     if not chained.shape == ahead.shape == back.shape or chained.ndim != 1:
-        raise InvalidOption("steps, forward and backward hops are one a step each")
+        raise InvalidOption("steps, forward and backward must have one hop per step each")
     if chained.size and max(np.abs(hops).max() for hops in (chained, ahead, back)) > 1:
-        raise InvalidOption("hops lie from -1 to 1")
+        raise InvalidOption("hops must be from -1 to 1")
     progress, now = np.empty(chained.size), 0.0
     for place, one in enumerate(chained):
         progress[place] = now = advanced(now, float(one))
@@ -95,7 +95,7 @@ def fused(steps: Any, forward: Any, backward: Any) -> Floats:
 
 
 class JudgedHops:
-    """A hop model that is a language model, asked as the paper's is; unreadable answers are 0."""
+    """A hop model that asks a language model, as the paper does; unreadable answers count as 0."""
 
     def __init__(self, judge: Judge | str, *, task: str) -> None:
         self.judge, self.task = opened(judge), task
@@ -118,22 +118,24 @@ class JudgedHops:
 
 
 def read_hop(text: str) -> float:
-    """The percentage between tags as a share, held to -1 to 1; 0 where there is none."""
+    """The percentage in the last score tag as a share, clipped to [-1, 1]; 0 if there is none."""
     found = PERCENT.findall(text)
     return min(1.0, max(-1.0, int(found[-1]) / 100)) if found else 0.0
 
 
 class ExpertHops:
-    """A hop model from one expert's episode: a state is as far as the likest of the expert's.
+    """A hop model from one expert episode; a state has the progress of the most similar one in it.
 
-    The likeness of two states is the share of the words of either that both have. `bins` rounds
-    hops to as many steps from 0 to 1, as the labels of the paper's training set are. One-shot
+    The similarity of two states is the Jaccard index of their sets of words. Hops are rounded to
+    multiples of 1 / `bins`, like the labels of the paper's training set. This is one-shot
     adaptation without training: `goal` is the expert's last state.
     """
 
     def __init__(self, states: Sequence[str], *, bins: int = 100) -> None:
         if len(states) < 2 or bins < 1:
-            raise InvalidOption("an expert's episode has two states or more, and bins are above 0")
+            raise InvalidOption(
+                "an expert's episode needs two states or more, and bins must be above 0"
+            )
         self.states, self.bins = list(states), bins
         self._words = [_words(state) for state in states]
 
@@ -142,7 +144,7 @@ class ExpertHops:
         return self.states[-1]
 
     def progress(self, state: str) -> float:
-        """From 0 at the expert's first state to 1 at the last; the earliest of equals."""
+        """From 0 at the expert's first state to 1 at its last; ties go to the earliest state."""
         words = _words(state)
         alike = [len(words & own) / max(len(words | own), 1) for own in self._words]
         return int(np.argmax(alike)) / (len(self.states) - 1)
@@ -159,7 +161,7 @@ def _words(text: str) -> set[str]:
 def states_in_words(
     record: EpisodeRecord, seat: int, game: Game[Any, Any] | None = None
 ) -> list[str]:
-    """What the seat's position is before each of its turns and at the end, by the game's words."""
+    """The game's description of the seat's position before each of its turns and at the end."""
     episodes, found = retrace(record, game), []
     now = next(episodes)
     for step in record.steps:
@@ -178,27 +180,27 @@ def states_in_words(
         "(2025)"
     ),
     check="test_shaping_by_fused_progress_adds_the_same_to_every_way",
-    cost="three judgements a turn",
+    cost="three judgements per turn",
 )
 def robo_dopamine(
     record: EpisodeRecord,
     *,
     hops: HopModel | Judge | str,
-    goal: Annotated[str, Meta(description="the state that is to be reached, in words")] = "",
-    task: Annotated[str, Meta(description="what is to be done, for a judge")] = "Reach the goal.",
+    goal: Annotated[str, Meta(description="the state to reach, in words")] = "",
+    task: Annotated[str, Meta(description="the task, as a judge is told it")] = "Reach the goal.",
     gamma: Discount = 1.0,
     game: Annotated[
-        Game[Any, Any] | None, Meta(description="the game of records without an id")
+        Game[Any, Any] | None, Meta(description="the game, if records name none")
     ] = None,
 ) -> Floats:
-    """What each turn was paid, plus the change of the progress that three chains of hops agree on.
+    """Each turn's reward plus the change in progress, averaged over three chains of hops.
 
-    `reward + gamma * progress after - progress before`, where progress before the first turn is 0,
-    and after the last turn too, as of any end: discounted and summed, shaping adds nothing to any
-    way, so that the best policy stays the best. `hops` is a hop model, or a judge that is asked
-    for hops; it sees the game's description of the state to the seat. `goal` may be left out for
-    an `ExpertHops`. `game` is for records of a game without an id. Not here: pictures, and the
-    training of the hop model on them.
+    A turn gets `reward + gamma * progress after - progress before`. Progress counts as 0 before
+    the first turn and after the last, so the discounted shaping sums to 0 over every trajectory
+    and the optimal policy stays the same. `hops` is a hop model, or a judge that is asked for
+    hops; it sees the game's description of the state to the seat. `goal` may be left out for an
+    `ExpertHops`. `game` is for records without an environment id. Pictures, and training the hop
+    model on them, are not supported.
     """
     model: Any = JudgedHops(hops, task=task) if isinstance(hops, Judge | str) else hops
     goal = goal or getattr(model, "goal", "")
@@ -215,7 +217,7 @@ def robo_dopamine(
 
 
 def progress_along(states: Sequence[str], goal: str, model: HopModel) -> Floats:
-    """The fused progress of every state but the first; one call of the model for all pairs."""
+    """The fused progress of every state but the first; calls the model once for all pairs."""
     start, later = states[0], states[1:]
     pairs = [Pair(start, goal, a, b) for a, b in zip(states, later, strict=False)]
     pairs += [Pair(start, goal, start, state) for state in later]

@@ -1,7 +1,7 @@
-"""ARMAP: a reward model of trajectories, learnt from an environment without a label.
+"""ARMAP: a reward model of trajectories, learnt without labels.
 
-An agent explores; a model writes which task each trajectory has done; the trajectory is changed
-at one step and played on, which gives a near miss; and a scorer learns to rank the two. Chen et
+An agent explores; a model writes down the task that each trajectory did; one step is changed and
+the episode played on, which gives a near miss; and a scorer learns to rank the two. Chen et
 al., "Scaling Autonomous Agents via Automatic Reward Modeling and Planning" (2025), with a
 Bradley-Terry scorer over hashed pairs of words where the paper tunes a vision-language model.
 """
@@ -41,7 +41,7 @@ class Triplet(NamedTuple):
 
 
 def trajectory(record: EpisodeRecord, seat: int = 0, turns: int | None = None) -> str:
-    """What a seat saw and did, a line an event or decision; `turns` stops after so many of its."""
+    """What a seat saw and did, one line per event or decision, up to `turns` of its turns."""
     lines, count = [e.text for e in record.opening if _heard(e, seat)], 0
     for step in record.steps:
         if turns is not None and count >= turns:
@@ -59,7 +59,7 @@ def _heard(event: Any, seat: int) -> bool:
 def write_intents(
     judge: Judge | str, records: Sequence[EpisodeRecord], *, seat: int = 0
 ) -> list[str]:
-    """The task that each trajectory has done, as a model writes it; all are asked at once."""
+    """The task that each trajectory did, written by a model; all are asked in one batch."""
     asked = [
         ask(
             WRITE.format(player=record.players[seat], story=trajectory(record, seat)),
@@ -82,12 +82,12 @@ def near_miss(
     """The trajectory with another decision at one of the seat's turns, played on by `agents`.
 
     The turn and the other legal decision are drawn from `seed`; what came before is kept
-    (`branched_at`). agents: as in `palestra.play`, by default random ones. None where after `tries`
-    draws the seat's trajectory still reads the same.
+    (`branched_at`). agents: as in `palestra.play`, by default random ones. Returns None if the
+    seat's trajectory still reads the same after `tries` draws.
     """
     own = [n for n, step in enumerate(record.steps) if any(t.seat == seat for t in step.turns)]
     if not own:
-        raise InvalidOption(f"seat {seat} decided nothing in record {record.number}")
+        raise InvalidOption(f"seat {seat} has no turn in record {record.number}")
     rng, story = Rng.seeded(seed, stream=STREAM), trajectory(record, seat)
     for _ in range(tries):
         place = own[rng.word() % len(own)]
@@ -118,9 +118,9 @@ def triplets(
     agents: Any = None,
     game: Game[Any, Any] | None = None,
 ) -> list[Triplet]:
-    """A triplet of every record for which a near miss was found.
+    """A triplet for every record for which a near miss was found.
 
-    intents: who writes the task of a trajectory: a judge, or a function of the record, such as a
+    intents: what writes the task of a trajectory: a judge, or a function of the record, such as a
     template over its last state.
     """
     if callable(intents) and not isinstance(intents, Judge):
@@ -136,17 +136,17 @@ def triplets(
 
 
 class TrajectoryScorer:
-    """How well a trajectory does a task: linear in hashed pairs of their words.
+    """Scores how well a trajectory does a task; linear in hashed pairs of their words.
 
     Fitted by the Bradley-Terry likelihood of triplets, `log sigmoid(s(intent, good) - s(intent,
-    bad))`, with a ridge. A pair of words counts once, however often each is there; the last
-    `recent` lines of a trajectory count apart from the rest. `state` is plain JSON.
+    bad))`, with a ridge penalty. A pair of words counts once, however often each occurs; the last
+    `recent` lines of a trajectory have features of their own. `state` is plain JSON.
     """
 
     def __init__(self, *, buckets: int = 1 << 14, ridge: float = 1e-2, recent: int = 3) -> None:
         if buckets < 1 or ridge <= 0 or recent < 1:
             raise InvalidOption(
-                f"buckets, ridge and recent are above 0, not {buckets}, {ridge} and {recent}"
+                f"buckets, ridge and recent must be above 0, not {buckets}, {ridge} and {recent}"
             )
         self.buckets, self.ridge, self.recent = buckets, ridge, recent
         self.weights: Floats = np.zeros(buckets)
@@ -177,7 +177,7 @@ class TrajectoryScorer:
         return self
 
     def features(self, intent: str, story: str) -> dict[int, int]:
-        """How many pairs of words fall into each bucket, a hash's sign apart."""
+        """Signed count of word pairs in each bucket; the sign is a bit of the pair's hash."""
         lines, asked = story.splitlines(), _words(intent)
         found: dict[int, int] = {}
         for part, own in (("early", lines[: -self.recent]), ("late", lines[-self.recent :])):
@@ -188,12 +188,12 @@ class TrajectoryScorer:
         return found
 
     def score(self, intent: str, story: str) -> float:
-        """Log-odds scale: the difference of two is how much likelier the first does the task."""
+        """The score; the difference of two is the log-odds that the first does the task better."""
         features = self.features(intent, story).items()
         return float(sum(self.weights[bucket] * count for bucket, count in features))
 
     def accuracy(self, examples: Sequence[Triplet]) -> float:
-        """Share of triplets that are ranked rightly; a tie is half."""
+        """Share of triplets that are ranked correctly; a tie counts half."""
         gaps = [self.score(e.intent, e.good) - self.score(e.intent, e.bad) for e in examples]
         return float(np.mean([(gap > 0) + (gap == 0) / 2 for gap in gaps]))
 
@@ -229,10 +229,10 @@ def armap(
     scores: TrajectoryScorer,
     intent: str | Callable[[EpisodeRecord], str],
 ) -> Floats:
-    """How well each seat's trajectory does the task, by a scorer learnt from exploring.
+    """How well each seat's trajectory does the task, by a scorer learnt from exploration.
 
-    The score of the whole trajectory, on the last turn of each seat. `intent` is the task, or a
-    function that gives a record's. `best_of` takes `lambda record: armap(record, …)` as its
+    The whole trajectory's score is paid on the last turn of each seat. `intent` is the task, or a
+    function that returns a record's task. `best_of` takes `lambda record: armap(record, …)` as its
     scores. Chen et al., "Scaling Autonomous Agents via Automatic Reward Modeling and Planning"
     (2025).
     """

@@ -1,4 +1,4 @@
-"""Episodes paid by what a judge says of them."""
+"""Rewards from a judge's grades of episodes and turns."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def judge(
     needs=("model judge",),
     paper="STEVE: A Step Verification Pipeline for Computer-use Agent Training (2025)",
     check="test_a_step_judge_sees_each_turn_and_none_after_it",
-    cost="a judgement a turn",
+    cost="one judgement per turn",
 )
 def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STEP) -> Floats:
     """A model's grade of every turn, which other shapers can take as `scores=`.
 
-    The judge's score of every turn, from 0 to 1, given what happened up to and after it.
+    Scores are from 0 to 1; the judge sees the episode up to each turn and the events after it.
 
-    All turns are asked at once. A `scores=` for other shapers, with the judge bound to it.
+    All turns are asked in one batch. Bind the judge to pass it as `scores=` to other shapers.
     """
     shown = [as_text(record, until=turn + 1) for turn in range(len(record.turns))]
     return floats([one.score for one in grade(opened(judge), scale, shown)])
@@ -78,12 +78,13 @@ def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STE
     needs=("rubric",),
     paper="ARCANE: A Multi-Agent Framework for Interpretable and Configurable Alignment",
     check="test_weights_of_a_rubric_change_rewards_at_once_and_find_a_stakeholder",
-    cost="a judgement a criterion",
+    cost="one judgement per criterion",
 )
 def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
-    """Weighted criteria, judged by programs or a model, whose weights can be changed.
+    """Weighted criteria, judged by programs or a model; the weights can be changed.
 
-    The rubric's weighted mean on the last turn of each seat; see `judges.rubrics`. "ARCANE".
+    The rubric's weighted mean is paid on the last turn of each seat; see `judges.rubrics`.
+    "ARCANE".
     """
     score = rubric.score(record)
     return at_last(record, lambda seat: score)
@@ -95,12 +96,12 @@ def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
     needs=("model judge", "metrics"),
     paper="AutoLibra: Agent Metric Induction from Open-Ended Feedback (2025)",
     check="test_planted_behaviours_are_covered_whole",
-    cost="a judgement a metric",
+    cost="one judgement per metric",
 )
 def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Metric]) -> Floats:
-    """Mean rating by metrics that were found in free comments.
+    """Mean rating by metrics that were induced from free comments.
 
-    The mean of the metrics' ratings (1, 0, -1) on the last turn of each seat. "AutoLibra".
+    The mean of the metrics' ratings (1, 0, -1) is paid on the last turn of each seat. "AutoLibra".
     """
     score = float(rate(opened(judge), metrics, [record]).mean())
     return at_last(record, lambda seat: score)
@@ -112,7 +113,7 @@ def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Me
     needs=("model judge", "candidates"),
     paper="WebArbiter: A Principle-Guided Reasoning Process Reward Model for Web Agents",
     check="test_an_arbiter_of_places_pays_one_half_and_a_true_one_what_was_beaten",
-    cost="4 questions a candidate",
+    cost="4 questions per candidate",
 )
 def webarbiter(
     record: EpisodeRecord,
@@ -145,7 +146,7 @@ def webarbiter(
     needs=("model judge", "evidence"),
     paper="SmartSnap: Proactive Evidence Seeking for Self-Verifying Agents",
     check="test_irrelevant_evidence_fails_and_more_of_it_pays_less",
-    cost="a judgement",
+    cost="one judgement",
 )
 def smartsnap(
     record: EpisodeRecord,
@@ -159,10 +160,10 @@ def smartsnap(
 ) -> Floats:
     """Success proven by the turns that an agent cites; fewer turns pay more.
 
-    1 where the cited turns alone prove the task done, less `price` for each beyond the first.
+    1 if the cited turns alone prove the task done, minus `price` for each beyond the first.
 
-    The tag "evidence" lists the numbers of the turns that the agent hands in. None, one that is not
-    there, one named twice, or more than `most`, and nothing is judged or paid. "SmartSnap:
+    The tag "evidence" lists the numbers of the turns that the agent cites. If it names no turn, an
+    unknown turn, a turn twice, or more than `most` turns, nothing is judged or paid. "SmartSnap:
     Proactive Evidence Seeking for Self-Verifying Agents".
     """
     cited = tag_of(record, "evidence", "smartsnap", "evidence")
@@ -177,13 +178,13 @@ def smartsnap(
 
 
 def compare_lines(judge: Judge | str, records: Sequence[EpisodeRecord], question: str) -> Floats:
-    """Chance that one episode is better than another, for all pairs: a `prefer=` or `judge=`.
+    """Probability that one episode is better than another; pass it as `prefer=` or `judge=`.
 
-    Shape (episodes, episodes), 1/2 on the diagonal; for single-player records, where lines are
-    episodes. All pairs are asked at once, in both orders.
+    Shape (episodes, episodes), 1/2 on the diagonal. Only for records in which one seat decides,
+    where a line is a whole episode. All pairs are asked in one batch, in both orders.
     """
     if any(len({turn.seat for turn in record.turns}) != 1 for record in records):
-        raise InvalidOption("only records in which one seat decides are lines as a whole")
+        raise InvalidOption("compare_lines takes only records in which exactly one seat decides")
     texts, size = [as_text(record) for record in records], len(records)
     above = list(zip(*np.triu_indices(size, 1), strict=True))
     table = np.full((size, size), 0.5)

@@ -1,4 +1,4 @@
-"""Marks made along the way: milestones of a program, verdicts of a verifier."""
+"""Rewards along the way: for a program's milestones and a verifier's verdicts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def milestones(
 ) -> Floats:
     """Partial credit for milestones that a program printed; success replaces it.
 
-    `credit` for each milestone where it is first reached; success replaces all by `full`.
+    A milestone pays `credit` on the turn that first reaches it. A seat that succeeds gets `full`
+    on its last turn instead.
 
-    The tag "milestones" lists, for each turn, the names its instrumented program printed; prints
-    of the policy's own must be stripped before. "Reinforcement Learning for Machine Learning
-    Engineering Agents" (2025).
+    The tag "milestones" lists, for each turn, the names that its instrumented program printed;
+    strip anything that the policy itself printed first. "Reinforcement Learning for Machine
+    Learning Engineering Agents" (2025).
     """
     reached = tag_of(record, "milestones", "milestones", "milestones")
     seen: set[str] = set()
@@ -61,11 +62,11 @@ def steve(
     stop: Annotated[bool, Meta(description="whether turns after the first bad one get 0")] = False,
     judge: Judge | str | None = None,
 ) -> Floats:
-    """Good and bad steps by a verifier's word, as 1 and -1.
+    """1 for each turn that a verifier calls good, and -1 for each bad one.
 
-    1 for a turn a verifier called good, -1 for a bad one; with `stop`, 0 after the first bad.
+    With `stop`, a seat's turns after its first bad one get 0.
 
-    The verifier is the judge, or else the tag "verdicts" with true or false for each turn. "STEVE:
+    Verdicts come from the judge, or else from the tag "verdicts" (true or false per turn). "STEVE:
     A Step Verification Pipeline for Computer-use Agent Training" (2025).
     """
     if judge is None:

@@ -1,4 +1,4 @@
-"""MatchTIR: the calls made, matched with those of a reference trace."""
+"""MatchTIR: tool calls matched with those of a reference trace."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def matchtir(
     *,
     reference: Sequence[Call],
     matching: Annotated[
-        Literal["hard", "soft"], Meta(description="one to one, or by transport")
+        Literal["hard", "soft"], Meta(description="one to one, or by optimal transport")
     ] = "hard",
     penalty: Annotated[
         float, Meta(ge=0, description="taken off for each call without a match")
     ] = 0.0,
 ) -> Floats:
-    """Calls matched with those of a reference trace, one to one or by transport.
+    """Tool calls matched with those of a reference trace, one to one or by optimal transport.
 
-    Match mass of each turn's calls with the reference, less `penalty` for an unmatched call.
+    Each turn gets the matched similarity of its calls, minus `penalty` for each unmatched call.
 
     The tag "calls" has, for each turn, a list of calls: `{"name": …, "arguments": {…}}`. "hard" is
-    the best one-to-one matching, "soft" an optimal transport between equally heavy calls, scaled
-    so that the reference itself scores 1 a call. "MatchTIR".
+    the best one-to-one matching, "soft" an optimal transport between calls of equal mass, scaled
+    so that the reference itself scores 1 per call. "MatchTIR".
     """
     made = tag_of(record, "calls", "matchtir", "tool calls")
     owner = [turn for turn, calls in enumerate(made) for _ in calls]
@@ -55,7 +55,7 @@ def matchtir(
 
 
 def similarity(made: Call, wanted: Call) -> float:
-    """0 for another tool; else the mean of 1, overlap of parameter names, and equal values."""
+    """0 for another tool; else the mean of 1 and the shares of common names and equal values."""
     if made["name"] != wanted["name"]:
         return 0.0
     ours, theirs = made.get("arguments", {}), wanted.get("arguments", {})
@@ -77,7 +77,7 @@ def hard_mass(table: Floats) -> Floats:
 
 
 def soft_mass(table: Floats) -> Floats:
-    """What each call carries of the transport of greatest total, from all calls to all wanted."""
+    """Similarity that each call carries in the optimal transport to all reference calls."""
     from scipy.optimize import linprog
 
     made, wanted = table.shape

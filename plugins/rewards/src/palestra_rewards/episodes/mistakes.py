@@ -1,4 +1,4 @@
-"""Answers that were refused as illegal, as a price on the turns that gave them."""
+"""A penalty on turns for answers that were refused as illegal."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def invalid_penalty(
     *,
     price: Annotated[float, Meta(ge=0, description="taken off for each refused answer")] = 0.1,
 ) -> Floats:
-    """A turn's own reward less a price for each of its answers that was refused as illegal.
+    """Each turn's own reward minus a price for each of its answers refused as illegal.
 
-    With `group.replace(rewards=…)` every estimator learns from it. The price is that of the
-    training code of Feng et al., "Group-in-Group Policy Optimization" (2025).
+    Pass it to `group.replace(rewards=…)` to use it with any estimator. The default price is that
+    of the training code of Feng et al., "Group-in-Group Policy Optimization" (2025).
     """
     return turn_rewards(record) - price * floats(refused_answers(record))

@@ -1,9 +1,9 @@
-"""MiCRo: several tastes found in one set of preferences, and routed to the one who is asking.
+"""MiCRo: several tastes learnt from one set of preferences, and weighted for each person.
 
 Shen et al., "MiCRo: Mixture Modeling and Context-aware Routing for Personalized Preference
 Learning" (2025), with heads that are linear in features where the paper puts them on a language
-model. First a mixture of Bradley-Terry heads is fitted to pairs of nobody known; then a few pairs
-of one person move the weights of the heads, by Hedge.
+model. First a mixture of Bradley-Terry heads is fitted to the pairs of unknown people; then a few
+pairs of one person set the weights of the heads, by Hedge.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from palestra_rewards.episodes.turns import named_terms
 
 
 class Mixture:
-    """`heads` linear rewards over named terms, and how much each counts for whom is asking.
+    """`heads` linear rewards over named terms, and the weight of each head for the current person.
 
-    `weights` has shape (heads, terms), `shares` (heads,) how common each taste is; `routed` starts
-    as the shares. `likelihood` is the log-likelihood after every round of the fit, which never
-    falls. `state` is plain JSON.
+    `weights` has shape (heads, terms). `shares`, shape (heads,), says how common each taste is;
+    `routed` holds the current person's weights, at first the shares. `likelihood` has the
+    penalised log-likelihood after every round of the fit; it never falls. `state` is plain JSON.
     """
 
     def __init__(self, terms: Sequence[str], *, heads: int = 2, ridge: float = 1e-2) -> None:
         if not terms or heads < 1 or ridge <= 0:
-            raise InvalidOption("a mixture has terms, one head or more, and a ridge above 0")
+            raise InvalidOption("a mixture needs terms, one head or more, and a ridge above 0")
         self.terms, self.ridge = tuple(terms), ridge
         self.weights: Floats = np.zeros((heads, len(self.terms)))
         self.shares: Floats = np.full(heads, 1 / heads)
@@ -38,8 +38,8 @@ class Mixture:
     def fit(self, better: Any, worse: Any, *, rounds: int = 50, seed: int = 0) -> Mixture:
         """Fit heads and shares to pairs by expectation maximisation.
 
-        better, worse: shape (pairs, terms), what the two episodes of each pair earned by term, such
-        as `earned`. The first heads are drawn from `seed`.
+        better, worse: shape (pairs, terms), what the two episodes of each pair earned by term, as
+        `earned` returns it. The first heads are drawn from `seed`.
         """
         from scipy.optimize import minimize
 
@@ -71,10 +71,10 @@ class Mixture:
         return self
 
     def route(self, better: Any, worse: Any, *, rate: float = 1.0) -> Floats:
-        """The heads' weights for the person whose pairs these are, by Hedge from the shares.
+        """Set and return the heads' weights for one person, from that person's pairs; (heads,).
 
-        A head loses `-log` of the chance it gave to each pair, and its weight falls by the
-        exponential of `rate` times that; with rate 1 this is Bayes' rule.
+        Hedge starts from the shares. A head loses `-log` of the probability it gives each pair,
+        and its weight falls by the exponential of `rate` times that; rate 1 is Bayes' rule.
         """
         gains = self._log_chances(self._pairs(better, worse)).sum(axis=0)
         logs = np.log(self.shares) + rate * gains
@@ -83,7 +83,7 @@ class Mixture:
         return self.routed
 
     def __call__(self, record: EpisodeRecord) -> Floats:
-        """Each turn's named terms, weighed by the routed mean of the heads."""
+        """Each turn's named terms, weighted by the routed mean of the heads."""
         names, table = named_terms(record)
         mean = dict(zip(self.terms, self.routed @ self.weights, strict=True))
         return floats(table @ floats([mean.get(name, 0.0) for name in names]))
@@ -99,13 +99,13 @@ class Mixture:
         one, two = floats(better), floats(worse)
         if one.shape != two.shape or one.ndim != 2 or one.shape[1] != len(self.terms):
             raise InvalidOption(
-                f"better and worse have shape (pairs, {len(self.terms)}), not {one.shape} and "
+                f"better and worse must have shape (pairs, {len(self.terms)}), not {one.shape} and "
                 f"{two.shape}"
             )
         return one - two
 
     def _log_chances(self, apart: Floats) -> Floats:
-        """The log of each head's chance for each pair, shape (pairs, heads)."""
+        """Each head's log-probability of each pair, shape (pairs, heads)."""
         return floats(-np.logaddexp(0, -(apart @ self.weights.T)))
 
     def state(self) -> dict[str, Any]:
@@ -130,9 +130,9 @@ class Mixture:
     check="test_two_tastes_are_found_in_one_set_and_a_person_is_routed_to_theirs",
 )
 def micro(record: EpisodeRecord, *, scores: Mixture) -> Floats:
-    """Named terms, weighed by the taste of the person who is asking.
+    """Named terms, weighted by the tastes of one person.
 
-    The tastes are heads of a fitted `Mixture`; `route` has set how much each counts by a few pairs
-    of the person. Shen et al., "MiCRo" (2025).
+    The tastes are the heads of a fitted `Mixture`. Call its `route` with a few of the person's
+    pairs first, to set how much each head counts. Shen et al., "MiCRo" (2025).
     """
     return scores(record)

@@ -1,4 +1,4 @@
-"""StateFactory: a state as objects with attributes, and how near it is to a goal of that form."""
+"""StateFactory: a state as objects with attributes, and its similarity to a goal of that form."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ Objects = Mapping[str, Mapping[str, Any]]
 def statefactory(
     record: EpisodeRecord,
     *,
-    rise: Annotated[bool, Meta(description="whether to pay for the change in likeness")] = False,
+    rise: Annotated[bool, Meta(description="whether to pay the change in similarity")] = False,
 ) -> Floats:
-    """How like a goal the objects of the state are, attribute by attribute.
+    """How similar the state's objects are to the goal's, attribute by attribute.
 
-    How like the goal the state is after each turn, from 0 to 1; with `rise`, how it grew.
+    A turn gets the similarity after it, from 0 to 1; with `rise`, the change in similarity.
 
-    The tag "objects" has, for each turn, what is there after it: names of objects, and for each its
-    attributes (`{"door": {"open": true}}`); the tag "goal" has the same form. Rises of a seat start
-    from 0 and sum to the last likeness. "Reward Prediction with Factorized World States".
+    The tag "objects" has, for each turn, the objects that exist after it, with their attributes
+    (`{"door": {"open": true}}`); the tag "goal" has the same form. A seat's changes start from 0
+    and sum to its last similarity. "Reward Prediction with Factorized World States".
     """
     states = tag_of(record, "objects", "statefactory", "objects")
     goal = tag_of(record, "goal", "statefactory", "objects")
@@ -48,15 +48,15 @@ def statefactory(
 
 
 def likeness(state: Objects, goal: Objects) -> float:
-    """Mean over the goal's objects of how well their attributes hold for the object each matches.
+    """Mean over the goal's objects of how well the object matched to each has its attributes.
 
-    Objects are matched one to one by their names; an attribute that is not there counts 0, and one
-    of an object that matches badly counts the less.
+    Objects are matched one to one by their names. A missing attribute counts 0, and each object is
+    weighted by how well its name matches.
     """
     from scipy.optimize import linear_sum_assignment
 
     if not goal:
-        raise InvalidOption("a goal names at least one object")
+        raise InvalidOption("a goal must name at least one object")
     if not state:
         return 0.0
     names, wanted = list(state), list(goal)
@@ -71,13 +71,13 @@ def likeness(state: Objects, goal: Objects) -> float:
 
 def _held(have: Mapping[str, Any], want: Mapping[str, Any]) -> float:
     if not want:
-        return 1.0  # that it is there is all that is wanted
+        return 1.0  # the goal asks only that the object exists
     shares = [_alike(have[name], value) for name, value in want.items() if name in have]
     return sum(shares) / len(want)
 
 
 def _alike(one: Any, other: Any) -> float:
-    """1 for equal values, nearness for numbers, shared letters for words, else 0."""
+    """1 for equal values, closeness for numbers, character similarity for strings, else 0."""
     if type(one) is type(other) and one == other:
         return 1.0
     if isinstance(one, bool) or isinstance(other, bool):

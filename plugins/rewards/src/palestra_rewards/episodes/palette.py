@@ -1,4 +1,4 @@
-"""MAP: weights of several values, so that each reaches a floor and the policy moves least."""
+"""MAP: weights of several values, such that each reaches a floor and the policy changes least."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from palestra_rewards.arrays import Floats, floats
 
 
 def palette(samples: Any, floors: Any) -> Floats:
-    """The weights lambda >= 0 of the policy nearest to the present one that reaches all floors.
+    """Weights lambda >= 0 of the policy nearest to the current one that reaches all floors.
 
-    `samples` are rewards of outputs of the present policy, shape (n, values). The answer is the
-    tilt `p(y) * exp(sum of lambda_i r_i(y))` under which every mean is at least its floor, found
-    by the convex dual. Use them as `shape("lagrangian", records, weights=…)`. Xinran Wang et al.,
-    "MAP: Multi-Human-Value Alignment Palette" (2024).
+    `samples` are rewards of outputs of the current policy, shape (n, values); `floors` and the
+    weights have shape (values,). That policy is the tilt `p(y) * exp(sum of lambda_i r_i(y))`
+    under which every mean is at least its floor, found by the convex dual. Pass the weights, by
+    term, to `shape("lagrangian", records, weights=…)`. Xinran Wang et al., "MAP:
+    Multi-Human-Value Alignment Palette" (2024).
     """
     from scipy.optimize import minimize
 
     table, floor = floats(samples), floats(floors)
     if table.ndim != 2 or floor.shape != (table.shape[1],):
-        raise InvalidOption("samples have shape (n, values), floors one number a value")
+        raise InvalidOption("samples must have shape (n, values), and floors one number per value")
     largest = reachable(table, floor)
     if largest < 1:
         raise InvalidOption(
             f"no policy over these samples reaches all floors; {largest:.3g} of the way from the "
-            "present means to the floors can be reached"
+            "current means to the floors can be reached"
         )
     over = table - floor
 
@@ -43,7 +44,7 @@ def palette(samples: Any, floors: Any) -> Floats:
 
 
 def tilted_means(samples: Any, weights: Any) -> Floats:
-    """Mean rewards under the policy that the weights tilt to."""
+    """Mean rewards, shape (values,), under the policy tilted by the weights."""
     table = floats(samples)
     score = table @ floats(weights)
     tilt = np.exp(score - score.max())
@@ -51,7 +52,7 @@ def tilted_means(samples: Any, weights: Any) -> Floats:
 
 
 def reachable(samples: Floats, floors: Floats) -> float:
-    """How far from the present means to the floors some mixture of the samples comes, at most 1."""
+    """Largest share of the way from the current means to the floors that a mixture can reach."""
     from scipy.optimize import linprog
 
     size, now = samples.shape[0], samples.mean(axis=0)

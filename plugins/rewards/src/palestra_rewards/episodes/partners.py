@@ -1,4 +1,4 @@
-"""Rewards that look at others: what a partner gained, what a user is believed to be."""
+"""Rewards that depend on others: a human's gain, and beliefs about a user."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from palestra_rewards.reading import turn_rewards
 
 
 class Unaided:
-    """What a human earns beside partners who do nothing: the paper's primitive value, by starts.
+    """A human's return beside partners who do nothing: the paper's primitive value.
 
-    The mean return of the human's seat over the records that start where a given one does (the
-    human's first `state_key`), or over all of them where none does. records: episodes in which the
-    human, or a stand-in for one, played beside passive partners.
+    For a given record, the mean return of the human's seat over the records with the same start
+    (the human's first `state_key`), or over all of them if none has it. records: episodes in which
+    the human, or a stand-in for one, played beside passive partners.
     """
 
     def __init__(self, records: Sequence[EpisodeRecord], human: int) -> None:
         if not records:
-            raise InvalidOption("unaided returns are learnt from one record or more")
+            raise InvalidOption("Unaided needs one record or more")
         self.human = human
         self._returns: dict[str, list[float]] = {}
         for record in records:
@@ -59,10 +59,10 @@ def human_gain(
 ) -> Floats:
     """Own rewards plus what the human gained over playing unaided.
 
-    `weight` times what the human's return rose above the unaided one is added. `human` is the seat
-    and `unaided` its return beside a partner who does nothing, or an `Unaided` that estimates it
-    from records; a lower return takes nothing off. The human's own turns are paid as they were.
-    "Positive Human Gain" (2024).
+    Adds `weight` times the rise of the human's return above the unaided one to the last turn of
+    every other seat. `human` is the seat and `unaided` its return beside a partner who does
+    nothing, or an `Unaided` that estimates it from records. A lower return takes nothing off, and
+    the human's own turns keep their rewards. "Positive Human Gain" (2024).
     """
     if not 0 <= human < len(record.players):
         raise InvalidOption(f"human must be a seat from 0 to {len(record.players) - 1}")
@@ -83,7 +83,7 @@ def curiosity(
     *,
     measure: Annotated[
         Literal["probability", "log", "entropy"],
-        Meta(description="what is measured of the belief in the true type"),
+        Meta(description="how a belief about the user's type is scored"),
     ] = "probability",
     gamma: Discount = 1.0,
     weight: Weight = 1.0,
@@ -106,7 +106,7 @@ def curiosity(
 
 
 def sureness(beliefs: Floats, measure: str, true: int | None) -> Floats:
-    """How much each belief knows, by the measure."""
+    """The measure's score of each belief, shape (beliefs,)."""
     if measure == "entropy":
         return floats((beliefs * np.log(np.maximum(beliefs, 1e-12))).sum(axis=1))
     if true is None:

@@ -1,4 +1,4 @@
-"""SPAE: how sure and how right the policy already was after each turn."""
+"""SPAE: how confident and how correct the policy is after each turn."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def spae(
     *,
     rule: Annotated[
         Literal["product", "mean", "correctness"],
-        Meta(description="how confidence and correctness make the potential"),
+        Meta(description="how confidence and correctness form the potential"),
     ] = "product",
     weight: Weight = 1.0,
     saturated: Annotated[
-        float, Meta(ge=0, le=1, description="potential from which on a rise is taxed")
+        float, Meta(ge=0, le=1, description="potential at which it counts as saturated")
     ] = 0.95,
     tax: Annotated[float, Meta(ge=0, description="tax on each turn after saturation")] = 0.05,
 ) -> Floats:
-    """Rises of confidence and correctness, less a tax once they are saturated.
+    """Rises of confidence and correctness, minus a tax once they are saturated.
 
-    `weight` times the rise of the potential, less a tax that grows once it has saturated.
+    `weight` times the rise of the potential, minus a tax that grows once it has saturated.
 
-    Tags, one entry a turn, of probes made after it: "confidence" and "correctness" from 0 to 1;
-    the potential is their "product", their "mean", or "correctness" alone, and starts at 0. The
-    n-th turn after the potential first reached `saturated` costs n times `tax`, so that stopping
-    early pays. "Step Potential Advantage Estimation".
+    The tags "confidence" and "correctness" hold a probe's result after each turn, from 0 to 1. The
+    potential is their "product", their "mean", or "correctness" alone, and starts at 0. The n-th
+    turn after the potential first reaches `saturated` costs n times `tax`, so that stopping early
+    pays. "Step Potential Advantage Estimation".
     """
     sure = floats(tag_of(record, "confidence", "spae", "probes"))
     right = floats(tag_of(record, "correctness", "spae", "probes"))
@@ -56,7 +56,7 @@ def rises(potential: Floats) -> Floats:
 
 
 def overtime(potential: Floats, saturated: float) -> Floats:
-    """How many turns ago the potential first was saturated; 0 until then."""
+    """Number of turns since the potential first saturated; 0 until then."""
     reached = np.flatnonzero(potential >= saturated)
     start = reached[0] if reached.size else potential.size
     return np.maximum(np.arange(potential.size) - start, 0).astype(np.float64)

@@ -24,15 +24,15 @@ FENCED = re.compile(r"```(?:python)?\s*\n(.*?)```", re.DOTALL)
 
 
 class ProgramFailed(UserWarning):
-    """A reward program was refused or failed; what it was to pay is 0."""
+    """A reward program was refused or failed, so it pays 0."""
 
 
 def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
-    """Each turn as plain data, all that a program gets.
+    """Each turn as plain data: everything that a program is given.
 
     number, player and seat; text (what was decided), status, tokens (written); paid: named terms
     and costs until the seat's next turn; followed: the public events after the step; before:
-    what the seat decided before; last: whether it decided no more.
+    the seat's earlier decisions; last: whether this is its last turn.
     """
     names, table = named_terms(record)
     steps = [step for step in record.steps for _ in step.turns]
@@ -65,10 +65,10 @@ def run_over(
     single: bool = True,
     limits: Limits | None = None,
 ) -> tuple[list[Floats], str]:
-    """What the program's function returns for every turn, as rows of numbers, or why it does not.
+    """The function's results, one row of numbers per turn, and an error, "" if it ran.
 
-    A single number is a row of one, and the only kind allowed if `single`; all rows are equally
-    long.
+    A single number is a row of length 1, the only length allowed with `single`. All rows have the
+    same length. If the program fails there are no rows.
     """
     turns = facts_of(record)
     try:
@@ -99,26 +99,26 @@ def _number(value: Any) -> bool:
     needs=("program",),
     paper="Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with LLMs for Minecraft",
     check="test_a_program_that_is_refused_or_fails_is_named_and_costs_nothing",
-    cost="a process an episode",
+    cost="one process per episode",
 )
 def code(
     record: EpisodeRecord,
     *,
     program: Annotated[
-        str, Meta(description="Python text that defines reward(turn), or the path of a file of it")
+        str, Meta(description="Python source that defines reward(turn), or a path to a .py file")
     ],
     weight: Weight = 1.0,
     own: Annotated[
         bool, Meta(description="whether the game's own rewards are paid as well")
     ] = True,
 ) -> Floats:
-    """What a program's `reward(turn)` returns; the program runs in the sandbox.
+    """Rewards computed by a program's `reward(turn)`, which runs in the sandbox.
 
-    `weight` times what the program's `reward(turn)` returns, beside the game's own if `own`.
+    Each turn gets `weight` times the result, plus the game's own reward if `own`.
 
-    `program` is Python text, or the path of a file that ends in .py; `turn` is a table of
-    `facts_of`. It runs in `palestra.sandbox`. A program that is refused or fails pays nothing: the
-    turns keep the game's rewards, and a `ProgramFailed` warning tells why. Li et al., "Auto
+    `program` is Python source, or the path of a file that ends in .py; `turn` is one of the dicts
+    of `facts_of`. It runs in `palestra.sandbox`. A program that is refused or fails pays nothing:
+    the turns keep the game's rewards, and a `ProgramFailed` warning says why. Li et al., "Auto
     MC-Reward" (2024).
     """
     paid = turn_rewards(record) if own else np.zeros(len(record.turns))
@@ -149,11 +149,11 @@ def design(
     function: str = "reward",
     returning: str = "one number",
 ) -> str:
-    """A program that a model writes for a task; one that runs on all of `records`.
+    """Have a model write a program for a task; returns the first that runs on all of `records`.
 
-    Each try is checked by running it, and what went wrong goes into the next. `lessons` is what
-    was learnt from an earlier program (see `lessons_from`). Designer and critic of Auto MC-Reward,
-    and LaRe's self-verification. Raises `InvalidOption` with the last error.
+    Each try is run, and its error is shown to the model for the next. `lessons` is what was learnt
+    from an earlier program (see `lessons_from`). This is the designer and critic of Auto MC-Reward,
+    and LaRe's self-verification. Raises `InvalidOption` with the last error if all tries fail.
     """
     sample = facts_of(records[0])[0]
     order = (
@@ -173,7 +173,7 @@ def design(
         if not error:
             return program
         asked = f"{order}\nThis program:\n{program}\nfailed: {error}\nCorrect it."
-    raise InvalidOption(f"no program in {tries} tries ran on these records; the last: {error}")
+    raise InvalidOption(f"no program in {tries} tries ran on these records; last error: {error}")
 
 
 def lessons_from(judge: Judge, task: str, records: Sequence[EpisodeRecord]) -> str:
@@ -187,10 +187,10 @@ def lessons_from(judge: Judge, task: str, records: Sequence[EpisodeRecord]) -> s
 
 
 class LatentReward:
-    """A program's vector for each turn, and weights under which its sums are the returns.
+    """A program's feature vector for each turn, with weights fitted so that sums match returns.
 
     `fit` is return decomposition: ridge regression of each seat's return on the sum of its turns'
-    vectors. Calling it with a record gives one number a turn. Qu et al., "Latent Reward:
+    vectors. Calling it with a record gives one number per turn. Qu et al., "Latent Reward:
     LLM-Empowered Credit Assignment in Episodic Reinforcement Learning" (2025); `design(…,
     function="latent", returning="a list of numbers")` writes the program.
     """
@@ -240,11 +240,11 @@ class LatentReward:
         "Latent Reward: LLM-Empowered Credit Assignment in Episodic Reinforcement Learning (2025)"
     ),
     check="test_latent_rewards_sum_to_the_return_and_find_the_dense_truth",
-    cost="a process an episode",
+    cost="one process per episode",
 )
 def lare(record: EpisodeRecord, *, scores: LatentReward) -> Floats:
     """A program's vectors of turns, weighted so that they sum to the return.
 
-    What a fitted `LatentReward` says of each turn, in the place of the game's rewards. LaRe.
+    Each turn gets what a fitted `LatentReward` predicts, instead of the game's reward. LaRe.
     """
     return scores(record)

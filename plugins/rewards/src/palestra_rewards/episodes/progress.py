@@ -28,15 +28,15 @@ def spa_rl(
     scores: Scores | None = None,
     share: Annotated[float, Meta(description="weight of the contributions")] = 1.0,
     valid: Annotated[
-        float, Meta(description="paid for a turn whose first answer was played")
+        float, Meta(description="bonus for a turn whose first answer was played")
     ] = 0.5,
 ) -> Floats:
     """The outcome shared out by estimated contribution, plus a bonus for valid actions.
 
-    `share` times the turn's contribution plus `valid` where its action was played as answered.
+    A turn gets `share` times its contribution, plus `valid` if its first answer was played.
 
-    Contributions are the scores (of a `ProgressModel`, or any), moved evenly so that those of a
-    seat sum to what it was paid. Wang et al., "SPA-RL" (2025).
+    Contributions are the scores (of a `ProgressModel` or any other), all shifted by the same
+    amount so that a seat's sum to its total reward. Wang et al., "SPA-RL" (2025).
     """
     outcome, found = turn_rewards(record), scores_of(record, scores, "spa-rl")
     played = floats([turn.status == "ok" for turn in record.turns])
@@ -46,15 +46,15 @@ def spa_rl(
 
 
 def contributions(scores: Floats, outcome: float) -> Floats:
-    """Scores with what they lack to the outcome spread evenly."""
+    """Scores, all shifted by the same amount so that they sum to the outcome."""
     return floats(scores + (outcome - scores.sum()) / scores.size)
 
 
 class ProgressModel:
-    """Contribution of a turn, linear in hashed words of what was decided, and where.
+    """Estimates a turn's contribution; linear in the hashed words of its answer, by seat.
 
     Fitted so that contributions of an episode sum to its outcome, by ridge regression of returns
-    on summed features. Calling it with a record gives one number a turn: a `scores=` for shapers.
+    on summed features. Calling it with a record gives one number per turn; pass it as `scores=`.
     """
 
     def __init__(self, *, buckets: int = 1024, ridge: float = 1e-3) -> None:

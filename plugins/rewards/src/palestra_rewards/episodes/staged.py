@@ -1,4 +1,4 @@
-"""Rewards that open stage by stage, and the dial between dense and final ones."""
+"""Rewards that unlock stage by stage, and a dial between dense and final rewards."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ def prs(
         0.7,
     ),
     rates: Annotated[
-        Sequence[float], Meta(description="how often each stage is passed by now; none by default")
+        Sequence[float], Meta(description="current pass rate of each stage; none by default")
     ] = (),
 ) -> Floats:
     """Scores of an answer's stages, each counted only once the stages before it passed.
 
     Progressive reward shaping: the stages passed so far, paid on the last turn of each seat.
 
-    "stages" has one score from 0 to 1 a stage (a parseable call, all fields, the quality of the
-    answer, such as `short_bleu`); a stage counts only if all before it passed in full. With `rates`
-    the weights anneal: see `annealed`; `StageRates` keeps them over training. "Enhancing Agentic RL
-    with Progressive Reward Shaping"; the form of the annealing is this package's own.
+    The tag "stages" has one score from 0 to 1 per stage (a parseable call, all fields, the quality
+    of the answer, such as `short_bleu`); a stage counts only if all before it passed in full. With
+    `rates` the weights anneal: see `annealed`; `StageRates` tracks the rates during training.
+    "Enhancing Agentic RL with Progressive Reward Shaping"; the form of the annealing is this
+    package's own.
     """
     stages = tag_of(record, "stages", "prs", "stage scores")
     value = gated(stages, annealed(weights, rates) if rates else weights)
@@ -55,7 +56,7 @@ def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
     total = 0.0
     for score, weight in zip(stages, weights, strict=True):
         if not 0 <= score <= 1:
-            raise InvalidOption(f"stage scores lie from 0 to 1, not {score}")
+            raise InvalidOption(f"stage scores must be from 0 to 1, not {score}")
         total += weight * score
         if score < 1:
             break
@@ -63,13 +64,13 @@ def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def annealed(weights: Sequence[float], rates: Sequence[float]) -> list[float]:
-    """Weights that move on: each stage hands the share in which it is passed to the next one.
+    """Weights moved to later stages: each stage hands on a share equal to its pass rate.
 
-    The sum stays the same. Where nothing is passed yet the weights are as given; where all early
+    The sum stays the same. If no stage is passed yet, the weights are as given; if all early
     stages always pass, the last has all of the weight.
     """
     if len(rates) != len(weights) or not all(0 <= rate <= 1 for rate in rates):
-        raise InvalidOption(f"rates are one from 0 to 1 for each of {len(weights)} stages: {rates}")
+        raise InvalidOption(f"rates must be {len(weights)} numbers from 0 to 1, not {rates}")
     found, carried = [], 0.0
     for weight, rate in zip(weights[:-1], rates, strict=False):
         have = weight + carried
@@ -79,19 +80,19 @@ def annealed(weights: Sequence[float], rates: Sequence[float]) -> list[float]:
 
 
 class StageRates:
-    """How often each stage has been passed in full of late: a moving average, call by call.
+    """Moving average, over calls of `update`, of how often each stage is passed in full.
 
-    `shape("prs", records, rates=rates.update(records))` pays a batch by what was passed up to then.
+    `shape("prs", records, rates=rates.update(records))` pays a batch by the rates before it.
     """
 
     def __init__(self, *, alpha: float = 0.9) -> None:
         if not 0 <= alpha < 1:
-            raise InvalidOption(f"alpha lies from 0 to below 1, not {alpha}")
+            raise InvalidOption(f"alpha must be from 0 to below 1, not {alpha}")
         self.alpha = alpha
         self.rates: list[float] = []
 
     def update(self, records: Sequence[EpisodeRecord]) -> list[float]:
-        """The rates before these records, which count from now on; zeros at first."""
+        """Add these records to the average and return the rates from before; zeros at first."""
         passed = [
             [float(score >= 1) for score in tag_of(one, "stages", "prs", "stage scores")]
             for one in records
@@ -112,12 +113,11 @@ class StageRates:
 
 
 def short_bleu(answer: str, wanted: Sequence[str], *, order: int = 4) -> float:
-    """BLEU of a short answer, from 0 to 1: the best over the answers that are wanted.
+    """BLEU of a short answer, from 0 to 1: the best over the reference answers.
 
-    The geometric mean of the shares of its n-grams that are in the wanted answer, each as often as
-    there at most, times BLEU's penalty exp(1 - wanted / said) where it has fewer words. n goes up
-    to `order` or to the length of the shorter of both, so that a short answer is not worth 0 for
-    having no four words in a row.
+    The geometric mean of clipped n-gram precisions, times BLEU's brevity penalty
+    exp(1 - wanted / said) if the answer has fewer words. n goes up to `order` or to the length of
+    the shorter text, so that an answer of under four words does not always score 0.
     """
     said = WORD.findall(answer.lower())
     return max((_bleu(said, WORD.findall(one.lower()), order) for one in wanted), default=0.0)
@@ -156,13 +156,13 @@ def planner_r1(
         Meta(description="weights of the share of checks, of categories, and of the final pass"),
     ] = (1.0, 0.0, 0.0),
 ) -> Floats:
-    """Constraint checks on a dial from the share that is met to all or nothing.
+    """Constraint checks, on a dial from the share that is met to all or nothing.
 
-    One checker from dense to sparse: shares of checks, of categories, and the final pass.
+    The dial goes from dense to sparse: share of checks, share of categories, final pass.
 
     The tag "checks" has lists of true and false by category (schema, commonsense, hard). `dial`
-    weighs the share of all checks met, the share of categories met in full, and 1 for all of them;
-    paid on the last turn of each seat. "Planner-R1" (2025).
+    weighs the share of checks met, the share of categories met in full, and 1 if all are met. The
+    sum is paid on the last turn of each seat. "Planner-R1" (2025).
     """
     checks = tag_of(record, "checks", "planner-r1", "constraint checks")
     value = float(np.dot(dial, graded(checks)))

@@ -1,4 +1,4 @@
-"""Named terms and costs of the game, brought together otherwise than by adding."""
+"""Ways to combine a game's named terms and costs, other than adding them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def direction(
         Mapping[str, float], Meta(description="a vector of length 1 over named terms")
     ],
 ) -> Floats:
-    """Named reward terms weighed by a vector of length 1.
+    """Named reward terms weighted by a vector of length 1.
 
-    The reward vector of each turn times a unit vector over its named terms.
+    Each turn gets the dot product of its reward vector and a unit vector over named terms.
 
     Haoxiang Wang et al., "Arithmetic Control of LLMs: Directional Preference Alignment" (2024).
     """
     length = sum(value**2 for value in towards.values()) ** 0.5
     if abs(length - 1) > 1e-6:
-        raise InvalidOption(f"a direction has length 1; this one has {length:.4g}")
+        raise InvalidOption(f"a direction must have length 1; this one has {length:.4g}")
     return weighted(record, towards)
 
 
@@ -67,7 +67,7 @@ def krc(
 def combine(components: Any) -> Floats:
     """`(product of |r_i|)^(1/n)`, positive only where all are: shape (turns, n) to (turns,).
 
-    A signed geometric mean in the place of a sum: high only where every component is. Moschopoulos
+    A signed geometric mean instead of a sum: high only where every component is. Moschopoulos
     et al., "Lucy-SKG: Learning to Play Rocket League Efficiently" (2023).
     """
     table = floats(components)
@@ -94,16 +94,16 @@ def time_preferences(
     ] = None,
     gamma: Annotated[float, Meta(gt=0, le=1, description="the learner's discount")] = 0.99,
 ) -> Floats:
-    """Named terms with discounts of their own, as one reward.
+    """Named terms, each with a discount of its own, as one reward.
 
-    Terms that are each discounted by their own gamma, as one reward for a learner with `gamma`.
+    The reward is for a learner whose discount is `gamma`.
 
     At a seat's turn t, term i weighs `w_i * (gamma_i / gamma)^t`, a factor that depends on time and
     not on the state alone; the return under `gamma` is then the sum of the terms' own returns.
     Pitis, "Consistent Aggregation of Objectives with Diverse Time Preferences" (2023).
     """
     if not 0 < gamma <= 1 or not all(0 <= one <= 1 for one in gammas.values()):
-        raise InvalidOption("discounts lie from 0 to 1, and the learner's above 0")
+        raise InvalidOption("discounts must be from 0 to 1, and the learner's above 0")
     names, table = named_terms(record)
     start = floats([(weights or {}).get(name, 1.0) for name in names])
     ratio = floats([gammas.get(name, gamma) for name in names]) / gamma
@@ -115,7 +115,7 @@ def time_preferences(
 
 
 class Lagrangian:
-    """Weights of terms from bounded multipliers that hold each term's mean at its point.
+    """Weights of terms from bounded multipliers that hold each term's mean at its target point.
 
     Each update moves the multiplier of term i by `rate * (mean r_i - point_i)`, kept from -bound
     to bound; its weight is 1 - multiplier, so that a term past its point loses weight. Moskovitz
@@ -157,19 +157,20 @@ def proxy_points(
     spread: float = 0.1,
     budget: int = 60,
 ) -> tuple[dict[str, float], float]:
-    """The points of terms beyond which more of them no longer helps, and the score there.
+    """Search for the point of each term beyond which more of it no longer helps.
 
-    evaluate: the true score of what is trained under a `Lagrangian` with these points, such as a
-    short run judged by people or by a better model; it is called at most `budget` times. start:
-    the first points; the others of the first simplex lie `spread` of their size away (`spread`
-    itself from 0). A Nelder-Mead search, as Moskovitz et al. (2023) find them in one run.
+    Returns the points and the score there. evaluate: returns the true score of a policy trained
+    under a `Lagrangian` with these points, such as a short run judged by people or by a better
+    model; called at most `budget` times. start: the first points; the rest of the first simplex
+    lies `spread` of their size away (`spread` itself for a point at 0). The search is Nelder-Mead,
+    as in Moskovitz et al. (2023), who search within one run.
     """
     from scipy.optimize import minimize
 
     names, first = list(start), floats(list(start.values()))
     if not names or spread <= 0 or budget <= len(names):
         raise InvalidOption(
-            "proxy_points needs a point for a term or more, a spread above 0, and a budget of more "
+            "proxy_points needs one starting point or more, a spread above 0, and a budget of more "
             "evaluations than there are terms"
         )
     simplex = np.vstack([first, first + np.diag(np.where(first, np.abs(first), 1.0) * spread)])
@@ -190,8 +191,8 @@ def proxy_points(
     check="test_multipliers_hold_a_term_at_its_point",
 )
 def lagrangian(record: EpisodeRecord, *, weights: Lagrangian | Mapping[str, float]) -> Floats:
-    """Named terms weighed by multipliers that hold the mean of each at its target.
+    """Named terms weighted by multipliers that hold the mean of each at its target.
 
-    Terms weighted by a `Lagrangian` as it stands, or by weights it gave.
+    `weights` is a `Lagrangian`, whose current weights are used, or a mapping of weights by term.
     """
     return weighted(record, weights.weights if isinstance(weights, Lagrangian) else weights)

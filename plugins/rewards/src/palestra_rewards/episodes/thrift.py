@@ -1,4 +1,4 @@
-"""Doing without: tool calls that were not needed, and tokens that were not read."""
+"""Rewards for economy: no needless tool calls, and fewer tokens read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def smart(
     *,
     price: Annotated[float, Meta(ge=0, description="taken off for each tool call")] = 0.05,
     waste: Annotated[
-        float, Meta(ge=0, description="taken off besides for each needless call")
+        float, Meta(ge=0, description="taken off in addition for each needless call")
     ] = 0.2,
 ) -> Floats:
-    """Success less a price for tool calls, and a higher one for needless calls.
+    """Success minus a price for tool calls, and a higher one for needless calls.
 
-    1 for success on the last turn, less `price` a tool call and `waste` more for a needless one.
+    1 for success on the last turn, minus `price` per tool call and `waste` more if it is needless.
 
-    Facts, one entry a turn: "calls" (a list, or how many) and, if known, "needless" (how many of
+    Facts, one entry per turn: "calls" (a list, or a number) and, if known, "needless" (how many of
     them the context already answered). "SMART: Self-Aware Agent for Tool Overuse Mitigation"
     (2025).
     """
@@ -41,7 +41,10 @@ def smart(
 
 
 def overuse(calls: Floats, needed: Floats) -> dict[str, float]:
-    """How often a tool was called without need, and not called where needed, over sub-questions."""
+    """How often a tool was called without need, and how often not called when needed.
+
+    Both arrays have one number per sub-question: calls made, and calls needed.
+    """
     used, need = floats(calls) > 0, floats(needed) > 0
     return {
         "overuse": float((used & ~need).sum() / max((~need).sum(), 1)),
@@ -64,7 +67,7 @@ def agent_omit(
     """Success plus a share of the tokens saved, paid on success only.
 
     1 plus `weight` times the share saved, on the last turn of each seat. The tag "full tokens" has,
-    for each turn, what the whole context would have taken; what was read is in the record's usage,
+    for each turn, the size of the whole context; the tokens read come from the record's usage,
     refused answers included. "Agent-Omit".
     """
     full = fitting(
@@ -76,5 +79,5 @@ def agent_omit(
 
 
 def saved_share(full: Floats, read: Floats) -> float:
-    """Tokens not read over those of full contexts, from 0 to 1."""
+    """Share of the full contexts' tokens that was not read, from 0 to 1."""
     return float(max(full.sum() - read.sum(), 0) / full.sum()) if full.sum() else 0.0

@@ -1,4 +1,4 @@
-"""What episode shapers read of a record: scores of turns, named terms, the turns of a seat."""
+"""What episode shapers read from a record: scores of turns, named terms, the turns of a seat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scores = Callable[[EpisodeRecord], Sequence[float]]
 
 
 def scores_of(record: EpisodeRecord, scores: Scores | None, name: str) -> Floats:
-    """One process score a turn: by the function given, or else from the tag "process"."""
+    """One process score per turn: from the function given, or else from the tag "process"."""
     if scores is not None:
         return fitting(scores(record), record, "scores")
     found = tag_of(record, "process", name, "scores")
@@ -24,9 +24,10 @@ def scores_of(record: EpisodeRecord, scores: Scores | None, name: str) -> Floats
 
 
 def tag_of(record: EpisodeRecord, tag: str, name: str, what: str) -> Any:
-    """A fact that an entry cannot do without: a tag, or what was reported in play.
+    """A fact that an entry requires: a tag, or what agents reported during play.
 
-    Turns of a seat whose agent reports nothing of the kind count 0, or nothing in a list.
+    The turns of a seat whose agent never reports it get 0, or an empty list. Raises `Lacking` if
+    the record does not have the fact.
     """
     found = fact(record, tag)
     if found is None or (isinstance(found, list) and found and all(f is None for f in found)):
@@ -37,7 +38,7 @@ def tag_of(record: EpisodeRecord, tag: str, name: str, what: str) -> Any:
 
 
 def _filled(record: EpisodeRecord, found: list[Any], name: str, what: str) -> list[Any]:
-    """A fact over turns, with nothing for the turns of seats that report none of it."""
+    """A fact over turns, with 0 or an empty list for the turns of seats that never report it."""
     missing = [turn.seat for turn, f in zip(record.turns, found, strict=True) if f is None]
     told = {turn.seat for turn, f in zip(record.turns, found, strict=True) if f is not None}
     if told & set(missing):
@@ -57,7 +58,7 @@ def fitting(values: Any, record: EpisodeRecord, what: str) -> Floats:
 
 
 def seats_of(record: EpisodeRecord) -> list[Ints]:
-    """Places of the turns of every seat that had one, in playing order."""
+    """For every seat that had a turn, the indices of its turns in playing order."""
     seat = np.array([turn.seat for turn in record.turns], dtype=np.int64)
     return [np.flatnonzero(seat == one) for one in np.unique(seat)]
 
@@ -84,9 +85,9 @@ def won(record: EpisodeRecord, seat: int) -> bool:
 
 
 def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:
-    """Names, and what each turn's seat was paid by name until its next turn, costs negative.
+    """Names of terms, and what each turn earned by name, shape (turns, names).
 
-    The table has shape (turns, names).
+    A turn earns what its seat is paid until its next turn; costs count as negative.
     """
     names = sorted(
         {n for s in record.steps for d in (s.rewards, s.costs) for t in d.values() for n in t}

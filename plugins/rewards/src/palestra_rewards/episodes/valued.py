@@ -1,4 +1,4 @@
-"""Models fitted to records: what a beginning is worth, and whose turn it looks like."""
+"""Models fitted to records: the value of an episode so far, and how expert-like a turn is."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ HOPE = Scale("Will the task be done well, going on from here?", ("no", "maybe", 
 class ValueModel(ProgressModel):
     """What a seat's episode will pay, estimated from the hashed words of its turns so far.
 
-    Ridge regression on the words of every beginning; targets are `values` (one a turn, such as a
-    tree search's), or else what the seat was paid in the end.
+    Ridge regression on the words of every prefix; targets are `values` (one per turn, such as a
+    tree search's), or else the seat's total reward.
     """
 
     def fit(self, records: Sequence[EpisodeRecord], values: Scores | None = None) -> ValueModel:
@@ -46,7 +46,7 @@ class ValueModel(ProgressModel):
 
 
 def so_far(record: EpisodeRecord, values: Floats) -> Floats:
-    """Sums over each seat's turns up to each."""
+    """Running sums over each seat's turns."""
     summed = np.empty_like(values)
     for turns in seats_of(record):
         summed[turns] = values[turns].cumsum(axis=0)
@@ -61,9 +61,9 @@ def so_far(record: EpisodeRecord, values: Floats) -> Floats:
     check="test_reward_models_of_three_kinds_pick_the_best_of_n",
 )
 def agentrm(record: EpisodeRecord, *, scores: Scores | Judge | str | None = None) -> Floats:
-    """What each beginning is worth, by a fitted, an implicit or a judging model.
+    """The value of the episode so far, by a fitted, an implicit or a judging model.
 
-    The reward model's score of every beginning of the episode, one a turn.
+    One score per turn: the reward model's score of the episode up to that turn.
 
     `scores` is the explicit model (a fitted `ValueModel`, a `PositionModel` that was fitted to a
     search's returns and scores its positions too, or any function), a judge or its URI, or
@@ -84,7 +84,7 @@ def _implicit(record: EpisodeRecord) -> Any:
 def best_of(
     records: Sequence[EpisodeRecord], scores: Scores | Judge | str | None = None, *, seat: int = 0
 ) -> int:
-    """The place of the record whose seat ends with the best score; the first of several."""
+    """Index of the record whose seat ends with the best score; ties go to the first."""
     last = [_last(agentrm(record, scores=scores), record, seat) for record in records]
     return int(np.argmax(last))
 
@@ -92,30 +92,30 @@ def best_of(
 def _last(found: Floats, record: EpisodeRecord, seat: int) -> float:
     own = [place for place, turn in enumerate(record.turns) if turn.seat == seat]
     if not own:
-        raise InvalidOption(f"seat {seat} decided nothing in a record")
+        raise InvalidOption(f"seat {seat} has no turn in a record")
     return float(found[own[-1]])
 
 
 class Likeness:
     """How much a turn looks like the expert's rather than the agent's: log-odds of a classifier.
 
-    Logistic regression on which decision was made where (`state_key`, action), both sides weighing
-    the same. With `gamma` it learns Q with the reward `Q(s, a) - gamma * Q(s', a')`, as InversePRM
-    does; without, the reward itself, as StepAgent's inverse form does. Where the two play with
-    known chances the log-odds are the logarithm of their ratio. `state` is plain JSON.
+    Logistic regression on which decision was made where (`state_key`, action), with equal weight
+    on both sides. With `gamma` it learns Q with the reward `Q(s, a) - gamma * Q(s', a')`, as
+    InversePRM does; without, the reward itself, as StepAgent's inverse form does. If both play
+    with known probabilities, the log-odds are the log of their ratio. `state` is plain JSON.
     """
 
     def __init__(self, *, gamma: float = 0.0, buckets: int = 4096, ridge: float = 1e-4) -> None:
         if not 0 <= gamma <= 1 or buckets < 1 or ridge <= 0:
             raise InvalidOption(
-                f"gamma lies from 0 to 1, buckets and ridge above 0; not {gamma}, {buckets} and "
+                f"gamma must be from 0 to 1, buckets and ridge above 0; not {gamma}, {buckets} and "
                 f"{ridge}"
             )
         self.gamma, self.buckets, self.ridge = gamma, buckets, ridge
         self.quality: dict[int, float] = {}
 
     def fit(self, expert: Sequence[EpisodeRecord], agent: Sequence[EpisodeRecord]) -> Likeness:
-        """Fit anew; call it again with the agent's new records as it learns."""
+        """Fit from scratch; call it again with the agent's new records as it learns."""
         if not expert or not agent:
             raise InvalidOption("fit needs records of the expert and of the agent")
         from scipy.optimize import minimize
@@ -176,6 +176,6 @@ class Likeness:
 def expert_odds(record: EpisodeRecord, *, scores: Likeness) -> Floats:
     """Log-odds that the turn is the expert's, by a classifier; with a discount, InversePRM.
 
-    What a fitted `Likeness` says of each turn: above 0 where the expert is likelier to do it.
+    A fitted `Likeness` scores each turn: above 0 if the expert is likelier to make that decision.
     """
     return scores(record)

@@ -37,11 +37,11 @@ def adora(
 ) -> Floats:
     """Advantages scaled by whether a task is worth learning from now.
 
-    Advantages of temporarily advantageous tasks times `useful`, of the rest times `other`.
+    Advantages of temporarily advantageous tasks are multiplied by `useful`, others by `other`.
 
-    A task is advantageous if its right rollouts are longer than its wrong ones on average (in
-    tokens, or in turns where tokens were not counted) and the share of right ones is above
-    `hardest` and at most `easiest`. Strong text models are amplified (`useful` above 1), weak
+    A task is advantageous if its correct rollouts are on average longer than its wrong ones (in
+    tokens, or in turns where tokens were not counted) and its success rate is above `hardest`
+    and at most `easiest`. Strong text models are amplified (`useful` above 1), weak
     vision models attenuated (`other` under 1); the defaults leave `base` as it is.
     """
     weights = np.where(advantageous(group, hardest, easiest), useful, other)
@@ -49,7 +49,7 @@ def adora(
 
 
 def advantageous(group: Group, hardest: float, easiest: float) -> Bools:
-    """Whether a line's task passes the length and the difficulty test, one answer a line."""
+    """Whether each line's task passes the length and the difficulty test, shape (lines,)."""
     assert group.success is not None
     tokens = group.length if group.tokens is None else group.line_sum(group.tokens.astype(float))
     right = group.success >= 1

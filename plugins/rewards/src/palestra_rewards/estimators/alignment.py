@@ -1,4 +1,4 @@
-"""Advantage Alignment: reinforce play that is good for oneself and for the others at once."""
+"""Advantage Alignment: reinforce actions that help both the agent and the others."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from palestra_rewards.options import Discount
     check="test_turn_relative_removes_what_siblings_share",
 )
 def turn_relative(group: Group, *, gamma: Discount = 1.0) -> Floats:
-    """Discounted reward to go less its mean over siblings at the same own turn of the same seat.
+    """Discounted reward to go minus its mean over sibling rollouts at the same turn of the seat.
 
-    The group-relative baseline of "Learning Robust Social Strategies with Large
-    Language Models" (2025): siblings take the place of a critic.
+    The group-relative baseline of "Learning Robust Social Strategies with Large Language Models"
+    (2025), in which siblings replace a critic. Turns are counted per seat.
     """
     like = together((group.turn_peers, group.seat, group.ordinal))
     return centred(group.to_go(gamma=gamma), like)
@@ -43,10 +43,10 @@ def advantage_alignment(
     beta: Annotated[float, Meta(description="weight of the others' advantages")] = 1.0,
     gamma: Discount = 0.9,
 ) -> Floats:
-    """Add the others' present advantage times the discounted sum of one's own past ones.
+    """Add the others' current advantage times the discounted sum of the agent's own past ones.
 
     `A_i(t) + beta · gamma · sum over k < t of gamma^(t-k) A_i(k) · sum over others j of A_j(t)`;
-    others are those who decide in the same step, so that a game in which seats move in turn is
+    the others are those who decide in the same step, so a game in which seats take turns is
     refused. Duque et al., "Advantage Alignment" (2024).
     """
     table = group.padded(base)

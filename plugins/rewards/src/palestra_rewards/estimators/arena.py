@@ -1,4 +1,4 @@
-"""ArenaRL: a bracket of pairwise judgements instead of scores."""
+"""ArenaRL: tournaments of pairwise judgements instead of scores."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Judge = Callable[[int, int], float]
 
 
 class Matches:
-    """Pairwise judgements, each asked in both orders, and how many there were."""
+    """Pairwise judgements, each made in both orders, and `played`, the number of them."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.played = 0
 
     def better(self, i: int, j: int) -> float:
-        """Probability that i is better than j, with the judge's bias to a position cancelled."""
+        """Probability that i is better than j, averaged over both orders against position bias."""
         self.played += 1
         return (self._judge(i, j) + 1 - self._judge(j, i)) / 2
 
 
 def seeded_bracket(entrants: Sequence[int], matches: Matches) -> list[int]:
-    """Ranking, best first: all meet the first entrant for a seed, then single elimination.
+    """Ranking, best first, by single elimination seeded by matches against the first entrant.
 
-    N - 1 matches seed and N - 1 decide. Who goes out in the same round is ranked by seed.
+    N - 1 matches seed and N - 1 decide. Entrants that lose in the same round are ranked by seed.
     """
     anchor, others = entrants[0], entrants[1:]
     against = {one: matches.better(one, anchor) for one in others}
@@ -57,7 +57,7 @@ def elimination(seeds: Sequence[int], matches: Matches) -> list[int]:
 
 
 def round_robin(entrants: Sequence[int], matches: Matches) -> list[int]:
-    """Ranking by points when everybody meets everybody."""
+    """Ranking by points, best first, after every entrant has met every other."""
     points = dict.fromkeys(entrants, 0.0)
     for place, i in enumerate(entrants):
         for j in entrants[place + 1 :]:
@@ -68,7 +68,7 @@ def round_robin(entrants: Sequence[int], matches: Matches) -> list[int]:
 
 
 def swiss(entrants: Sequence[int], matches: Matches) -> list[int]:
-    """Ranking after ceil(log2 N) rounds between neighbours in points who have not met."""
+    """Ranking after ceil(log2 N) rounds between entrants close in points that have not met."""
     points, met = dict.fromkeys(entrants, 0.0), set()
     for _ in range(max(len(entrants) - 1, 0).bit_length()):
         waiting = sorted(entrants, key=lambda one: -points[one])
@@ -86,7 +86,7 @@ def swiss(entrants: Sequence[int], matches: Matches) -> list[int]:
 
 
 def double_elimination(entrants: Sequence[int], matches: Matches) -> list[int]:
-    """Ranking where an entrant leaves after its second loss."""
+    """Ranking, best first, in a tournament that eliminates an entrant after its second loss."""
     lower: list[int] = []
     out: list[int] = []
     upper = list(entrants)
@@ -102,7 +102,7 @@ def double_elimination(entrants: Sequence[int], matches: Matches) -> list[int]:
 
 
 def _round(entrants: Sequence[int], matches: Matches) -> tuple[list[int], list[int]]:
-    """One round of neighbours' matches: winners (with whoever has no rival) and losers."""
+    """One round of matches between neighbours: winners (and an entrant left over) and losers."""
     winners, losers = [], []
     for i, j in zip(entrants[::2], entrants[1::2], strict=False):
         first = matches.better(i, j) >= 0.5
@@ -128,7 +128,7 @@ FORMS = {
     needs=("judge",),
     paper="ArenaRL: Scaling RL for Open-Ended Agents via Tournament-based Relative Ranking",
     check="test_a_noise_free_judge_puts_the_true_best_first",
-    cost="2(N-1) matches of two judgements",
+    cost="2(N-1) matches of 2 judgements",
 )
 def arena(
     group: Group,
@@ -141,7 +141,7 @@ def arena(
 ) -> Floats:
     """Rank in a tournament of pairwise judgements.
 
-    Rank in a tournament as a quantile from 0 to 1, standardised in the task.
+    The rank is a quantile from 0 to 1, standardised within the task.
 
     `judge(i, j)` is the probability that line i is better than line j. The first rollout of a
     task is the anchor that seeds the others; make it the greedy one. `form` is "seeded", "single",

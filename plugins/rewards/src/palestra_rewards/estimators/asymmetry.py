@@ -1,8 +1,8 @@
 """A-GRAE: GRPO's advantages made unequal on purpose.
 
 With 0/1 rewards at success rate p over n rollouts, standardised advantages of right and wrong
-rollouts weigh the same and together come to 2n·sqrt(p(1-p)), most at one half. Two knobs break
-that: one damps right rollouts, the other moves weight between easy and hard tasks.
+rollouts weigh the same and their magnitudes sum to 2n·sqrt(p(1-p)), largest at p = 1/2. Two
+options break that: one damps right rollouts, the other moves weight between easy and hard tasks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def a_grae(
     positive: Annotated[float, Meta(gt=0, description="factor of advantages above 0")] = 1.0,
     late: Annotated[
         float | None,
-        Meta(gt=0, description="the same once all succeed; by default it does not change"),
+        Meta(gt=0, description="that factor once all succeed; by default it does not change"),
     ] = None,
     lean: Annotated[
         float, Meta(description="how strongly weight moves between easy and hard tasks")
@@ -39,12 +39,12 @@ def a_grae(
 ) -> Floats:
     """Advantages that damp right rollouts and move weight from easy to hard tasks.
 
-    Positive advantages times a factor that goes evenly from `positive`, at a mean return of the
-    batch of 0, to `late`, at 1: right rollouts are damped while there is much to explore. Tasks are
-    weighted by how easy they are now.
+    Positive advantages are multiplied by a factor that goes linearly from `positive`, at a batch
+    mean return of 0, to `late`, at 1, so that right rollouts can be damped while there is much to
+    explore. Tasks are weighted by how easy they are now.
 
-    A task of mean return p in a batch of mean return m weighs exp(lean · (1 - 2m) · (p - m)):
-    easy tasks count more while m is under one half, hard ones after. Returns are taken to lie
+    A task of mean return p in a batch of mean return m has weight exp(lean · (1 - 2m) · (p - m)):
+    easy tasks count more while m is under one half, hard ones after. Returns are assumed to be
     from 0 to 1. The schedules are this package's choice; the defaults leave `base` as it is.
     """
     level = means(group.returns, group.side)[group.side]

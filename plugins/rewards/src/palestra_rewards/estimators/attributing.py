@@ -1,4 +1,4 @@
-"""AgentEvolver's self-attributing: marks of turns and the outcome, standardised apart."""
+"""AgentEvolver's self-attributing: marks of turns and the outcome, standardised separately."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def agentevolver(
     *,
     weight: Annotated[float, Meta(description="weight of the marks; 0 leaves the outcome")] = 0.1,
     equal: Annotated[
-        bool, Meta(description="whether rollouts count the same in the marks' mean, or turns do")
+        bool, Meta(description="whether the marks' mean weighs rollouts equally, or else turns")
     ] = True,
 ) -> Floats:
-    """Marks of turns and the outcome, standardised apart, added and summed to the end.
+    """Marks of turns and the outcome, standardised separately, added and summed to the end.
 
-    The fact "verdicts" marks each turn good or bad, as `judges.attributing.marks` has a model do
+    The fact "verdicts" marks each turn good or bad; `judges.attributing.marks` asks a model for
     it. Marks are 1 or -1, standardised over the turns of rollouts that are compared; with `equal`
-    a rollout's turns weigh one together. The return is standardised over those rollouts and
-    belongs to the last turn. A turn's advantage is the sum of `weight` times mark plus outcome
-    from it to the end of the line. ADCA-GRPO of "AgentEvolver" (2025).
+    each rollout has a total weight of 1. The return is standardised over those rollouts and
+    belongs to the last turn. A turn's advantage is the sum, from it to the end of the line, of
+    `weight` times mark plus outcome. This is ADCA-GRPO of "AgentEvolver" (2025).
     """
     marks = np.where(group.turn_fact("verdicts") > 0.5, 1.0, -1.0)
     size = 1.0 / group.length[group.line] if equal else np.ones(group.size)

@@ -18,13 +18,13 @@ from palestra_rewards.group import Group
     check="test_seeupo_with_unit_ratios_is_the_group_centred_return",
 )
 def seeupo(group: Group) -> Floats:
-    """Turns as players of one game, each judged by what the later ones do now.
+    """Turns as players of one game, each judged by what later turns would do now.
 
     Group-centred return times the probability ratios of the line's later turns.
 
-    The fact "ratio" is the probability of each turn under the policy as updated so far, over that
-    when it was sampled (1 for turns not yet updated), so that a turn is judged by what will follow
-    it now. Go through `turn_batches`, refreshing ratios in between. "SeeUPO".
+    The fact "ratio" is the probability of each turn under the current policy divided by that when
+    it was sampled (1 for turns not yet updated), so that a turn is judged by what would follow it
+    now. Train on `turn_batches` in order, and refresh the ratios in between. "SeeUPO".
     """
     table = group.padded(group.turn_fact("ratio"), 1.0)
     later = np.pad(table, ((0, 0), (0, 1)), constant_values=1.0)[:, 1:]
@@ -33,7 +33,7 @@ def seeupo(group: Group) -> Floats:
 
 
 def turn_batches(group: Group) -> list[Ints]:
-    """The turns of the group, last own turns of all lines together first, then those before."""
+    """Indices of turns in batches, one per turn number within a line, the highest number first."""
     order = group.ordinal
     places = range(int(order.max(initial=-1)), -1, -1)
     return [np.flatnonzero(order == place) for place in places]

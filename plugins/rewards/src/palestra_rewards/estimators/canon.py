@@ -40,13 +40,13 @@ def canon(
 ) -> Floats:
     """Rollouts compared across and within the two halves of a metric.
 
-    Return less a mix of the means of the other half and of its own half of the task.
+    Return minus a mix of the mean returns of the other half and of its own half of the task.
 
     The task's rollouts are sorted by `metric` ("turns", "tokens", "cost", "seconds", "mistakes",
     "entropy" as mean -logprob, or the name of a fact) and cut at the median. `mu` weighs the
-    comparison with the other half, `1 - mu` that with the own. Rollouts that tie across the cut
-    belong to both halves in part, so that the halves are equal and `mu=0.5` is exactly the
-    group-centred return.
+    comparison with the other half, `1 - mu` that with its own. Rollouts that tie across the cut
+    belong partly to both halves, so that the halves are of equal size and `mu=0.5` is exactly
+    the group-centred return.
     """
     upper = upper_half(_metric(group, metric), group.peers)
     low, high = _half_mean(group, 1 - upper), _half_mean(group, upper)

@@ -1,4 +1,4 @@
-"""Advantages that know what a rollout spent: HC-GRPO and A²FM's adaptive policy optimisation."""
+"""Advantages that account for a rollout's cost: HC-GRPO and A²FM's adaptive optimisation."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def hc_grpo(
     bonus: Annotated[float, Meta(description="paid for success")] = 1.0,
     price: Annotated[float, Meta(description="taken off for each unit of cost")] = 1.0,
 ) -> Floats:
-    """GRPO on success times `bonus` less total cost times `price`.
+    """GRPO on success times `bonus` minus total cost times `price`.
 
-    Cheap successes outrank dear ones. "ESearch-R1".
+    Cheap successes outrank expensive ones. "ESearch-R1".
     """
     assert group.success is not None
     assert group.cost is not None
@@ -47,17 +47,17 @@ def a2fm(
     instant: Annotated[str, Meta(description="name of the cheapest mode")] = "instant",
     tau: Annotated[
         float,
-        Meta(ge=0, le=1, description="success rate of the cheapest mode from which a task is easy"),
+        Meta(ge=0, le=1, description="success rate of the cheapest mode that makes a task easy"),
     ] = 0.5,
     alpha: Annotated[
         float, Meta(ge=0, description="power of the success rate that is taken off")
     ] = 1.0,
 ) -> Floats:
-    """GRPO on success, paid less where a heavier mode solved what the instant one can.
+    """GRPO on success, with less reward where a heavier mode solved what the instant one can.
 
     The fact "mode" says how each rollout ran. A task is easy if its instant rollouts succeed with
     rate p of at least `tau`; then success in any other mode is scaled to 1 - p^alpha. A fact
-    "format", from 0 to 1 a rollout, multiplies the score where it is given. "A²FM: An Adaptive
+    "format", from 0 to 1 per rollout, multiplies the score if it is given. "A²FM: An Adaptive
     Agent Foundation Model" (2025).
     """
     assert group.success is not None
@@ -71,6 +71,6 @@ def a2fm(
 
 
 def _rate(success: Floats, chosen: Bools, ids: Ints) -> Floats:
-    """Mean success of the chosen lines of every task; 0 where none is chosen."""
+    """Mean success of the chosen lines of every task; 0 if none is chosen."""
     tried = np.bincount(ids, chosen)
     return floats(np.bincount(ids, success * chosen) / np.maximum(tried, 1))

@@ -31,29 +31,29 @@ from palestra_rewards.options import Discount
     needs=("state keys", "actions"),
     paper="Zhou et al. (2024), ArCHer: Hierarchical Multi-Turn RL",
     check="test_the_learnt_critic_values_a_mixed_player_like_the_recursion",
-    cost="steps of a small network",
+    cost="gradient steps of a small network",
 )
 class Archer:
-    """Q less V of a turn-level critic that is learnt from the rollouts.
+    """Q minus V of a turn-level critic that is learnt from the rollouts.
 
-    Two networks of whole turns learn from each other's slow copy by temporal differences: Q(s, a)
-    from what the turn was paid plus `gamma` times V of the seat's next state, V from Q of what was
-    played. Every seat and agent has a critic of its own, and all tasks share it.
+    Two networks learn from each other's target copies by temporal differences, one turn at a time:
+    Q(s, a) from the turn's reward plus `gamma` times V of the seat's next state, and V from Q of
+    the action played. Each pair of seat and agent has its own critic, shared by all tasks.
 
-    They see states and actions by their keys, of which more than 512 share columns, and are then
-    fitted anew at each call; or with `features` by words ("words": what the game tells the seat),
-    numbers ("observation") or a function's ("module:function" of (game, state, seat)). Then they
-    learn from call to call, off policy, from the `replay` latest turns; `state` and `load` carry
-    them on. A group that is made of arrays brings the facts "state features" and "action features".
-    With `critic="table"` the critic is the exact solution for the keys that were seen, and needs no
-    torch.
+    By default the networks see states and actions by their keys (hashed to columns if there are
+    more than 512) and are fitted from scratch at each call. With `features` they see words
+    ("words": what the game tells the seat), numbers ("observation") or a function's result
+    ("module:function" of (game, state, seat)); they then keep learning from call to call, off
+    policy, from the latest `replay` turns, and `state` and `load` save and restore them. A group
+    made of arrays must have the facts "state features" and "action features" for this. With
+    `critic="table"` the critic is the exact solution for the keys seen, and needs no torch.
 
     `expectile` above one half values states by their better actions, as the offline variant with
-    implicit Q-learning does. After a line's last turn V is 0; where the line was truncated there,
-    nothing is learnt from that turn, which gets 0 where nothing else tells its worth, unless no
-    line that ended tells of its state. Zhou et
-    al., "ArCHer" (2024). Theirs take the smaller of two critics and read text with a language
-    model; V learns from actions that were played in place of fresh ones.
+    implicit Q-learning does. V is 0 after a line's last turn. If the line was truncated there,
+    nothing is learnt from that turn, and it gets 0 if nothing else shows its value; but if no
+    finished line shows the value of its state, the truncated line counts as finished. Zhou et al.,
+    "ArCHer" (2024). The paper takes the smaller of two critics, reads text with a language model,
+    and trains V on freshly sampled actions; here V learns from the actions played.
     """
 
     def __init__(
@@ -73,7 +73,8 @@ class Archer:
             float, Meta(gt=0, le=1, description="how far slow copies move at each step")
         ] = 0.1,
         expectile: Annotated[
-            float, Meta(gt=0, lt=1, description="which of a state's actions count as its value")
+            float,
+            Meta(gt=0, lt=1, description="expectile of a state's action values; 0.5 is the mean"),
         ] = 0.5,
         replay: Annotated[int, Meta(ge=1, description="turns remembered between calls")] = 10_000,
         batch: Annotated[int, Meta(ge=1, description="turns drawn for one step")] = 256,
@@ -93,7 +94,10 @@ class Archer:
         return quality - values
 
     def values(self, group: Group) -> tuple[Floats, Floats]:
-        """Q and V of every turn, after learning from them; equal where nothing tells them."""
+        """Q and V of every turn, each of shape (turns,), after learning from these turns.
+
+        They are equal where nothing shows a turn's value.
+        """
         quality, values = np.zeros(group.size), np.zeros(group.size)
         sees = STATE in group.facts
         state, action = _seen(group)
@@ -131,15 +135,15 @@ class Archer:
     needs=("state keys", "actions"),
     paper="Schulman et al. (2016), High-Dimensional Continuous Control Using GAE",
     check="test_a_turn_critic_with_lambda_one_takes_the_mean_return_of_a_state_off",
-    cost="steps of a small network",
+    cost="gradient steps of a small network",
 )
 class LearntBaseline(Archer):
     """Generalised advantages over the learnt V of `archer`: a turn-level actor-critic.
 
-    What ArCHer is compared with: `lam=1` takes V off the reward to go, `lam=0` is one step of
-    temporal difference, and what lies between weighs them by powers of `lam`. Where a line was
-    truncated, V of what follows is taken to be that of its last turn. Options are those of
-    `archer`.
+    The baseline that ArCHer is compared with. `lam=1` is the reward to go minus V, `lam=0` the
+    one-step temporal difference; values between weigh longer looks ahead by powers of `lam`. If a
+    line was truncated, V after its last turn is taken to be V before it. The options are those
+    of `archer`.
     """
 
     def __init__(
@@ -189,9 +193,9 @@ def _keys(group: Group) -> tuple[Ints, Ints]:
 
 
 def _seen(group: Group) -> tuple[Floats, Floats]:
-    """Features of the states and the actions of every turn: those given, or one for each key.
+    """Features of the states and the actions of every turn: those given, or one-hot keys.
 
-    An action's key counts together with its state's, so that nothing is taken over between states.
+    An action's key is joined with its state's, so that nothing generalises between states.
     """
     if STATE in group.facts:
         return floats(group.facts[STATE]), floats(group.facts[ACTION])
@@ -207,9 +211,10 @@ def _transitions(group: Group, state: Floats, action: Floats) -> Transitions:
 
 
 def told(group: Group) -> Bools:
-    """The turns whose worth can be learnt: all but the last of truncated lines.
+    """Mask of the turns whose value can be learnt: all but the last ones of truncated lines.
 
-    Where no line that ended tells of a state or of what follows it, truncated ones count as ended.
+    If no finished line passes through a state or what follows it, truncated lines through it
+    count as finished.
     """
     state, following = together((group.turn_seating, _keys(group)[0])), next_turn(group)
     last = following < 0
@@ -226,7 +231,7 @@ def told(group: Group) -> Bools:
 def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
     """Q of every turn, V of every state, and the state's number at every turn.
 
-    V solves `V = r + gamma P V` for the mean rewards and the moves that were seen.
+    V solves `V = r + gamma P V` for the mean rewards and the transitions that were seen.
     """
     states, actions = _keys(group)
     state = together((group.turn_seating, states))
@@ -275,17 +280,17 @@ def qlass(
     group: Group,
     *,
     gamma: Discount = 1.0,
-    normal: Annotated[bool, Meta(description="whether Q is moved to 0..1 within each task")] = True,
+    normal: Annotated[bool, Meta(description="whether to scale Q to 0..1 in each task")] = True,
 ) -> Floats:
-    """Q by the best child, backed up over the tree of explored rollouts.
+    """Q of the best child, backed up over the tree of explored rollouts.
 
-    `Q(s, a) = r + gamma * max Q(child)` on the tree of explored rollouts.
+    `Q(s, a) = r + gamma * max Q(child)`; the tree joins rollouts that share a prefix.
 
-    With `normal`, moved to 0..1 within the task. One player. Lin et al., "QLASS" (2025).
+    With `normal`, Q is scaled to 0..1 within the task. For one player. Lin et al., "QLASS" (2025).
     """
     if np.unique(group.seat).size > 1:
         raise InvalidOption(
-            "qlass backs up the best child, which only a single decider can choose; keep one seat, "
+            "qlass backs up the best child, which needs a single decider; keep one seat, "
             "as in Group.of(records, seats=[0])"
         )
     tree = prefix_tree(group)
@@ -303,7 +308,7 @@ def qlass(
 
 
 def _at_nodes(values: Floats, node: Ints, nodes: int) -> Floats:
-    """The mean of what turns leading to each node were paid."""
+    """Mean reward of the turns that lead to each node, shape (nodes,)."""
     visits = np.bincount(node, minlength=nodes)
     return floats(np.bincount(node, values, minlength=nodes) / np.maximum(visits, 1))
 

@@ -28,8 +28,8 @@ def dual_level(
 
     Group-standardised return plus `weight` times group-standardised process reward to go.
 
-    The fact "process" is one reward a turn, as the episode shaper `matchtir` gives it by matching
-    calls with a reference trace. "MatchTIR".
+    The fact "process" is one reward per turn, such as the episode shaper `matchtir` computes by
+    matching calls with a reference trace. "MatchTIR".
     """
     outcome = group.spread(standardised(group.returns, group.peers))
     process = group.to_go(group.turn_fact("process"), gamma)

@@ -1,4 +1,4 @@
-"""Weights against a bias: asynchronous workers finish long actions too rarely."""
+"""Weights that correct a bias: asynchronous workers finish long actions too rarely."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from palestra_rewards.group import Group
     check="test_equally_good_actions_of_any_length_have_equal_expected_updates",
 )
 def duration(group: Group, base: Floats) -> Floats:
-    """Advantages without the bias of side-by-side workers towards short actions.
+    """Advantages without the bias of asynchronous workers towards short actions.
 
-    They are multiplied by the turn's duration over the mean duration of the agent's turns.
+    Each is multiplied by the turn's duration divided by the mean duration of the agent's turns.
 
     Asynchronous workers finish short actions more often; the weight gives equally good actions
     equal expected updates. "Reinforcement Learning for Machine Learning Engineering Agents" (2025).

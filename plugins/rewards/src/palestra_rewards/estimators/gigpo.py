@@ -25,7 +25,7 @@ def gigpo(
     weight: Annotated[float, Meta(description="weight of the step part")] = 1.0,
     divide: Divide = True,
 ) -> Floats:
-    """Advantage of the episode, plus that among turns which faced the same state.
+    """Advantage of the episode, plus the advantage among turns that faced the same state.
 
     Group-standardised return plus `weight` times the step part.
 
@@ -40,7 +40,7 @@ def gigpo(
 
 
 def step_part(group: Group, *, gamma: float = 0.95, divide: bool = True) -> Floats:
-    """Reward to go against that of turns at the same state."""
+    """Reward to go, standardised (or only centred) among turns at the same state."""
     assert group.state is not None
     normal = standardised if divide else centred
     return normal(group.to_go(gamma=gamma), together((group.turn_peers, group.seat, group.state)))

@@ -22,7 +22,7 @@ def matpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
 
     Root returns standardised over the roots of a task, given to all turns below the root.
 
-    Only root episodes (parent -1) are paid; workers, at any depth, inherit. Mo et al.,
+    Only root episodes (parent -1) are scored; workers at any depth inherit the score. Mo et al.,
     "Multi-Agent Tool-Integrated Policy Optimization" (2025).
     """
     root = roots(group)
@@ -40,7 +40,7 @@ def matpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
 
 
 def roots(group: Group) -> Ints:
-    """The root of every episode."""
+    """The root of every episode, shape (episodes,)."""
     assert group.parent is not None
     episodes = np.arange(group.episodes)
     if group.parent.size and (group.parent.max() >= group.episodes or group.parent.min() < -1):
@@ -49,5 +49,7 @@ def roots(group: Group) -> Ints:
     for _ in range(group.episodes.bit_length() + 1):
         root = root[root]
     if (group.parent[root] >= 0).any():
-        raise InvalidOption("parents run in a circle: no episode among them is a root")
+        raise InvalidOption(
+            "parents run in a circle, so some episodes have no root; a root has parent -1"
+        )
     return root

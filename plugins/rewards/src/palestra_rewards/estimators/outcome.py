@@ -48,7 +48,7 @@ def reinforce(
     check="test_rloo_equals_trl",
 )
 def rloo(group: Group) -> Floats:
-    """Return less the mean return of the other rollouts of the task; 0 for a rollout alone.
+    """Return minus the mean return of the task's other rollouts; 0 if there are none.
 
     Kool, van Hoof and Welling (2019); Ahmadian et al. (2024). LOOP (Chen et al., 2025) uses the
     same for long interactive episodes.
@@ -79,9 +79,9 @@ def grpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
     check="test_dr_grpo_is_grpo_times_the_spread",
 )
 def dr_grpo(group: Group) -> Floats:
-    """Return less the mean of the task, not divided by its spread.
+    """Return minus the mean of the task, not divided by the standard deviation.
 
-    The other half of Dr. GRPO, a loss that is not divided by response length, is the trainer's.
+    The other half of Dr. GRPO, a loss not divided by response length, is left to the trainer.
     """
     return group.spread(centred(group.returns, group.peers))
 
@@ -103,10 +103,10 @@ def flow_grpo(
 ) -> Floats:
     """One outcome for all turns of the planner; the turns of other modules get 0.
 
-    GRPO's one number for every turn, kept on the turns of the roles in `planners`.
+    GRPO's advantage of the rollout, kept on the turns of the roles in `planners`.
 
-    Li et al., "In-the-Flow Agentic System Optimization" (2025): only the planner is trained; the
-    turns of other modules get 0. Without `planners` every turn is kept.
+    Li et al., "In-the-Flow Agentic System Optimization" (2025), where only the planner is trained.
+    Without `planners` every turn keeps its advantage.
     """
     broadcast = grpo(group, ddof=ddof, epsilon=epsilon)
     if not planners:
@@ -116,5 +116,5 @@ def flow_grpo(
 
 
 def peer_means(values: Floats, group: Group) -> Floats:
-    """The mean over a line and its peers, one number a line."""
+    """For each line, the mean over it and its peers, shape (lines,)."""
     return means(values, group.peers)[group.peers]

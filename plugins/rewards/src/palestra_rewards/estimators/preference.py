@@ -22,20 +22,20 @@ Preference = Callable[[int, int], float]
     cost="sort, or all pairs with `prefer`",
 )
 def self_play_preference(group: Group, *, prefer: Any = None) -> Floats:
-    """The share of its siblings that a rollout beats, less one half.
+    """The share of its siblings that a rollout beats, minus one half.
 
-    Mean over siblings j of the preference for i over j, less one half.
+    The mean over siblings j of the preference for i over j, minus one half.
 
     `prefer` is a function of two lines, or a (lines, lines) array, that gives the probability
     that the first is better; it may be noisy or cyclic, and is made antisymmetric by averaging
-    both orders. By default the higher return wins and equal ones share. Swamy et al., "A
+    both orders. By default the higher return wins and equal returns tie. Swamy et al., "A
     Minimaximalist Approach to Reinforcement Learning from Human Feedback" (2024).
     """
     return group.spread(wins(group, prefer) - 0.5)
 
 
 def wins(group: Group, prefer: Any = None) -> Floats:
-    """How often every line beats the others of its task, from 0 to 1; one half for one alone."""
+    """Share of the others in its task that each line beats, shape (lines,); 1/2 if alone."""
     task = group.peers
     rivals = count(task)[task] - 1
     if prefer is None:

@@ -17,7 +17,7 @@ from palestra_rewards.learnt.networks import Hidden, Rate, Seed, Steps
 from palestra_rewards.needs import Lacking
 from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
 
-LEAST_LOSS = 1e-3  # nats: what a model is certain of reads no better than this
+LEAST_LOSS = 1e-3  # nats: smallest loss that readability is divided by
 
 
 @reward(
@@ -31,8 +31,8 @@ LEAST_LOSS = 1e-3  # nats: what a model is certain of reads no better than this
 def agentprm(group: Group, *, gamma: Discount = 1.0) -> Floats:
     """Q target of each turn: mean discounted reward to go where history and action are equal.
 
-    What a process reward model is fitted to, rather than an advantage. Choudhury, "Process Reward
-    Models for LLM Agents" (2025).
+    This is the target of a process reward model rather than an advantage. Choudhury, "Process
+    Reward Models for LLM Agents" (2025).
     """
     node = together((prefix_tree(group).after, group.turn_seating))
     return means(group.to_go(gamma=gamma), node)[node]
@@ -48,7 +48,7 @@ def agentprm(group: Group, *, gamma: Discount = 1.0) -> Floats:
 def inverse_prm(group: Group, *, gamma: Discount = 1.0) -> Floats:
     """The reward that a Q function implies.
 
-    Reward that a Q function implies: `Q(s, a) - gamma * Q(s', a')`, Q being the fact "values".
+    The reward is `Q(s, a) - gamma * Q(s', a')`, where Q is the fact "values".
 
     After a line's last turn Q is 0. Choudhury (2025), InversePRM.
     """
@@ -64,21 +64,21 @@ def inverse_prm(group: Group, *, gamma: Discount = 1.0) -> Floats:
     needs=("implicit rewards",),
     paper="Online Process Reward Learning for Agentic RL (2025)",
     check="test_the_implicit_model_fits_the_odds_of_winning",
-    cost="steps of a small network",
+    cost="gradient steps of a small network",
 )
 class Oprl:
     """Outcome advantage plus the advantage of implicit step rewards, learnt from the rollouts.
 
     Group-standardised return plus `alpha` times group-standardised implicit step rewards.
 
-    The reward of a turn is `beta * log(pi_phi / pi_old)`. pi_phi is a policy trained at each call
-    on pairs of rollouts of one task, `-log sigmoid` of the better one's sum of rewards less the
-    worse one's; it chooses among the actions that were seen. pi_old are the rollouts' log-probs,
-    or where they have none a policy fitted to what was played. By keys pi_phi is a table, made anew
-    at each call; with `features` ("words", "observation" or a function's) it is a small network,
-    which learns from call to call. A language model in its place is the caller's: the fact
-    "implicit" then holds its rewards, and nothing is trained here. "Online Process Reward Learning
-    for Agentic RL" (2025).
+    The reward of a turn is `beta * log(pi_phi / pi_old)`. pi_phi is a policy over the actions that
+    were seen, trained at each call on pairs of rollouts of one task; the loss is `-log sigmoid` of
+    the better rollout's sum of rewards minus the worse one's. pi_old is given by the rollouts'
+    log-probs, or else is a policy fitted to what was played. By default pi_phi is a table over
+    keys, fitted from scratch at each call; with `features` ("words", "observation" or a
+    "module:function") it is a small network that keeps learning from call to call. To use a
+    language model instead, put its rewards into the fact "implicit"; nothing is then trained here.
+    "Online Process Reward Learning for Agentic RL" (2025).
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Oprl:
         alpha: Annotated[float, Meta(description="weight of the implicit step rewards")] = 1.0,
         divide: Divide = True,
         beta: Annotated[
-            float, Meta(gt=0, description="what a log-ratio of the two policies is worth")
+            float, Meta(gt=0, description="factor of the log-ratio of the two policies")
         ] = 0.05,
         features: Annotated[
             str, Meta(description="what networks see: words, observation, a function's; or keys")
@@ -142,17 +142,18 @@ def optima(
         float, Meta(ge=0, description="taken off for as many tokens as the longest rollout took")
     ] = 0.5,
     readability: Annotated[
-        float, Meta(ge=0, description="paid over the loss of a reference language model")
+        float, Meta(ge=0, description="reward, divided by a reference language model's loss")
     ] = 0.0,
     ddof: Ddof = 0,
     epsilon: Epsilon = 0.0,
 ) -> Floats:
-    """GRPO on return less a price for tokens, plus a reward for what reads well.
+    """GRPO on return minus a price for tokens, plus a reward for readable messages.
 
-    `return - price * tokens / those of the task's longest rollout + readability / loss`. The loss
-    is that of a reference language model on what was said, in nats, as the fact "reading loss",
-    one a line, that `readability.reading_losses` makes; by default it does not count. Its turn tree
-    and the pairs for DPO are `turn_trees.turn_tree`. Chen et al., "Optima" (2024).
+    The score is `return - price * tokens / tokens of the task's longest rollout + readability /
+    loss`. The loss, in nats, is a reference language model's on the messages: the fact "reading
+    loss", one number per line, from `readability.reading_losses`. It does not count by default. For
+    the paper's turn tree and its pairs for DPO see `turn_trees.turn_tree`. Chen et al., "Optima"
+    (2024).
     """
     assert group.tokens is not None
     tokens = group.line_sum(group.tokens.astype(np.float64))

@@ -19,13 +19,13 @@ from palestra_rewards.group import Group
     check="test_rae_follows_the_published_recursion",
 )
 class RoleAdvantage:
-    """Return less a moving average of each game and role, which learns from call to call.
+    """Return minus a moving average for each game and role, updated from call to call.
 
-    Return less an exponential moving average of the role's returns in that game.
+    The baseline is an exponential moving average of the role's returns in that game.
 
     At each call a role's baseline moves to `alpha * baseline + (1 - alpha) * mean return` of the
-    batch and is then subtracted; a batch of one rollout is the published rule. A role is a seat
-    that carries a name through seat swaps; the game is the fact "env". Liu et al., "SPIRAL" (2025).
+    batch and is then subtracted; a batch of one rollout is the published rule. A role keeps its
+    name when seats are swapped; the game is the fact "env". Liu et al., "SPIRAL" (2025).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""R³: give groups of equal returns a spread, by a stored success or by ranking the failures."""
+"""R³: give tasks with equal returns a spread, by a stored success or by ranking the failures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from palestra_rewards.group import Group
     cost="sort",
 )
 class ReplayRank:
-    """GRPO that gives tasks of equal returns a gap: a stored success, or ranked failures.
+    """GRPO for tasks whose rollouts all fail too: adds a stored success, or ranks the failures.
 
-    GRPO that remembers: all failed, a success stored for the task joins the statistics.
+    If all rollouts of a task fail, a success stored from an earlier call joins its statistics.
 
-    A task without spread of returns and without a stored success gets its rollouts ranked by
-    mean -logprob, the surest first, standardised and scaled by `rank`. Tasks with a spread get
-    GRPO's own numbers. "R³: Replay, Reflection, and Ranking Rewards".
+    If there is no stored success, the failures are ranked by mean -logprob, the most confident
+    first, standardised and scaled by `rank`. Tasks whose returns differ get GRPO's own numbers.
+    "R³: Replay, Reflection, and Ranking Rewards".
     """
 
     def __init__(

@@ -23,11 +23,11 @@ def salt(
     group: Group,
     base: Floats,
     *,
-    history: Annotated[int, Meta(ge=0, description="edges before that must be equal as well")] = 1,
+    history: Annotated[int, Meta(ge=0, description="preceding edges that must be equal too")] = 1,
 ) -> Floats:
     """Steps that rollouts have in common share the mean of their advantages.
 
-    Equal edges of the rollouts of a task are merged and take the mean of their advantages.
+    Equal edges of a task's rollouts are merged and get the mean of their advantages.
 
     An edge is a state and the action played there; two are equal if the `history` edges before
     them are as well. The sum over the group does not change. "SALT" (2025).
@@ -46,7 +46,7 @@ def edges(group: Group, history: int) -> Ints:
 
 
 def previous(group: Group, values: Ints) -> Ints:
-    """The value one own turn earlier, plus 1; 0 at the first turn of a line."""
+    """The value at the line's previous turn, plus 1; 0 at the first turn of a line."""
     order = np.lexsort((group.ordinal, group.line))
     before = np.zeros(group.size, dtype=np.int64)
     before[order[1:]] = values[order[:-1]] + 1

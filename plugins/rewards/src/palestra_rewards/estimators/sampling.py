@@ -24,15 +24,15 @@ def vspo(
     base: Floats,
     *,
     blend: Annotated[
-        float, Meta(ge=0, le=1, description="weight of the spread of returns beside difficulty")
+        float, Meta(ge=0, le=1, description="weight of the spread of returns against difficulty")
     ] = 0.5,
     smooth: Annotated[float, Meta(ge=0, description="added to every value before dividing")] = 0.1,
     low: Annotated[float, Meta(gt=0, le=1, description="least factor")] = 0.5,
     high: Annotated[float, Meta(ge=1, description="greatest factor")] = 2.0,
 ) -> Floats:
-    """Advantages weighed by how difficult and how uncertain a task is.
+    """Advantages weighted by how difficult and how uncertain a task is.
 
-    Advantages times the task's value over the mean value, smoothed and clipped.
+    Advantages are multiplied by the task's value over the mean value, smoothed and clipped.
 
     Values are those of `peer_values`; `smooth` is added to both before dividing, and the factor is
     kept from `low` to `high`. "Progressive Reward Shaping and VSPO".
@@ -45,7 +45,7 @@ def vspo(
 
 
 def peer_values(group: Group, *, blend: float = 0.5) -> Floats:
-    """What the lines of each number of `group.peers` are worth to learn from, from 0 to 1.
+    """How much can be learnt from each set of peers, from 0 to 1; shape (sets of peers,).
 
     `4p(1-p)` at success rate p, blended with the spread of returns over the largest such spread.
     """
@@ -60,10 +60,10 @@ def peer_values(group: Group, *, blend: float = 0.5) -> Floats:
 
 
 def replaced_tasks(group: Group, rng: Rng, *, blend: float = 0.5) -> Ints:
-    """The task to train on in the place of each: itself, or another if it has no spread.
+    """For each task, the task to train on instead: itself, or another if its returns are equal.
 
-    Others are drawn with probability in proportion to their value, which is the sum over the seats
-    and agents that are compared among themselves.
+    Others are drawn with probability proportional to their value, which is the sum over the sets
+    of peers (seats and agents that are compared with each other). Returns shape (tasks,).
     """
     spread = spreads(group.returns, group.peers)
     chosen = np.arange(group.task.max(initial=-1) + 1)

@@ -1,7 +1,7 @@
-"""One baseline kept per seat, role or functional group instead of one for all.
+"""Baselines per seat, role or functional group instead of one for all.
 
-The same normaliser with other keys: MARS keeps statistics per seat, Dr. MAS per agent of a task,
-AdvEvo-MARL per functional group, AT-GRPO per agent, turn and state of a task.
+They use one normaliser with different keys: MARS has statistics per seat, Dr. MAS per agent of a
+task, AdvEvo-MARL per functional group, AT-GRPO per agent, turn and state of a task.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
     check="test_seat_centring_removes_the_value_of_kuhn_poker",
 )
 def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Floats:
-    """Reward to go over own turns, standardised for each seat over the batch.
+    """Reward to go over the seat's own turns, standardised for each seat over the batch.
 
-    Discounted reward to go over the seat's own turns, standardised over all turns of the seat.
+    The discounted sum comes first, then it is standardised over all turns of the seat.
 
-    Standardising comes after summing. First and second player have different value, hence the
-    statistics of their own, over the whole batch. Yuan et al., "MARS" (2025).
+    The first and the second player have different values, so each has statistics of its own, over
+    the whole batch. Yuan et al., "MARS" (2025).
     """
     to_go, seat = group.to_go(gamma=gamma), group.turn_seating
     return standardised(to_go, seat) if divide else centred(to_go, seat)
@@ -42,8 +42,8 @@ def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Float
 def dr_mas(group: Group, *, divide: Divide = True) -> Floats:
     """Return standardised by mean and spread over the agent's own turns in the task.
 
-    An agent is a role. Under statistics shared by all agents, agent k's second moment would be
-    (spread_k² + (mean_k - mean)²) / spread², which is what makes gradients spike. "Dr. MAS".
+    An agent is a role. With statistics shared by all agents, agent k's second moment would be
+    (spread_k² + (mean_k - mean)²) / spread², which makes gradients spike. "Dr. MAS".
     """
     of_turn = group.spread(group.returns)
     agent = together((group.turn_task, group.role, group.agent))
@@ -57,7 +57,7 @@ def dr_mas(group: Group, *, divide: Divide = True) -> Floats:
     check="test_advevo_centres_each_functional_group",
 )
 def advevo(group: Group) -> Floats:
-    """Return less the mean return of the functional group in the task: a public baseline.
+    """Return minus the mean return of the functional group in the task: a public baseline.
 
     Functional groups (attackers, defenders) are roles. "AdvEvo-MARL" (2025).
     """
@@ -83,13 +83,14 @@ def at_grpo(
     """Scores of one agent at one turn and state of a task, standardised among themselves.
 
     The score mixes the team's outcome (mean return over the episode's seats) with the turn's own
-    reward: `team * outcome + local * reward`. Rollouts that are played apart seldom meet one state
-    after the first turn, and a turn that is alone gets 0: `branching.branch_turns` plays k
-    candidates from one state at every turn, and goes on from the best. Left to the caller are one
-    model or several, and which samples train which. Zhao et al., "Stronger Together" (2025).
+    reward: `team * outcome + local * reward`. Independent rollouts seldom reach the same state
+    after the first turn, and a turn that is alone gets 0; `branching.branch_turns` therefore plays
+    k candidates from one state at every turn and continues from the best. Whether to train one
+    model or several, and on which samples, is left to the caller. Zhao et al., "Stronger Together"
+    (2025).
     """
     if team == 0 and local == 0:
-        raise InvalidOption("at-grpo scores nothing with team=0 and local=0")
+        raise InvalidOption("at-grpo scores nothing with team=0 and local=0; set one of them")
     assert group.state is not None
     outcome = means(group.returns, group.episode[group.line_first])[group.episode]
     score = team * outcome + local * group.rewards

@@ -1,4 +1,4 @@
-"""Credit within a team: Shapley values, absence, agreement of rankings, peer ratings."""
+"""Credit within a team: Shapley values, counterfactuals, rank correlation, peer ratings."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ MOST_EXACT = 16
 
 
 def shapley(worth: Worth, members: int) -> Floats:
-    """Shapley value of every member, exactly: mean gain of joining, over all orders.
+    """Exact Shapley value of every member: the mean gain when it joins, over all orders.
 
-    `worth` is asked once for each of the 2^members coalitions. CapaBench asks it of modules.
+    `worth` is called once for each of the 2^members coalitions. Returns shape (members,). In
+    CapaBench the members are modules of an agent.
     """
     if members > MOST_EXACT:
         raise InvalidOption(
@@ -52,7 +53,7 @@ def shapley(worth: Worth, members: int) -> Floats:
 
 
 def sampled_shapley(worth: Worth, members: int, rng: Rng, *, orders: int = 100) -> Floats:
-    """Shapley values estimated from random orders of joining; they still sum to the whole."""
+    """Shapley values estimated from random orders of joining; they sum to the team's worth."""
     found, order = np.zeros(members), np.arange(members)
     for _ in range(orders):
         keys = np.array([rng.random() for _ in range(members)])
@@ -103,13 +104,13 @@ def shapley_credit(
         Meta(description="what a team earns: one payoff of all members, or the sum of theirs"),
     ] = "common",
 ) -> Floats:
-    """Each seat's Shapley value, by rollouts of every coalition.
+    """Each seat's Shapley value, from rollouts of every coalition.
 
     The fact "coalition" lists which seats took part in each episode; seats that sat out get 0. A
-    coalition's worth is the mean over its episodes of what the team earned, and nobody's is 0
-    unless it was played. `team` says what that is: the one payoff that all members are paid alike
-    ("common", which refuses rollouts that pay them differently), or the "sum" of what each is paid
-    on its own.
+    coalition's worth is the mean of what the team earned over its episodes; the empty coalition's
+    is 0 unless it was played. `team` says what a team earns: "common" is the one payoff that every
+    member gets (rollouts that pay members differently are refused), "sum" the sum of their
+    payoffs.
     """
     return _by_task(group, shapley, team)
 
@@ -132,8 +133,8 @@ def counterfactual_credit(
 ) -> Floats:
     """What the whole team loses without the seat.
 
-    Coalitions and `team` as in `shapley_credit`; needed are rollouts of the whole team and of each
-    team that lacks one seat.
+    Coalitions and `team` are as in `shapley_credit`. It needs rollouts of the whole team and of
+    each team that lacks one seat.
     """
     return _by_task(group, _absence, team)
 
@@ -158,7 +159,7 @@ def _by_task(group: Group, value: Callable[[Worth, int], Floats], team: TeamRetu
 
 
 def team_returns(group: Group, member: Bools, team: TeamReturn) -> Floats:
-    """What the team earned in every episode; `member` says which lines count.
+    """What the team earned in every episode, shape (episodes,); `member` masks lines that count.
 
     In an episode without members, all lines count.
     """
@@ -175,8 +176,8 @@ def team_returns(group: Group, member: Bools, team: TeamReturn) -> Floats:
         first = int(episode[np.flatnonzero(apart)[0]])
         paid = group.returns[counted & (episode == first)].tolist()
         raise InvalidOption(
-            f"team='common' needs members who are all paid alike, but episode {first} pays {paid}; "
-            "pass team='sum' if the team is worth what its members earn together"
+            f"team='common' needs members with equal pay, but episode {first} pays {paid}; "
+            "pass team='sum' if the team earns the sum of its members' payoffs"
         )
     return floats(mean)
 
@@ -208,10 +209,10 @@ def _worth(coalitions: Sequence[frozenset[int]], earned: Floats, episodes: Ints)
 def comam(group: Group) -> Floats:
     """Local reward plus a share of the team's, centred over the agent's rollouts of the task.
 
-    The fact "local" is one number a line; the team's return is the mean over its seats. An agent's
-    share grows with the rank correlation of its local rewards with the team's returns over the
-    group, and shares sum to one over agents.
-    "Collaborative Multi-Agent Optimization for Personalized Memory System".
+    The fact "local" is one number per line; the team's return is the mean over its seats. An
+    agent's share grows with the rank correlation between its local rewards and the team's returns
+    over the group; shares sum to 1 over agents. "Collaborative Multi-Agent Optimization for
+    Personalized Memory System".
     """
     local = np.asarray(group.line_fact("local"), dtype=np.float64)
     team = means(group.returns, group.line_episode)[group.line_episode]
@@ -232,11 +233,12 @@ def agreement(local: Floats, team: Floats, ids: Ints) -> Floats:
 
 
 def importance(ratings: Any, final: Any = None) -> Floats:
-    """DyLAN's agent importance: peers' ratings pushed back from the last layer, summed over layers.
+    """DyLAN's agent importance: peers' ratings propagated back from the last layer.
 
-    `ratings` has shape (layers - 1, agents, agents): row i of layer t is what agent i of layer
-    t + 1 thought of the authors of layer t. `final` is the contribution to the answer, by default
-    equal. Returns shape (layers, agents); each layer sums to one, and a silent agent gets 0.
+    `ratings` has shape (layers - 1, agents, agents): row i of layer t holds the ratings that agent
+    i of layer t + 1 gave the authors of layer t. `final`, shape (agents,), has the contributions to
+    the answer, by default equal. Returns shape (layers, agents); each layer sums to 1, and a silent
+    agent gets 0.
     """
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 3 or table.shape[1] != table.shape[2] or (table < 0).any():
@@ -265,6 +267,6 @@ def dylan(group: Group, *, ratings: Any, final: Any = None) -> Floats:
     """
     total = importance(ratings, final).mean(axis=0)
     if total.size <= int(group.seat.max(initial=0)):
-        raise InvalidOption(f"ratings are of {total.size} agents; the rollouts have more seats")
+        raise InvalidOption(f"ratings cover {total.size} agents, but the rollouts have more seats")
     centre = group.spread(centred(group.returns, group.peers))
     return floats(centre * total[group.seat] * total.size)

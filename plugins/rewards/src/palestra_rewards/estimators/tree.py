@@ -1,4 +1,4 @@
-"""Rollouts of one task as a tree of shared beginnings, and the credit each turn gets from it."""
+"""Rollouts of one task as a tree of shared prefixes, and the credit each turn gets from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palestra_rewards.group import Group
 
 @dataclass(frozen=True)
 class Tree:
-    """Nodes are beginnings of episodes; every task is a root.
+    """Nodes are prefixes of episodes; every task is a root.
 
     `after` is the node each turn leads to, `before` the one it starts from. `value` has shape
     (nodes, seatings) with the columns numbered as in `Group.seating`: the mean return of the
@@ -56,7 +56,7 @@ def prefix_tree(group: Group) -> Tree:
 
 
 def _by_place(group: Group) -> tuple[Ints, Ints]:
-    """Turns ordered by their place in their episode, and where every place starts among them."""
+    """Turns ordered by their place in their episode, and the offset at which each place starts."""
     place = places(group.episode)
     return np.argsort(place, kind="stable"), np.concatenate(([0], np.bincount(place).cumsum()))
 
@@ -75,7 +75,7 @@ def _values(group: Group, after: Ints, nodes: int) -> Floats:
 
 
 def outcomes(group: Group) -> tuple[Floats, Bools]:
-    """Returns as a table of episodes by seatings, and whether each has a line; 0 where not."""
+    """Returns, 0 where there is no line, and whether there is one; shape (episodes, seatings)."""
     shape = group.episodes, int(group.seating.max(initial=-1)) + 1
     table, present = np.zeros(shape), np.zeros(shape, dtype=bool)
     table[group.line_episode, group.seating] = group.returns
@@ -92,12 +92,12 @@ def outcomes(group: Group) -> tuple[Floats, Bools]:
     cost="tree",
 )
 def segment_policy(group: Group) -> Floats:
-    """Value of the turn's end less value of its start, on the tree of shared beginnings.
+    """Value after the turn minus value before it, on the tree of shared prefixes.
 
-    The value of a node is the mean return of the rollouts through it; a line's last turn ends at
-    its own outcome, so that for one player the advantages of a line sum to its outcome less the
-    value of the start.
-    Guo et al., "Segment Policy Optimization" (2025), tree form with turns as segments.
+    The value of a node is the mean return of the rollouts through it. A line's last turn ends at
+    its own outcome, so that for one player the advantages of a line sum to its outcome minus the
+    value of the start. Guo et al., "Segment Policy Optimization" (2025), the tree form with turns
+    as segments.
     """
     tree = prefix_tree(group)
     ends = tree.value_after(group)
@@ -115,12 +115,12 @@ def segment_policy(group: Group) -> Floats:
     cost="continuations",
 )
 def segment_policy_chain(group: Group) -> Floats:
-    """Value of the segment's end less value of its start, by continuations from snapshots.
+    """Value at the segment's end minus value at its start, from continuations of snapshots.
 
-    Episodes with a parent are continuations of it, from step "branched_at" on; the mean of their
-    returns is the value at that cut. Segments run from cut to cut; the first value is the mean
-    return of the task's trunks unless step 0 has continuations, the last is the trunk's outcome.
-    Turns of continuations get 0. Single player.
+    An episode with a parent continues it from step "branched_at"; the mean return of such episodes
+    is the value at that cut. Segments run from cut to cut. The first value is the mean return of
+    the task's trunks (episodes without a parent) unless step 0 has continuations; the last is the
+    trunk's outcome. Turns of continuations get 0. For one player.
     """
     assert group.parent is not None
     if group.lines != group.episodes:
@@ -166,14 +166,15 @@ def malt(
     group: Group,
     *,
     threshold: Annotated[float, Meta(description="value above which a node is good")] = 0.5,
-    soft: Annotated[bool, Meta(description="whether to give the value less the threshold")] = False,
+    soft: Annotated[
+        bool, Meta(description="whether to give the value minus the threshold")
+    ] = False,
 ) -> Floats:
-    """Good or bad, by the value of the node that a role's sample leads to.
+    """1 or -1 by whether the node that a role's sample leads to is worth more than a threshold.
 
-    1 for turns whose node is worth more than `threshold`, -1 for the others; with `soft`, the
-    node's value less the threshold. The tree holds samples of generator, verifier and refiner, each
-    turn a role; a node's value is the mean return of the rollouts through it. Motwani et al.,
-    "MALT" (2024).
+    With `soft`, the node's value minus the threshold. The tree holds samples of generator, verifier
+    and refiner, one role per turn; a node's value is the mean return of the rollouts through it.
+    Motwani et al., "MALT" (2024).
     """
     tree = prefix_tree(group)
     worth = tree.value_after(group) - threshold
@@ -191,9 +192,7 @@ def malt(
     cost="tree",
 )
 def step_q(group: Group) -> Floats:
-    """The best and the worst decision at every node, by mean outcome.
-
-    1 for the best decision taken at a node, -1 for the worst, 0 for all others.
+    """1 for the best decision at every node by mean outcome, -1 for the worst, 0 for the others.
 
     A decision's Q is the mean outcome of the rollouts that took it; at a node whose decisions are
     all worth the same, all get 0. Zhai et al., "Enhancing Decision-Making for LLM Agents
@@ -212,7 +211,7 @@ def step_q(group: Group) -> Floats:
 
 
 def step_pairs(group: Group) -> list[tuple[int, int]]:
-    """(better, worse) turns, one pair a node that has both: what step-level DPO learns from."""
+    """Indices of (better, worse) turns, one pair per node that has both, for step-level DPO."""
     labels, node = step_q(group), together((prefix_tree(group).before, group.turn_seating))
     best, worst = (
         {int(node[t]): int(t) for t in np.flatnonzero(labels == s)[::-1]} for s in (1, -1)

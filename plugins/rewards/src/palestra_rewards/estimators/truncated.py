@@ -1,4 +1,4 @@
-"""EGAE: advantages by a critic for rollouts that were cut before they ended."""
+"""EGAE: advantages from a critic for rollouts that were truncated."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ def egae(
         ),
     ] = 0.95,
 ) -> Floats:
-    """Generalised advantages that continue where a rollout was cut off.
+    """Generalised advantage estimates that extend to truncated rollouts.
 
     The fact "values" is the critic's value before each turn. After the last turn of a finished
-    line the value is 0; of a truncated one it is taken to be what it was before that turn, since
-    one more turn changes it little. Fan et al., "Truncated Proximal Policy Optimization" (2025).
+    line the value is 0; after that of a truncated line it is assumed to equal the value before
+    the turn, since one turn changes it little. Fan et al., "Truncated Proximal Policy
+    Optimization" (2025).
     """
     values = group.turn_fact("values")
     table = group.padded(values)

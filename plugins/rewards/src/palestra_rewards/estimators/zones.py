@@ -23,29 +23,28 @@ ROUNDING = 1e-9
 def ssl(
     group: Group, *, zones: Annotated[int, Meta(ge=1, description="how many zones")] = 4
 ) -> Floats:
-    """GRPO on the zone that each rollout's progress lies in.
+    """GRPO on the zone that each rollout's progress falls into.
 
-    The fact "progress" is cut to rising zones.
+    The fact "progress", from 0 to 1, is rounded down to one of `zones` levels.
 
-    Distance or progress replaces a binary reward; four zones worked best. "SSL: Sweet
-    Spot Learning".
+    It replaces a binary reward; the paper found four zones best. "SSL: Sweet Spot Learning".
     """
     score = zone(group.line_fact("progress"), zones)
     return group.spread(standardised(score, group.peers))
 
 
 def zone(progress: Any, zones: int = 4) -> Floats:
-    """Progress from 0 to 1 cut to multiples of 1/zones; one zone is the binary reward."""
+    """Progress from 0 to 1 rounded down to multiples of 1/zones; one zone is the binary reward."""
     if zones < 1:
         raise InvalidOption(f"zones must be at least 1, not {zones}")
     value = np.asarray(progress, dtype=np.float64)
     if not np.all((value >= 0) & (value <= 1)):
-        raise InvalidOption("progress must lie from 0 to 1")
+        raise InvalidOption("progress must be from 0 to 1")
     return np.floor(value * zones + ROUNDING) / zones
 
 
 def nearness(distance: Any, radius: float) -> Floats:
-    """Progress of a position: `exp(-distance² / (2 radius²))`, 1 at the goal."""
+    """Progress of a position by its distance: `exp(-distance² / (2 radius²))`, 1 at the goal."""
     if radius <= 0:
         raise InvalidOption(f"radius must be above 0, not {radius}")
     away = np.asarray(distance, dtype=np.float64) / radius

@@ -27,10 +27,10 @@ ORDER = (
 
 
 def marks(records: Sequence[EpisodeRecord], judge: Judge | str) -> Bools:
-    """Whether each turn was good, in the order of the records' turns: a fact "verdicts".
+    """Whether each turn was good, in the order of the records' turns; use as fact "verdicts".
 
-    One request for every seat of every episode, all at once. A turn that the reply leaves out is
-    good where its seat was paid more than nothing.
+    Makes one request for every seat of every episode, all in one batch. A turn that the reply
+    leaves out counts as good if its seat's return is above 0.
     """
     asked, where = [], []
     judge = opened(judge)

@@ -1,4 +1,4 @@
-"""Play with deliberate faults, which gives records whose steps have true labels."""
+"""Play with deliberate faults, for records whose steps have true labels."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import palestra
 from palestra import Agent, Decision, EpisodeRecord, InvalidOption, Turn
 from palestra.kernel.rng import Rng
 
-DRAWS = 50  # of another decision, before the turn is left as it is
+DRAWS = 50  # draws of another decision before the turn is left unchanged
 
 
 class Faulty(Agent):
-    """Plays as `agent` does, except in its own turns `at` (from 0), where it plays another action.
+    """Plays as `agent` does, except on its own turns `at` (from 0), where it plays another action.
 
-    `made` lists the turns in which there was another action to play.
+    `made` lists the turns of `at` on which another action was found.
     """
 
     def __init__(self, agent: str | Agent, *, at: Sequence[int], seed: int = 0) -> None:
@@ -48,7 +48,7 @@ class Faulty(Agent):
             return decision
         if decision.action is None:
             raise InvalidOption(
-                "faults go into agents that name actions; this one answered in text"
+                "faults need an agent whose decisions are actions; this one answered in text"
             )
         drawn = (turn.sample(self._rng) for _ in range(DRAWS))
         other = next((one for one in drawn if one != decision.action), None)
@@ -61,11 +61,12 @@ class Faulty(Agent):
 def play_with_faults(
     env: str, agents: Sequence[str], *, at: Sequence[int], seat: int = 0, seed: int = 0
 ) -> EpisodeRecord:
-    """Play an episode in which one seat errs deliberately in its own turns `at`.
+    """Play an episode in which one seat errs deliberately on its own turns `at`.
 
-    The tag "labels" has -1 for each fault that was made and 1 for every other turn: the truth that
-    `step_figures` wants where each fault stands for itself; `inherited` passes it on to what builds
-    on it. AgentProcessBench's labels, without people.
+    The tag "labels" has -1 for each fault made and 1 for every other turn. Pass them to
+    `step_figures` as the truth if faults have no consequences; otherwise apply `inherited` first,
+    which passes labels on to dependent steps. These are AgentProcessBench's labels without human
+    annotators.
     """
     faulty = Faulty(agents[seat], at=at, seed=seed)
     seats: list[Any] = [faulty if place == seat else name for place, name in enumerate(agents)]

@@ -1,7 +1,7 @@
-"""RewardDance: a judge's chance of "yes" as the reward, beside a reference answer.
+"""RewardDance: a judge's probability of "yes" as the reward, compared with a reference.
 
-Wu et al., "RewardDance: Reward Scaling in Visual Generation" (2025), on texts. The question, the
-instructions and examples stand in one context; the reward is how likely the model finds "yes".
+Wu et al., "RewardDance: Reward Scaling in Visual Generation" (2025), applied to texts. One context
+holds the question, the instructions and examples; the reward is the model's probability of "yes".
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ SHOWN = (
 
 
 def chance_of_yes(judge: Judge | str, texts: Sequence[str]) -> list[float]:
-    """P(yes) of a model over P(yes) + P(no), to each question; all are asked at once.
+    """A model's P(yes) / (P(yes) + P(no)) for each question; all are asked in one batch.
 
-    Raises `InvalidOption` for a model that cannot weigh continuations (`score` in its abilities).
+    Raises `InvalidOption` for a model without `score` in its abilities, which cannot score
+    continuations.
     """
     model: Model = opened(judge).model
     if "score" not in model.abilities:
@@ -49,7 +50,7 @@ def chance_of_yes(judge: Judge | str, texts: Sequence[str]) -> list[float]:
     needs=("model judge",),
     paper="RewardDance: Reward Scaling in Visual Generation (2025)",
     check="test_the_reward_is_the_chance_of_yes_beside_a_reference",
-    cost="a judgement",
+    cost="one judgement",
 )
 def rewarddance(
     record: EpisodeRecord,
@@ -61,10 +62,10 @@ def rewarddance(
         str, Meta(description="criteria and examples that the judge reads first")
     ] = "",
 ) -> Floats:
-    """How likely a model finds it that the episode is better than a reference, from 0 to 1.
+    """A model's probability that the episode is better than a reference, from 0 to 1.
 
-    On the last turn of each seat. `reference` is another episode as text (`judges.as_text`), such
-    as the best of the group so far. Wu et al., "RewardDance" (2025).
+    It is paid on the last turn of each seat. `reference` is another episode as text
+    (`judges.as_text`), such as the best of the group so far. Wu et al., "RewardDance" (2025).
     """
     first = f"{instructions}\n\n" if instructions else ""
     text = SHOWN.format(

@@ -20,7 +20,7 @@ from palestra_rewards.judges.showing import as_text
 
 LEVELS = ("bad", "absent", "good")
 LINE = re.compile(r"^\s*([+-])\s*(.+?)\s*$", re.MULTILINE)
-ALIKE = 0.5  # cosine of words from which on two behaviours are one
+ALIKE = 0.5  # least cosine of words at which two behaviours count as the same
 
 
 class Aspect(NamedTuple):
@@ -152,7 +152,7 @@ def best_metrics(
         return coverage - redundancy
 
     if not aspects or most < 1:
-        raise InvalidOption("metrics are found in at least one aspect, and most is at least 1")
+        raise InvalidOption("best_metrics needs at least one aspect, and most must be at least 1")
     tried = [induce(aspects, n) for n in range(1, min(most, len(aspects)) + 1)]
     distinct = [tried[0], *(b for a, b in pairwise(tried) if a != b)]
     return max(distinct, key=value)

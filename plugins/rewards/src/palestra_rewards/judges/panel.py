@@ -26,7 +26,7 @@ RISKS = {
 def corrected(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgement]:
     """A judge gives a level and a reason; a corrector reads both and gives the final level.
 
-    Agreement is 1 where the corrector kept the level, and 1/2 where it did not.
+    Agreement is 1 if the corrector kept the level, else 1/2.
     """
     first = grade(judge, scale, texts)
     reasons = _reasons(judge, scale, texts, [one.level for one in first])
@@ -44,10 +44,10 @@ def corrected(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgemen
 def debate(
     judge: Judge, scale: Scale, texts: Sequence[str], *, against: Judge | None = None
 ) -> list[Judgement]:
-    """Two judges answer and give reasons; where they differ, the first decides, reading both.
+    """Two judges answer; if they differ, both give reasons and the first decides after that.
 
-    `against` is the other debater, by default the same judge: identical debaters agree, and the
-    answer is the single judge's.
+    `against` is the other debater, by default the same judge; identical debaters agree, and the
+    answer is that of the judge alone.
     """
     other = against or judge
     ours, theirs = grade(judge, scale, texts), grade(other, scale, texts)
@@ -72,7 +72,7 @@ def debate(
 def vote(
     judge: Judge, scale: Scale, texts: Sequence[str], *, votes: int = 5, temperature: float = 1.0
 ) -> list[Judgement]:
-    """The most frequent level of `votes` samples; in a tie, the worse one."""
+    """The most frequent level of `votes` samples; the worst one in a tie."""
     if votes < 1:
         raise InvalidOption(f"votes must be at least 1, not {votes}")
     asked = [

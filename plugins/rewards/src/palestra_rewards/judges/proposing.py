@@ -1,11 +1,11 @@
 """Tasks that a model proposes, and whether they were done, without labels.
 
 "Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery for Foundation Model Internet Agents"
-(2024): a proposer writes tasks from what is known of a place, an agent tries them (the adapter
-`tasked` of `palestra-adapters`), an evaluator says 0 or 1 from the last things seen. The
-self-questioning of "AgentEvolver: Towards Efficient Self-Evolving Agent System" (2025) writes
-tasks after exploring, each with the moves that led to its end, and keeps those that these moves do
-again. The policy gradient of both is a trainer's.
+(2024): a proposer writes tasks from what is known of an environment, an agent tries them (the
+adapter `tasked` of `palestra-adapters`), and an evaluator scores 0 or 1 from the last observations.
+The self-questioning of "AgentEvolver: Towards Efficient Self-Evolving Agent System" (2025) writes
+tasks after exploring, each with the moves that solved it, and keeps those that the moves solve
+again. The policy gradient of both is left to a trainer.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ QUESTION = (
 
 
 class Task(msgspec.Struct):
-    """A task in words; `moves` are a seat's that are known to do it, if any are.
+    """A task in words; `moves` are moves of a seat that are known to solve it, if any.
 
-    `tried` and `done` count attempts: `ease` is the share of them that succeeded, nan at first.
+    `tried` counts attempts and `done` successes; `ease` is their share, nan before any attempt.
     """
 
     text: str
@@ -59,23 +59,23 @@ class Task(msgspec.Struct):
 
 
 class Proposer:
-    """Keeps the tasks it proposed; a task like one it has is not added again.
+    """Proposes tasks and keeps them; a task similar to one it has is not added.
 
-    Two tasks are alike where more than `likeness` of the words of either are in both.
+    Two tasks are similar if the Jaccard index of their sets of words is above `likeness`.
     """
 
     def __init__(self, judge: Judge | str, *, likeness: float = 0.8) -> None:
         if not 0 <= likeness <= 1:
-            raise InvalidOption(f"likeness lies from 0 to 1, not {likeness}")
+            raise InvalidOption(f"likeness must be from 0 to 1, not {likeness}")
         self.judge, self.likeness = opened(judge), likeness
         self.tasks: list[Task] = []
 
     def propose(
         self, context: str, *, shown: Sequence[EpisodeRecord] = (), seat: int = 0, n: int = 5
     ) -> list[Task]:
-        """New tasks for a place: `context` is what is known of it, its name at the least.
+        """New tasks for an environment; `context` is what is known of it, at least its name.
 
-        shown: episodes of users there, whose first observations and moves the proposer reads.
+        shown: episodes played there, whose observations and moves the proposer reads.
         """
         demos = "".join(f"\nAn episode there:\n{trajectory(r, seat)}\n" for r in shown)
         had = "".join(f"- {task.text}\n" for task in self.tasks)
@@ -97,10 +97,10 @@ class Proposer:
         game: Game[Any, Any] | None = None,
         again: bool = True,
     ) -> list[Task]:
-        """Tasks that exploring has solved, each with its moves: self-questioning.
+        """Tasks that explored episodes solved, each with its moves: self-questioning.
 
-        again: keep only tasks whose moves, played from the same start, do them by the judge's
-        word; chance is that of the start, other seats play what they played.
+        again: keep only tasks that the judge finds done when the record is replayed from the same
+        start, with the same chance and the same moves of other seats.
         """
         asked = [ask(QUESTION.format(story=trajectory(r, seat)), max_tokens=96) for r in records]
         found = []
@@ -153,7 +153,7 @@ def _alike(one: str, other: str) -> float:
 
 
 def task_of(record: EpisodeRecord, seat: int | None = None) -> str | None:
-    """The task that a seat was given in play (the fact `task` of its turns); None for none."""
+    """The task that a seat was given (the fact `task` of its turns), or None."""
     for turn in record.turns:
         if "task" in turn.facts and seat in (None, turn.seat):
             return str(turn.facts["task"])
@@ -169,10 +169,10 @@ def evaluate(
     last: int = 3,
     seen: Sequence[str] = (),
 ) -> Floats:
-    """1 or 0 an episode: whether a judge finds its task done by the last things seen.
+    """1 or 0 per episode: whether a judge finds its task done by the last observations.
 
-    It reads the task, the seat's last `last` decisions with what followed them, and, where given,
-    what is `seen` at the end. All are asked at once.
+    The judge reads the task, the seat's last `last` decisions with what followed them, and, if
+    given, what is `seen` at the end. All are asked in one batch. Returns shape (episodes,).
     """
     texts = []
     for number, (task, record) in enumerate(zip(tasks, records, strict=True)):
@@ -190,20 +190,20 @@ def evaluate(
     needs=("model judge",),
     paper="Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery (2024)",
     check="test_an_evaluator_pays_for_proposed_tasks_and_is_audited",
-    cost="a judgement a seat",
+    cost="one judgement per seat",
 )
 def pae(
     record: EpisodeRecord,
     *,
     judge: Judge | str,
-    task: Annotated[str, Meta(description="the task, where the record does not hold it")] = "",
+    task: Annotated[str, Meta(description="the task, if the record does not hold it")] = "",
     last: Annotated[int, Meta(ge=1, description="decisions that the judge sees")] = 3,
 ) -> Floats:
-    """1 for a seat whose proposed task a judge finds done by what was seen last, else 0.
+    """1 for a seat whose proposed task a judge finds done by the last observations, else 0.
 
-    On the last turn of each seat that has a task: the fact `task` of its turns, as the adapter
-    `tasked` gives it, or else `task`. What the game itself paid is not read. "Proposer-Agent-
-    Evaluator" (2024); `audit` compares the judge with the truth.
+    It is paid on the last turn of each seat that has a task: the fact `task` of its turns, which
+    the adapter `tasked` reports, or else `task`. The game's own rewards are not used.
+    "Proposer-Agent-Evaluator" (2024); `audit` compares the judge with the truth.
     """
     paid = np.zeros(len(record.turns))
     given = False
@@ -215,16 +215,18 @@ def pae(
             paid[turns[-1]] = evaluate(judge, [text], [record], seat=seat, last=last)[0]
     if not given:
         raise InvalidOption(
-            "pae needs a task: play with tasked:…,tasks=FILE, or pass task=…, what was to be done"
+            "pae needs a task: play with tasked:…,tasks=FILE, or pass task=…, the task in words"
         )
     return paid
 
 
 def audit(said: Any, truth: Any) -> dict[str, float]:
-    """Precision and recall of an evaluator's word, 0 or 1, against the truth; nan where none is."""
+    """Precision and recall of an evaluator's verdicts (0 or 1); nan where they are undefined."""
     yes, right = np.asarray(said) > 0.5, np.asarray(truth) > 0.5
     if yes.shape != right.shape or yes.ndim != 1 or not yes.size:
-        raise InvalidOption("said and truth are one number an episode, and there is an episode")
+        raise InvalidOption(
+            "said and truth must have one number per episode, for one episode or more"
+        )
     both = float((yes & right).sum())
     return {
         "precision": both / float(yes.sum()) if yes.any() else float("nan"),

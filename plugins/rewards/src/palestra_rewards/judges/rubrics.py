@@ -24,7 +24,7 @@ GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing a stakeholder cares about, marked from 0 to 1 by a program or by a judge."""
+    """One thing a stakeholder cares about, scored from 0 to 1 by a program or by a judge."""
 
     name: str
     weight: float = 1.0
@@ -36,7 +36,7 @@ class Rubric:
 
     def __init__(self, criteria: Sequence[Criterion], judge: Judge | None = None) -> None:
         if not criteria or (judge is None and any(c.program is None for c in criteria)):
-            raise InvalidOption("a rubric has criteria, and a judge for those without a program")
+            raise InvalidOption("a rubric needs criteria, and a judge for those without a program")
         self.criteria, self.judge = tuple(criteria), judge
         self.weights: dict[str, float] = {}
         self.set_weights({one.name: one.weight for one in criteria})
@@ -48,18 +48,18 @@ class Rubric:
             if name not in names:
                 raise UnknownName("criterion", name, names)
             if not weight >= 0:
-                raise InvalidOption(f"a weight is 0 or more; {name!r} has {weight}")
+                raise InvalidOption(f"a weight must be 0 or more; {name!r} has {weight}")
         self.weights |= {name: float(weight) for name, weight in weights.items()}
 
     def marks(self, record: EpisodeRecord) -> Floats:
-        """How far each criterion is met, from 0 to 1."""
+        """How far each criterion is met, from 0 to 1; shape (criteria,)."""
         judged = [one.name for one in self.criteria if one.program is None]
         answers = check(self.judge, as_text(record), judged) if self.judge and judged else []
         yes = {name: float(answer.yes) for name, answer in zip(judged, answers, strict=True)}
         return floats([c.program(record) if c.program else yes[c.name] for c in self.criteria])
 
     def score(self, record: EpisodeRecord) -> float:
-        """The weighted mean of the marks; 0 where nothing has weight."""
+        """The weighted mean of the marks; 0 if all weights are 0."""
         weights = floats([self.weights[one.name] for one in self.criteria])
         total = weights.sum()
         return float(weights @ self.marks(record) / total) if total else 0.0
@@ -81,14 +81,14 @@ def write_rubric(judge: Judge, task: str, wishes: str) -> Rubric:
 
 
 def fit_weights(marks: Any, pairs: Any, *, price: float = 0.01) -> Floats:
-    """Weights that best predict what a stakeholder preferred, by coordinate search from all equal.
+    """Weights that best predict a stakeholder's preferences, by coordinate search from all ones.
 
     `marks` have shape (outputs, criteria), `pairs` are (better, worse) outputs. Maximises the share
     of pairs that the weighted marks order correctly, minus `price` for each criterion in use.
     """
     table, sides = floats(marks), np.asarray(pairs, dtype=np.int64)
     if table.ndim != 2 or sides.ndim != 2 or sides.shape[1] != 2:
-        raise InvalidOption("marks have shape (outputs, criteria), pairs (n, 2)")
+        raise InvalidOption("marks must have shape (outputs, criteria), and pairs (n, 2)")
     apart = table[sides[:, 0]] - table[sides[:, 1]]
 
     def value(weights: Floats) -> float:

@@ -22,7 +22,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if len(set(self.levels)) != len(self.levels) or len(self.levels) < 2:
-            raise InvalidOption(f"a scale has two different levels or more, not {self.levels}")
+            raise InvalidOption(f"a scale needs two different levels or more, not {self.levels}")
 
     def request(self, text: str, note: str = "", **settings: float | int | None) -> Request:
         """The request to grade `text`; `note` is what else the judge should know."""
@@ -59,8 +59,8 @@ def prefer(
     """Whether the first text of each pair is better: 1, 0, or 1/2 if the verdict depends on order.
 
     Each pair is shown in both orders, so that a judge that prefers a position gives
-    1/2. With `principles` the judge first writes down what matters here, then decides by it, as
-    WebArbiter's does.
+    1/2. With `principles` the judge first writes down principles and then decides by them, as
+    WebArbiter's judge does.
     """
     both = [pair for a, b in pairs for pair in ((a, b), (b, a))]
     shown = [f"Candidate 1:\n{a}\n\nCandidate 2:\n{b}" for a, b in both]
@@ -85,7 +85,7 @@ def tournament(
     form: str = "seeded",
     principles: bool = False,
 ) -> list[int]:
-    """Places of the texts, best first, by the `arena` estimator's tournament of that form."""
+    """Indices of the texts, best first, by the `arena` estimator's tournament of that form."""
     if form not in FORMS:
         raise InvalidOption(f"form must be one of {', '.join(FORMS)}, not {form!r}")
 
@@ -96,7 +96,7 @@ def tournament(
 
 
 class Answer(NamedTuple):
-    """Yes or no to a question about a text, and the words of the text it rests on."""
+    """Yes or no to a question about a text, and the words of the text quoted as evidence."""
 
     yes: bool
     evidence: str

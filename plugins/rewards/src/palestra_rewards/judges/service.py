@@ -1,4 +1,4 @@
-"""Requests to one model: batched, cached, and with their costs."""
+"""Requests to one model, batched and cached, with their total cost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Judge:
         self, model: str | Model | Rule, *, cache: str | Path | None = None, system: str = ""
     ) -> None:
         if not isinstance(model, str | Model) and cache is not None:
-            raise InvalidOption("answers of a function are not kept in a file; leave out cache")
+            raise InvalidOption("a function's answers cannot be cached in a file; leave out cache")
         self.model = _model(model)
         self.system = system
         self.usage = Usage()
@@ -68,7 +68,7 @@ class Judge:
         return [_chosen(text, r.choices) for text, r in zip(texts, requests, strict=True)]
 
     def _put_to_model(self, fresh: Mapping[str, Request]) -> None:
-        """Ask the model, and keep every answer that came, whatever became of the others."""
+        """Ask the model, and keep every answer that arrived even if others failed."""
         try:
             replies = self.model.chat([self._put(request) for request in fresh.values()])
         except Unanswered as some:
@@ -77,7 +77,7 @@ class Judge:
         self._remember(list(fresh), replies)
         if any(reply.overflow for reply in replies):
             raise InvalidOption(
-                f"what {self.model.name} is to judge does not fit its context; show it fewer "
+                f"the text to judge does not fit the context of {self.model.name}; show it fewer "
                 "turns (as_text(record, last=…)) or open it with a longer context"
             )
 
@@ -91,7 +91,7 @@ class Judge:
         return sha256(msgspec.json.encode([self.model.name, self.system, request])).hexdigest()
 
     def _remember(self, keys: Sequence[str], replies: Sequence[Reply | ModelError]) -> None:
-        """Store the answers there are, and what they took."""
+        """Store the answers that arrived, and add their usage."""
         answered = {k: r for k, r in zip(keys, replies, strict=True) if isinstance(r, Reply)}
         fits = {key: reply.text for key, reply in answered.items() if not reply.overflow}
         self.usage = sum((reply.usage for reply in answered.values()), self.usage)
@@ -106,7 +106,7 @@ def _by_uri(uri: str) -> Judge:
 
 
 def opened(judge: Judge | str) -> Judge:
-    """A judge, or the judge that uses the model of a URI; the same judge for the same URI."""
+    """The judge itself, or one for a model's URI; the same URI gives the same judge."""
     return _by_uri(judge) if isinstance(judge, str) else judge
 
 
@@ -129,7 +129,7 @@ def ask(text: str, **settings: Any) -> Request:
 
 
 def _read(path: Path | None) -> dict[str, str]:
-    """The answers of a cache, but for a last line that a crash cut off."""
+    """The answers in a cache, without a last line that a crash cut off."""
     if path is None or not path.exists():
         return {}
     lines = path.read_bytes().splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""Records as a judge reads them."""
+"""Records as text for a judge."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from palestra import EpisodeRecord
 
 
 def as_text(record: EpisodeRecord, *, until: int | None = None, last: int | None = None) -> str:
-    """What happened, a line an event or decision; decisions are numbered from 0 in brackets.
+    """The episode, one line per event or decision; decisions are numbered from 0 in brackets.
 
-    Private events are in it: a judge sees what any seat saw. `until` stops after that many turns;
-    `last` leaves out all but so many of them. The opening is always there.
+    Private events are included: a judge sees what any seat saw. `until` stops after that many
+    turns; `last` keeps only that many of them. The opening is always included.
     """
     turns = turn_texts(record)
     stop = len(turns) if until is None else until
@@ -19,7 +19,7 @@ def as_text(record: EpisodeRecord, *, until: int | None = None, last: int | None
 
 
 def turn_texts(record: EpisodeRecord) -> list[str]:
-    """Each turn with what followed it; decisions made together share it, under the last."""
+    """Each turn with the events after it; those of a joint step come after its last turn."""
     texts: list[str] = []
     for step in record.steps:
         for turn in step.turns:

@@ -1,8 +1,8 @@
-"""Themis: a judge that may call tools before it scores, and shows how it came to the score.
+"""Themis: a judge that may call tools before it scores, and explains its score.
 
-Li et al., "Tool-Augmented Reward Modeling", ICLR 2024. The loop of thoughts, tool calls and
-observations that ends in a rationale and a score is here; its tools run on this machine. The
-training of a reward model on such traces is a trainer's.
+Li et al., "Tool-Augmented Reward Modeling", ICLR 2024. This module has the loop of thoughts, tool
+calls and observations that ends in a rationale and a score; its tools run on this machine.
+Training a reward model on such traces is left to a trainer.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ NO_MORE = "You have no calls left. Write a Thought:, a Rationale: and a Score:."
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a judge may ask: `run` is from its input to what it is shown.
+    """A tool for a judge: `run` takes the input and returns the text that the judge is shown.
 
-    An input it cannot take raises `InvalidOption`, whose text is shown.
+    An input it cannot take raises `InvalidOption`; the judge is shown the message.
     """
 
     about: str
@@ -60,9 +60,9 @@ class Tool:
 
 @dataclass(slots=True)
 class Verdict:
-    """A score from 0 to 1, or None where none was given in the form asked for; and the way to it.
+    """A score from 0 to 1, or None if the judge gave none in the required form, and its reasons.
 
-    `trace` has each step and each observation, `calls` the names of the tools that answered.
+    `trace` has each step and each observation, `calls` the names of the tools called.
     """
 
     score: float | None = None
@@ -86,7 +86,7 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
 
 
 def calculate(text: str) -> str:
-    """The value of a sum of numbers, with + - * / // % ** and brackets."""
+    """The value of an arithmetic expression with + - * / // % ** and brackets, as text."""
     try:
         return f"{_value(ast.parse(text.strip(), mode='eval').body):.12g}"
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -106,7 +106,7 @@ def _value(node: Any) -> float:
 
 
 def calendar(text: str) -> str:
-    """`YYYY-MM-DD`, two of them, or one and `+ n` days: a weekday, the days between, a date."""
+    """The weekday of `YYYY-MM-DD`, the days for `DATE to DATE`, or the date for `DATE + n`."""
     found = re.fullmatch(
         r"\s*(\d{4}-\d\d-\d\d)\s*(?:(to)\s*(\d{4}-\d\d-\d\d)|([+-])\s*(\d{1,6}))?\s*", text
     )
@@ -136,7 +136,7 @@ def program(text: str) -> str:
 
 
 class Library:
-    """Search over texts: those that share most of the query's rarer words come first."""
+    """Search over texts; those that share most of the query's rare words come first."""
 
     def __init__(self, texts: Sequence[str], *, shown: int = 2) -> None:
         self._texts, self._shown = list(texts), shown
@@ -176,10 +176,10 @@ def search(texts: Sequence[str], *, shown: int = 2) -> Tool:
 
 
 class ToolJudge:
-    """Scores texts after as many as `most` tool calls each; all texts share the model's calls.
+    """Scores texts after up to `most` tool calls each; requests for all texts are batched.
 
-    tools: by name, by default a calculator, a calendar and Python. A step without a call or a
-    score is refused once and for all after `patience` in a row; the score is then None.
+    tools: by name, by default a calculator, a calendar and Python. After `patience` steps in a row
+    without a call or a score the judge is not asked again, and the score is None.
     """
 
     def __init__(
@@ -193,14 +193,14 @@ class ToolJudge:
         max_tokens: int = 256,
     ) -> None:
         if most < 0 or top < 1 or patience < 1:
-            raise InvalidOption("most is 0 or more, top and patience are 1 or more")
+            raise InvalidOption("most must be 0 or more, and top and patience 1 or more")
         self.judge, self.tools = opened(judge), dict(tools)
         self.most, self.top, self.patience, self._tokens = most, top, patience, max_tokens
         listed = "\n".join(f"- {name}: {tool.about}" for name, tool in self.tools.items())
         self._order = ORDER.format(top=top, tools=listed or "(none)", most=most)
 
     def score(self, texts: Sequence[str]) -> list[Verdict]:
-        """One verdict a text."""
+        """One verdict per text."""
         verdicts = [Verdict() for _ in texts]
         talks = [[Message("user", f"{self._order}\n\n{text}")] for text in texts]
         wrong = [0] * len(texts)
@@ -226,7 +226,7 @@ class ToolJudge:
         return verdicts
 
     def _next(self, verdict: Verdict, said: str) -> str:
-        """What a step is answered with; a step with a score ends the verdict."""
+        """The reply to a step; a step with a score sets the verdict's score."""
         call, score = CALL.search(said), SCORE.search(said)
         if score is not None and (call is None or score.start() < call.start()):
             if float(score[1]) <= self.top and "Rationale:" in said:
@@ -255,7 +255,7 @@ class ToolJudge:
     needs=("model judge",),
     paper="Tool-Augmented Reward Modeling (2024)",
     check="test_a_judge_with_tools_finds_what_one_without_cannot",
-    cost="a judgement a tool call, and one",
+    cost="one judgement per tool call, plus one",
 )
 def themis(
     record: EpisodeRecord,
@@ -263,9 +263,9 @@ def themis(
     judge: ToolJudge | Judge | str,
     most: Annotated[int, Meta(ge=0, description="tool calls before the score")] = 4,
 ) -> Floats:
-    """The score of a judge who checks the episode with tools first, on the last turn of each seat.
+    """The score of a judge that checks the episode with tools first, on each seat's last turn.
 
-    From 0 to 1; 0 where the judge gave no score in the form asked for. Pass a `ToolJudge` for other
+    From 0 to 1, and 0 if the judge gave no score in the required form. Pass a `ToolJudge` for other
     tools, such as `judges.tools.search(texts)`; its `score` also returns the trace. Li et al.,
     "Tool-Augmented Reward Modeling" (2024).
     """
@@ -275,9 +275,9 @@ def themis(
 
 
 def tool_accuracy(judge: ToolJudge, pairs: Sequence[tuple[str, str]]) -> float:
-    """Share of (better, worse) pairs that the judge scores in this order; a tie is half."""
+    """Share of (better, worse) pairs that the judge scores in this order; a tie counts half."""
     if not pairs:
-        raise InvalidOption("a judge is tested on one pair or more; there are none")
+        raise InvalidOption("tool_accuracy needs one pair or more; there are none")
     verdicts = judge.score([text for pair in pairs for text in pair])
     scores = [-1.0 if one.score is None else one.score for one in verdicts]
     right = [(a > b) + (a == b) / 2 for a, b in zip(scores[::2], scores[1::2], strict=True)]

@@ -1,4 +1,4 @@
-"""Tests of a judge itself: its places, its ranking of answers, its labels of steps."""
+"""Tests of a judge itself: its position bias, its ranking of answers, its labels of steps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from palestra_rewards.judges.service import Judge
 
 
 def consistency(judge: Judge, question: str, pairs: Sequence[tuple[str, str]]) -> float:
-    """Share of pairs where both orders have the same winner; 1/2 is a coin, 0 a judge of places."""
+    """Share of pairs with the same winner in both orders.
+
+    A judge that answers at random gets 1/2, and one that always picks a position gets 0.
+    """
     return float(np.mean([chance != 0.5 for chance in prefer(judge, question, _some(pairs))]))
 
 
 def pair_accuracy(
     judge: Judge, question: str, pairs: Sequence[tuple[str, str]], *, principles: bool = False
 ) -> float:
-    """Share of (better, worse) pairs decided rightly in both orders; WebArbiter's first figure."""
+    """Share of (better, worse) pairs decided correctly in both orders: WebArbiter's metric 1."""
     found = prefer(judge, question, _some(pairs), principles=principles)
     return float(np.mean([chance == 1 for chance in found]))
 
@@ -30,9 +33,9 @@ def pair_accuracy(
 def best_of_n_accuracy(
     judge: Judge, question: str, items: Sequence[Sequence[str]], *, principles: bool = False
 ) -> float:
-    """Share of items whose first text, the best, wins a knock-out; WebArbiter's second figure.
+    """Share of items whose first text, the best, wins a knockout; WebArbiter's second metric.
 
-    Each item's texts enter in an order of their own, turned by its number, so that no place wins.
+    Each item's texts are rotated by its number before the knockout, so that no position wins.
     """
     right = 0
     for number, texts in enumerate(_some(items)):
@@ -44,16 +47,17 @@ def best_of_n_accuracy(
 
 
 def one_against_many(scores: Any) -> dict[str, float]:
-    """How a scorer ranks one correct answer among wrong ones: shape (items, 1 + wrong), it first.
+    """How a scorer ranks one correct answer among wrong ones.
 
-    "accuracy" is the share of items whose correct answer outranks all, "mrr" the mean of one over
-    its rank. Equal scores rank the correct answer last, so that a scorer of nothing scores nothing.
+    `scores` has shape (items, 1 + wrong answers), the correct answer first. "accuracy" is the share
+    of items whose correct answer outranks all others, "mrr" the mean reciprocal rank. Equal scores
+    rank the correct answer last, so that a constant scorer gets an accuracy of 0.
     Kim et al., "Evaluating Robustness of Reward Models for Mathematical Reasoning" (2024), where
     nine answers are wrong.
     """
     table = floats(scores)
     if table.ndim != 2 or table.shape[1] < 2 or not table.shape[0]:
-        raise InvalidOption(f"scores have shape (items, 2 or more), not {table.shape}")
+        raise InvalidOption(f"scores must have shape (items, 2 or more), not {table.shape}")
     rank = 1 + (table[:, 1:] >= table[:, :1]).sum(axis=1)
     return {"accuracy": float((rank == 1).mean()), "mrr": float((1 / rank).mean())}
 
@@ -61,13 +65,15 @@ def one_against_many(scores: Any) -> dict[str, float]:
 def over_optimisation(proxy: Any, true: Any) -> Floats:
     """Expected true score of the best of n by the proxy, for n = 1 to all, without replacement.
 
-    `proxy` and `true` have shape (answers,). A curve that falls while n grows is a proxy that is
-    being gamed. Exact: the answer of rank k is the best of n with chance C(k, n-1) / C(N, n); equal
-    proxies share their mean.
+    `proxy`, `true` and the result have shape (answers,). A curve that falls as n grows means that
+    the proxy is being gamed. The result is exact: the answer of rank k is the best of n with
+    probability C(k, n-1) / C(N, n); answers with equal proxies share their mean.
     """
     guess, worth = floats(proxy), floats(true)
     if guess.shape != worth.shape or guess.ndim != 1 or not guess.size:
-        raise InvalidOption("proxy and true are one number an answer, and there is an answer")
+        raise InvalidOption(
+            "proxy and true must have one number per answer, for one answer or more"
+        )
     order = np.argsort(guess, kind="stable")
     ties = np.unique(guess, return_inverse=True)[1]
     worth = (np.bincount(ties, worth) / np.bincount(ties))[ties][order]
@@ -84,7 +90,7 @@ def inherited(labels: Sequence[int], needs: Sequence[Sequence[int]]) -> list[int
     """Labels of steps, -1 passed on to every step that builds on a bad one.
 
     `labels` are 1 (good), 0 (exploring) or -1 (bad), and `needs` lists the earlier steps each one
-    builds on; a step that repairs an error builds on nothing bad, and so ends its reach.
+    builds on; a step that repairs an error should list nothing bad, which stops the passing on.
     "AgentProcessBench: Diagnosing Step-Level Process Quality in Tool-Using Agents".
     """
     found: list[int] = []
@@ -98,14 +104,17 @@ def inherited(labels: Sequence[int], needs: Sequence[Sequence[int]]) -> list[int
 def step_figures(
     labels: Sequence[Sequence[int]], true: Sequence[Sequence[int]]
 ) -> dict[str, float]:
-    """ "steps": share of all steps labelled rightly; "first error": share of episodes whose first
-    bad step (or that there is none) is found; "steps at n": the first, for episodes of n steps.
+    """Accuracy of step labels: "steps", "first error" and "steps at n", as AgentProcessBench has.
 
-    Read "steps" beside its parts: short episodes hold more good steps. AgentProcessBench.
+    "steps" is the share of all steps labelled correctly; "first error" the share of episodes whose
+    first bad step, or the absence of one, is found; "steps at n" is "steps" for episodes of n
+    steps. Compare "steps" with its parts, since short episodes hold more good steps.
     """
     pairs = list(zip(labels, true, strict=True))
     if not pairs or any(len(a) != len(b) or not b for a, b in pairs):
-        raise InvalidOption("labels and true labels are one for each step, for one episode or more")
+        raise InvalidOption(
+            "labels and true must have one label per step each, for one episode or more"
+        )
     right = [np.equal(a, b) for a, b in pairs]
     first = [_first_bad(a) == _first_bad(b) for a, b in pairs]
     found = {"steps": float(np.concatenate(right).mean()), "first error": float(np.mean(first))}
@@ -121,5 +130,5 @@ def _first_bad(labels: Sequence[int]) -> int:
 
 def _some(items: Sequence[Any]) -> Sequence[Any]:
     if not items:
-        raise InvalidOption("a judge is tested on one item or more; there are none")
+        raise InvalidOption("testing a judge needs one item or more; there are none")
     return items

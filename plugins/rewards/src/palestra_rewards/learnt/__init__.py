@@ -1,1 +1,1 @@
-"""Small networks that are fitted to rollouts: critics, process rewards, judges of captions."""
+"""Small networks fitted to rollouts: critics, process rewards, scorers of captions."""

@@ -20,14 +20,15 @@ from palestra_rewards.learnt.networks import (
     weights_of,
 )
 
-COLUMNS = 512  # of keys
+COLUMNS = 512  # most columns of a one-hot key
 
 
 @dataclass
 class Transitions:
-    """Turns of one seat and agent; `after` is the next state, all zeros behind the last turn.
+    """Turns of one seat and agent; `after` is the next state, all zeros after the last turn.
 
-    `lasting` is 1 where a turn has a next one. Shapes: (n, features), and (n,) of the others.
+    `lasting` is 1 for a turn that has a next one. States and actions have shape (n, features),
+    `paid` and `lasting` (n,).
     """
 
     state: Floats
@@ -41,7 +42,7 @@ class Transitions:
         return self.paid.size
 
     def joined(self, other: Transitions, most: int) -> Transitions:
-        """These and newer ones, the oldest dropped beyond `most`."""
+        """These turns and newer ones, of which the latest `most` are kept."""
         pairs = zip(self.columns(), other.columns(), strict=True)
         return Transitions(*(np.concatenate(pair)[-most:] for pair in pairs))
 
@@ -64,11 +65,11 @@ class CriticSettings:
 
 @dataclass
 class TurnCritic:
-    """Q and V of ArCHer: each learns from the other's slow copy, on turns drawn from a memory.
+    """ArCHer's Q and V: each learns from the other's target copy, on turns from a replay buffer.
 
-    Q(s, a) follows what the turn was paid plus `gamma` times the slow V of the next state; V(s)
-    follows the slow Q of the action that was played there, or with an `expectile` above one half
-    its better values. Slow copies move by `tau` towards the networks after each step.
+    The target of Q(s, a) is the turn's reward plus `gamma` times the target V of the next state;
+    that of V(s) is the target Q of the action played there; an `expectile` above one half favours
+    its higher values. Target copies (`slow`) move by `tau` towards the networks after each step.
     """
 
     settings: CriticSettings
@@ -78,7 +79,7 @@ class TurnCritic:
     fits: int = 0
 
     def fit(self, fresh: Transitions) -> TurnCritic:
-        """Remember these turns, and learn from all that are remembered."""
+        """Add these turns to the replay buffer, and learn from all turns in it."""
         if not fresh.size:
             return self
         held = fresh if self.held is None else self.held.joined(fresh, self.settings.replay)
@@ -161,7 +162,7 @@ class TurnCritic:
 
 
 def one_hot(ids: Ints) -> Floats:
-    """A row for every number, 1 in the column of that number; more than `COLUMNS` share columns."""
+    """One-hot rows of the numbers, shape (n, columns); more than `COLUMNS` share columns."""
     rows = np.zeros((ids.size, min(int(ids.max(initial=-1)) + 1, COLUMNS)))
     rows[np.arange(ids.size), ids % COLUMNS] = 1.0
     return rows

@@ -19,7 +19,7 @@ Features = Callable[[Any, Any, int], Any]
 
 
 def described(game: Any, state: Any, seat: int) -> str:
-    """What the game tells a seat of a state, in words."""
+    """The game's description of a state to a seat."""
     return str(game.describe(state, seat))
 
 
@@ -32,7 +32,7 @@ KNOWN: dict[str, Features] = {"words": described, "observation": observed}
 
 
 def made_features(of: str | Features) -> Features:
-    """A function of (game, state, seat): the one given, of that name, or of "module:function"."""
+    """A function of (game, state, seat): the one given, or that named in `KNOWN` or by module."""
     if not isinstance(of, str):
         return of
     found: Features = KNOWN.get(of) or load_entry_point(of)
@@ -43,8 +43,8 @@ def feature_facts(records: Sequence[EpisodeRecord], of: str | Features) -> dict[
     """Facts over the turns after the branch: vectors of the states faced and the actions played.
 
     `of` is "words" (hashed from `game.describe`), "observation", or a function of (game, state,
-    seat) that gives a text or a vector, which "module:function" names. Actions are the hashed words
-    of their text. Records are played again, so that their environments must be installed.
+    seat), or its name "module:function", that returns a text or a vector. Actions are the hashed
+    words of their text. Records are replayed, so their environments must be installed.
     """
     made = made_features(of)
     seen: list[Any] = []
@@ -64,5 +64,5 @@ def _rows(seen: Sequence[Any]) -> Floats:
     rows = [np.asarray(one, dtype=np.float64).ravel() for one in seen]
     sizes = {row.size for row in rows}
     if len(sizes) > 1:
-        raise InvalidOption(f"features have one size for all turns, not {sorted(sizes)}")
+        raise InvalidOption(f"features must have one size for all turns, not {sorted(sizes)}")
     return np.array(rows)

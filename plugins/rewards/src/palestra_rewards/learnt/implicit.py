@@ -1,4 +1,4 @@
-"""An implicit process reward model: a policy trained on pairs of rollouts by which did better."""
+"""An implicit process reward model: a policy trained on pairs of a better and a worse rollout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from palestra_rewards.learnt.networks import (
     weights_of,
 )
 
-WIDTH = 16  # numbers that states and actions are matched by
+WIDTH = 16  # size of the embeddings of states and actions
 
 
 @dataclass
@@ -33,7 +33,7 @@ class PrmSettings:
 
 
 def better_pairs(returns: Floats, peers: Ints) -> tuple[Ints, Ints]:
-    """All pairs of lines of one task, seat and agent whose returns differ: better, worse."""
+    """Indices of the better and the worse line, for all pairs of peers whose returns differ."""
     rows = [np.flatnonzero(peers == one) for one in range(int(peers.max(initial=-1)) + 1)]
     pairs = [np.argwhere(returns[own][:, None] > returns[own]) for own in rows]
     found = [own[pair] for own, pair in zip(rows, pairs, strict=True)]
@@ -52,10 +52,10 @@ def preference_loss(ratios: Any, line: Any, lines: int, pairs: tuple[Ints, Ints]
 
 
 def keyed_ratios(group: Group, settings: PrmSettings) -> Floats:
-    """`beta * log(pi_phi / pi_old)` of every turn, by keys: a table of chances at every state.
+    """`beta * log(pi_phi / pi_old)` of every turn, where pi_phi is a table over state keys.
 
-    pi_phi plays what was seen at a state, at first as often; pi_old are the log-probs of the
-    rollouts, or how often each action was seen there.
+    pi_phi plays the actions seen at a state, initially as often as they were seen. pi_old is given
+    by the rollouts' log-probs, or else by how often each action was seen there.
     """
     torch = torch_module()
     assert group.state is not None
@@ -95,7 +95,7 @@ def keyed_ratios(group: Group, settings: PrmSettings) -> Floats:
 
 
 class _Table:
-    """Numbers that are learnt without a network around them."""
+    """Parameters that are learnt directly, in the form of a network."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -106,17 +106,17 @@ class _Table:
 
 @dataclass
 class ImplicitPrm:
-    """A policy over features: how well states and actions match, by two small networks.
+    """A policy over features that matches states and actions by two small networks.
 
     It chooses among the actions seen in the rollouts it is given, and learns from call to call.
-    pi_old are the rollouts' log-probs, or a copy of the policy cloned from them.
+    pi_old is given by the rollouts' log-probs, or else by a copy of the policy fitted to them.
     """
 
     settings: PrmSettings
     networks: list[Any] = field(default_factory=list)  # of states and of actions
 
     def ratios(self, group: Group, state: Floats, action: Floats, turns: Ints) -> Floats:
-        """Train on the lines of these turns; `beta * log(pi_phi / pi_old)` of each of them."""
+        """Train on the lines of these turns; returns their `beta * log(pi_phi / pi_old)`."""
         torch = torch_module()
         choices, places = np.unique(action[turns], axis=0, return_inverse=True)
         seen, offered = tensor(state[turns]), tensor(choices)
@@ -179,5 +179,5 @@ class ImplicitPrm:
 
 
 def named(state: Mapping[str, Any], settings: PrmSettings) -> dict[str, ImplicitPrm]:
-    """The models that `ImplicitPrm.state` gave, by name."""
+    """The models saved by `ImplicitPrm.state`, by name."""
     return {name: ImplicitPrm(settings).load(kept) for name, kept in state.items()}

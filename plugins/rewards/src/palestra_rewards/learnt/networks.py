@@ -1,4 +1,4 @@
-"""Networks of one hidden layer, seeded, on the CPU, in double precision; torch is imported late."""
+"""Seeded networks with one hidden layer, on the CPU in double precision; torch is imported late."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palestra_rewards.arrays import Floats, floats
 Hidden = Annotated[int, Meta(ge=0, description="units of the hidden layer; 0 for a linear model")]
 Steps = Annotated[int, Meta(ge=1, description="steps of gradient descent")]
 Rate = Annotated[float, Meta(gt=0, description="learning rate")]
-Seed = Annotated[int, Meta(ge=0, description="seed of the first weights and of what is drawn")]
+Seed = Annotated[int, Meta(ge=0, description="seed of the initial weights and of random draws")]
 
 WORD = re.compile(r"\w+")
 
@@ -51,9 +51,9 @@ def descend(
     fade: bool = False,
     after: Callable[[], None] | None = None,
 ) -> float:
-    """Adam on the networks' weights; `loss` takes the number of the step. Returns the last loss.
+    """Run Adam on the networks' weights; `loss` takes the step's number. Returns the last loss.
 
-    With `fade` the rate falls evenly to 0.
+    With `fade` the rate falls linearly to 0. `after` is called after each step.
     """
     torch = torch_module()
     weights = [weight for one in networks for weight in one.parameters()]
@@ -75,7 +75,7 @@ def descend(
 
 @contextmanager
 def _one_thread(torch: Any) -> Iterator[None]:
-    """Small products are quicker on one thread than on several, above all where others run."""
+    """Use one thread: small products are faster so, above all while other processes run."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -89,7 +89,7 @@ def tensor(values: Any) -> Any:
 
 
 def asked(net: Any, rows: Any) -> Floats:
-    """What a network gives for these rows, as an array."""
+    """The network's outputs for these rows, as an array."""
     torch = torch_module()
     with torch.no_grad(), _one_thread(torch):
         return floats(net(tensor(rows)).numpy())
@@ -101,18 +101,20 @@ def weights_of(net: Any) -> list[Any]:
 
 
 def load_weights(net: Any, kept: Sequence[Any]) -> None:
-    """Set the weights that `weights_of` gave."""
+    """Set weights that `weights_of` returned."""
     torch = torch_module()
     own = list(net.parameters())
     if [tuple(w.shape) for w in own] != [tuple(np.shape(k)) for k in kept]:
-        raise InvalidOption("these weights are of a network of another shape; use its options")
+        raise InvalidOption(
+            "these weights are of a network of another shape; use the options it was made with"
+        )
     with torch.no_grad():
         for weight, values in zip(own, kept, strict=True):
             weight.copy_(tensor(values))
 
 
 def hashed_words(texts: Iterable[str], size: int) -> Floats:
-    """Words and pairs of neighbours, hashed to `size` columns and scaled to length 1 a text."""
+    """Words and bigrams hashed to `size` columns, each row of length 1; shape (texts, size)."""
     rows = []
     for text in texts:
         words = WORD.findall(text.lower())

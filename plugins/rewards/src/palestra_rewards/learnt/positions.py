@@ -1,4 +1,4 @@
-"""AgentRM's explicit reward model: what a position is worth, learnt from a search's returns."""
+"""AgentRM's explicit reward model: the value of a position, learnt from a search's returns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from palestra_rewards.learnt.networks import (
 
 
 class Position(Protocol):
-    """Where a search stands, as the scorers of the search adapters are given it."""
+    """A position of a search, as passed to the scorers of the search adapters."""
 
     @property
     def episode(self) -> Episode: ...
@@ -35,14 +35,14 @@ class Position(Protocol):
 
 
 class PositionModel:
-    """What a seat will be paid in all, by a small network over what it sees of a position.
+    """Predicts a seat's return by a small network over what the seat sees of a position.
 
-    It is fitted to the worth of every position in the tree of its records (`prefix_tree`: the mean
-    return of the rollouts through it), or to `values`, one a turn, such as those of a search, and
-    to the returns at the ends. Then
-    it is a scorer of positions, `bestof` and `beam` take it as `scorer=model`, and a reward model
-    of records, `shape("agentrm", records, scores=model)`. Scores of positions lie from 0 to 1,
-    between the least and the greatest worth it was fitted to. `features` are those of `Group.of`.
+    It is fitted to the value of every position in the tree of its records (`prefix_tree`: the mean
+    return of the rollouts through it), or to `values`, one per turn, such as those of a search, and
+    to the returns at the ends. It is then a scorer of positions, which `bestof` and `beam` take as
+    `scorer=model`, and a reward model of records: `shape("agentrm", records, scores=model)`. Scores
+    of positions are scaled to 0..1 between the least and the greatest value it was fitted to.
+    `features` are those of `Group.of`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PositionModel:
         targets = floats(prefix_tree(group).value_before(group) if values is None else values)
         if targets.shape != (group.size,):
             raise InvalidOption(
-                f"values are one for each of {group.size} turns, not {targets.shape}"
+                f"values must be one for each of {group.size} turns, not {targets.shape}"
             )
         ends = [self._ends(record) for record in records]
         rows = np.array([row for record in records for row in self._faced(record)])
@@ -95,7 +95,7 @@ class PositionModel:
         ]
 
     def _ends(self, record: EpisodeRecord) -> list[tuple[Floats, float]]:
-        """The end as every seat sees it, and its return; none where the record was cut off."""
+        """Features of the end as each seat sees it, and the seat's return; empty if truncated."""
         if record.outcome is None or "truncated" in record.outcome.results:
             return []
         *_, last = retrace(record)
@@ -112,7 +112,7 @@ class PositionModel:
         return self.low + asked(self.net, rows)[:, 0]
 
     def __call__(self, of: Any) -> Any:
-        """The score of a position from 0 to 1; for a record, what each turn has led its seat to."""
+        """The score of a position, from 0 to 1; for a record, the value after each turn."""
         if isinstance(of, EpisodeRecord):
             return self.worth(np.array(list(self._led_to(of))))
         value = float(self.worth([self._row(of.episode, of.seat)])[0])
@@ -120,7 +120,7 @@ class PositionModel:
         return min(1.0, max(0.0, (value - self.low) / span)) if span else 0.5
 
     def _led_to(self, record: EpisodeRecord) -> Iterator[Floats]:
-        """For every turn the position of its seat's next one, or the end."""
+        """For every turn, features of its seat's next position, or of the end."""
         found: list[Floats | None] = []
         latest: dict[int, int] = {}
         for episode, step in zip(retrace(record), [*record.steps, None], strict=False):
@@ -139,7 +139,7 @@ class PositionModel:
         return {"bounds": [self.low, self.high], "weights": weights_of(self.net)}
 
     def load(self, state: Mapping[str, Any]) -> PositionModel:
-        """Continue from what `state` of a model with the same options gave."""
+        """Continue from the `state` of a model with the same options."""
         self.low, self.high = map(float, state["bounds"])
         inputs = np.shape(state["weights"][0])[1]
         self.net = network(inputs, 1, hidden=self.hidden, seed=self.seed)

@@ -1,4 +1,4 @@
-"""ONI: captions of what happened, labelled by a model in its own time, paid by what is learnt."""
+"""ONI: captions of what happened, labelled by a model in the background, as a step reward."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from palestra_rewards.learnt.networks import (
 from palestra_rewards.options import Weight
 
 Labels = dict[str, float]
-Pairs = list[tuple[str, str, float]]  # a caption, another, and the chance that the first is better
+Pairs = list[tuple[str, str, float]]  # a caption, another, P(the first is better)
 FEATURES = 512  # columns that words of captions are hashed to
 WHERE = """
     north south east west northeast northwest southeast southwest left right up down above below
     row rows column columns cell cells and zero one two three four five six seven eight nine ten
 """
-PLACES = frozenset(WHERE.split())  # words that say where, and not what
+PLACES = frozenset(WHERE.split())  # words for positions, which captions leave out
 _PHRASE = re.compile(r"(?<=[.;!?])\s+|\n")
 _TOKEN = re.compile(r"[^\W_][\w'-]*")
 _LABELLED = re.compile(r"([^\W\d][^:\d]{0,40}): (-?\d+(?:\.\d+)?)\b")
 
 
 def difference(before: str, after: str) -> str:
-    """What has changed from one description to another, in words; empty where nothing has.
+    """What has changed between two descriptions, in words; empty if nothing has.
 
-    Numbers and words for places are left out, so that the same happening has the same caption
-    wherever it happens: a thing that was eaten is "no longer", however far away it was. A number
-    behind a label, as in "Gold: 4", is said to be "more" or "less". Lines that draw, such as rows
-    of a board, count only where a description holds nothing else.
+    Numbers and words for places are left out, so that the same event has the same caption
+    wherever it happens: a thing that was eaten is "no longer", however far away it was. A changed
+    number after a label, as in "Gold: 4", becomes "more" or "less". Lines of drawing, such as rows
+    of a board, count only if a description has nothing else.
     """
     old, new = (Counter(_phrases(text)) for text in (before, after))
     found = [f"now {phrase}" for phrase in (new - old)]
@@ -59,7 +59,7 @@ def difference(before: str, after: str) -> str:
 
 
 def _phrases(text: str) -> list[str]:
-    """The phrases of a description without numbers and places; its lines if it only draws."""
+    """The phrases of a description without numbers and places; its lines if it has no phrases."""
     lines = [phrase.strip() for phrase in _PHRASE.split(text) if phrase.strip()]
     said = [phrase for phrase in map(_said, lines) if phrase]
     return said or lines
@@ -73,10 +73,10 @@ def _said(phrase: str) -> str:
 
 
 class CaptionModel:
-    """What captions are worth, learnt from the labels of some: a network over hashed words.
+    """Scores captions with a network over hashed words, learnt from labels of some of them.
 
-    `fit` takes labels from 0 to 1 (a classifier) or pairs (a ranking by Bradley and Terry). The
-    same labels give the same model. Raises `MissingExtra` without torch.
+    `fit` takes labels from 0 to 1 (a classifier) or pairs (a Bradley-Terry ranking). The same
+    labels give the same model. Raises `MissingExtra` without torch.
     """
 
     def __init__(self, *, hidden: int = 0, steps: int = 300, rate: float = 0.1, seed: int = 0):
@@ -106,14 +106,14 @@ class CaptionModel:
         descend([self.net], lambda _: lossy(odds(), wanted), steps=self.steps, rate=self.rate)
 
     def scores(self, captions: Iterable[str]) -> np.ndarray:
-        """The network's own numbers: log-odds of a label, or strength in a comparison."""
+        """The network's outputs, shape (captions,): log-odds of a label, or ranking strength."""
         return asked(self.net, hashed_words(captions, FEATURES))[:, 0]
 
     def worth(self, caption: str) -> float:
-        """1 for a caption that is likely labelled useful, else 0; or a rank above the mean.
+        """For a classifier, 1 if the caption is probably useful, else 0; for a ranking, strength.
 
-        A ranking's strengths are standardised over the captions it was fitted to, and those below
-        the mean are worth 0.
+        A ranking's strengths are standardised over the captions it was fitted to; those below the
+        mean become 0.
         """
         if caption not in self._worth:
             score = float(self.scores([caption])[0])
@@ -128,23 +128,23 @@ class CaptionModel:
     needs=("labels",),
     paper="Zheng et al. (2024), Online Intrinsic Rewards from LLM Feedback",
     check="test_captions_pay_by_labels_that_existed_at_the_start",
-    cost="a step's own",
+    cost="linear in steps",
 )
 class CaptionReward:
-    """Pays what a model thinks of the caption of a step, once it has said so.
+    """Pays a model's label of the step's caption, once there is one.
 
     Pays `weight * worth / sqrt(times the caption came up in this play-through)`.
 
-    A caption says in words what a step has changed in what `game.describe` tells the player, or
-    with `caption="state"` all that it tells. `labels` is a JSON file of captions and labels from 0
-    to 1, or such a mapping, that a labeller fills while agents play (`label_captions`); for a
+    A caption says in words what a step changed in the text of `game.describe` for the player; with
+    `caption="state"` it is the whole text. `labels` is a mapping from captions to labels from 0 to
+    1, or a JSON file of one, that a labeller fills while agents play (`label_captions`); for a
     ranking it is a list of [caption, other, chance that the first is better] (`rank_captions`).
     Each play-through reads it once at its start and never waits. `variant` is ONI's: "lookup" pays
-    the label of a caption and 0 without one; "classifier" and "ranking" are networks over the words
-    of captions, fitted anew to the same labels whenever there are new ones, that pay captions
-    nobody has labelled as well. Captions without a label are kept in `unlabelled` for the
-    labeller. Zheng et al., "Online Intrinsic Rewards for Decision Making Agents from Large Language
-    Model Feedback" (2024); their models read captions with a recurrent network.
+    the label of a caption, and 0 if it has none; "classifier" and "ranking" are networks over the
+    words of captions that also pay unlabelled captions, and are refitted whenever there are new
+    labels. Captions without a label are collected in `unlabelled` for the labeller. Zheng et al.,
+    "Online Intrinsic Rewards for Decision Making Agents from Large Language Model Feedback" (2024);
+    their models read captions with a recurrent network.
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class CaptionReward:
         weight: Weight = 0.4,
         variant: Annotated[
             Literal["lookup", "classifier", "ranking"],
-            Meta(description="how labels of some captions are made rewards of all"),
+            Meta(description="how labels of some captions become rewards for all"),
         ] = "lookup",
         caption: Annotated[
             Literal["difference", "state"],
-            Meta(description="whether a caption says what has changed, or all there is"),
+            Meta(description="whether a caption says what has changed, or the whole state"),
         ] = "difference",
         seed: Seed = 0,
     ) -> None:
@@ -214,7 +214,7 @@ class CaptionReward:
         return self.weight * worth / float(seen**0.5)
 
     def _worth(self, caption: str) -> float | None:
-        """What a caption is worth; None where nothing is known of it."""
+        """What a caption is worth; None if that is not known."""
         if self.variant == "lookup":
             assert isinstance(self.known, dict)
             return self.known.get(caption)
@@ -226,8 +226,8 @@ def label_captions(
 ) -> dict[str, float]:
     """Add a judge's labels of new captions to the file that `captions` shapers read; returns all.
 
-    A caption is 1 where what it tells helps the task and 0 where it does not, as ONI's "classify"
-    has it. The file is replaced whole, so that a shaper that begins meanwhile reads the old one.
+    A caption's label is 1 if what it describes helps the task, else 0, as in ONI's "classify". The
+    file is replaced atomically, so that a shaper that starts meanwhile reads the old one.
     """
     path = Path(labels)
     known = _read(str(path), "lookup")
@@ -242,7 +242,7 @@ def label_captions(
 def rank_captions(
     judge: Judge, task: str, captions: Iterable[str], pairs: str | Path, *, n: int, rng: Rng
 ) -> Pairs:
-    """Add a judge's word on n pairs of captions, drawn by `rng`, to a ranking's file; returns all.
+    """Add a judge's verdicts on n random pairs of captions to a ranking's file; returns all pairs.
 
     Each pair is shown in both orders.
     """
@@ -278,7 +278,7 @@ def _read(labels: str | Mapping[str, float] | Sequence[Any], variant: str) -> La
     if ranking:
         return _pairs(found)
     if not isinstance(found, Mapping) or not all(0 <= float(v) <= 1 for v in found.values()):
-        raise InvalidOption("labels are a mapping from caption to a number from 0 to 1")
+        raise InvalidOption("labels must be a mapping from caption to a number from 0 to 1")
     return {str(caption): float(label) for caption, label in found.items()}
 
 
@@ -288,7 +288,7 @@ def _pairs(found: Any) -> Pairs:
     )
     if not whole:
         raise InvalidOption(
-            "the labels of a ranking are a list of [caption, other, chance from 0 to 1 that the "
+            "labels of a ranking must be a list of [caption, other, chance from 0 to 1 that the "
             "first is better]"
         )
     return [(str(first), str(second), float(chance)) for first, second, chance in found]

@@ -1,4 +1,4 @@
-"""Novelty by a network: how badly a trained one predicts what a random one says of a state."""
+"""Novelty by distillation: how badly a trained network predicts a random one's outputs."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ WORDS = 128  # columns that words are hashed to
     shape="step",
     paper="Burda et al. (2019), Exploration by RND; Zhang et al. (2021), NovelD",
     check="test_the_bonus_is_the_error_of_a_linear_prediction",
-    cost="a step of a small network",
+    cost="a gradient step of a small network",
 )
 class RandomDistillation:
-    """Pays for states that a network has not learnt to predict a random one on; NovelD with `rise`.
+    """Pays for states on which a network cannot yet predict a random one; NovelD with `rise`.
 
-    The error of state s is the mean square of what a fixed random network and a trained one differ
-    by; the trained one takes one step of descent at every visit, over the lifetime of the shaper,
-    so that the rewards do not follow from a seed and its moves alone. Pays `weight * error` of the
-    state a step leads to. With `rise` that is `max(error(after) - rise * error(before), 0)`, and
-    with `first` it is paid for the first visit of a play-through only: both together are NovelD's
-    bonus. Burda et al. (2019) and Zhang et al. (2021), as compared by Henaff et al. (2023); inputs
-    and bonuses are not normalised here.
+    The error of a state is the mean squared difference between a fixed random network and a trained
+    one. The trained one takes one gradient step at every visit over the lifetime of the shaper, so
+    rewards depend on earlier play-throughs, not only on the seed and the moves. Pays `weight *
+    error` of the state a step leads to. With `rise` that is `max(error(after) - rise *
+    error(before), 0)`, and with `first` only the first visit of a play-through is paid: both
+    together are NovelD's bonus. Burda et al. (2019) and Zhang et al. (2021), as compared by Henaff
+    et al. (2023); inputs and bonuses are not normalised here.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RandomDistillation:
         *,
         weight: Weight = 1.0,
         rise: Annotated[
-            float, Meta(ge=0, description="how much of the error before is taken off")
+            float, Meta(ge=0, description="share of the previous state's error that is taken off")
         ] = 0.0,
         first: Annotated[
             bool, Meta(description="whether only a play-through's first visit of a state is paid")
@@ -76,7 +76,7 @@ class RandomDistillation:
         return twin
 
     def copy(self) -> RandomDistillation:
-        """Visits of its own; the networks are shared."""
+        """A copy with its own visits; the networks are shared."""
         twin: RandomDistillation = RandomDistillation.__new__(RandomDistillation)
         twin.__dict__.update(self.__dict__)
         twin.visited = set(self.visited)
@@ -96,13 +96,13 @@ class RandomDistillation:
         return {"rnd": self.weight * bonus}
 
     def error(self, row: Floats) -> float:
-        """How far the trained network is from the random one, as a mean square."""
+        """Mean squared difference between the trained network and the random one."""
         self._open(row.size)
         wanted, found = (asked(net, row[None]) for net in self.nets)
         return float(((wanted - found) ** 2).mean())
 
     def learn(self, row: Floats) -> None:
-        """One step of the trained network towards the random one."""
+        """Take one gradient step of the trained network towards the random one."""
         self._open(row.size)
         seen, wanted = tensor(row[None]), tensor(asked(self.nets[0], row[None]))
         descend(

@@ -1,4 +1,4 @@
-"""Novelty: what has been seen less often pays more."""
+"""Novelty: states that were seen less often pay more."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from palestra_rewards.options import Weight
     shape="step",
     paper="Henaff et al. (2023), A Study of Global and Episodic Bonuses for Exploration",
     check="test_novelty_pays_the_inverse_root_of_visits",
-    cost="a step's own",
+    cost="linear in steps",
 )
 class Novelty:
     """Pays for states seen less often in this play-through, over a lifetime, or both.
 
-    Pays `weight / sqrt(visits)` for the state a step leads to. States are counted by the
-    game's anchor for their seat, which holds no counters, by what the function `of` returns of
-    them, or by one of `buckets` hashes of either (Tang et al., 2017).
+    Pays `weight / sqrt(visits)` for the state a step leads to. States are identified by the game's
+    anchor for the seat, which leaves out counters, or by the result of the function `of`; with
+    `buckets`, by a hash of either (Tang et al., 2017).
 
-    Visits are those of this play-through ("episode"), of all since the shaper was made
-    ("lifetime"), or the product of both bonuses. Episodic counts help where levels differ much,
+    Visits are counted in this play-through ("episode") or since the shaper was made ("lifetime");
+    "both" pays the product of the two bonuses. Episodic counts help where levels differ much,
     lifetime counts where they share structure (Henaff et al., "A Study of Global and Episodic
-    Bonuses for Exploration in Contextual MDPs", 2023). Lifetime counts outlive a play-through, and
-    then its rewards do not follow from its seed and moves alone.
+    Bonuses for Exploration in Contextual MDPs", 2023). With lifetime counts, rewards depend on
+    earlier play-throughs, not only on the seed and the moves.
     """
 
     def __init__(
@@ -42,7 +42,8 @@ class Novelty:
             Literal["episode", "lifetime", "both"], Meta(description="which visits count")
         ] = "episode",
         buckets: Annotated[
-            int, Meta(ge=0, description="hashes that states share; 0 tells all keys apart")
+            int,
+            Meta(ge=0, description="number of hashes that states share; 0 keeps all states apart"),
         ] = 0,
         of: Annotated[
             str | Anchor,
@@ -60,7 +61,7 @@ class Novelty:
         return twin
 
     def copy(self) -> Novelty:
-        """Episodic counts of its own; lifetime counts are shared."""
+        """A copy with its own episodic counts; lifetime counts are shared."""
         twin = Novelty(weight=self.weight, scope=self.scope, buckets=self.buckets, of=self.of)
         twin.episode, twin.lifetime = dict(self.episode), self.lifetime
         return twin
@@ -100,12 +101,13 @@ class Novelty:
     shape="step",
     paper="Henaff et al. (2022), Exploration via Elliptical Episodic Bonuses",
     check="test_the_first_elliptical_bonus_is_the_squared_norm_over_ridge",
-    cost="a step's own",
+    cost="linear in steps",
 )
 class Elliptical:
     """Pays for directions of the observation that are new in this play-through.
 
-    Pays `f' C^-1 f` for the observation f a step leads to; C starts as `ridge` times identity.
+    Pays `f' C^-1 f` for the observation f that a step leads to; C starts as `ridge` times the
+    identity.
 
     C grows by f f' with each visit of the play-through, so that directions seen often pay less.
     The first bonus is |f|² / ridge. Henaff et al. (2022).
@@ -115,7 +117,7 @@ class Elliptical:
         self,
         *,
         weight: Weight = 1.0,
-        ridge: Annotated[float, Meta(gt=0, description="size of the first covariance")] = 0.1,
+        ridge: Annotated[float, Meta(gt=0, description="diagonal of the initial covariance")] = 0.1,
     ) -> None:
         self.weight, self.ridge = weight, ridge
         self.inverse: dict[int, Any] = {}
@@ -133,7 +135,7 @@ class Elliptical:
         return {"elliptical": self.weight * self.bonus(step.seat, seen)}
 
     def bonus(self, seat: int, features: Any) -> float:
-        """The bonus of a feature vector, and the update that its visit means."""
+        """The bonus of a feature vector; also updates the covariance with it."""
         inverse = self.inverse.setdefault(seat, np.eye(features.size) / self.ridge)
         turned = inverse @ features
         paid = float(features @ turned)

@@ -23,19 +23,19 @@ Potential = Callable[[Any, Any, int], Any]
         "Potential-Based Reward Shaping"
     ),
     check="test_potential_shaping_leaves_the_optimal_policy_unchanged",
-    cost="a step's own",
+    cost="linear in steps",
 )
 @potential_based
 class PotentialShaper:
-    """Pays for rising potential, and leaves the best policy as it is.
+    """Pays for rising potential, without changing the optimal policy.
 
-    Pays `gamma * potential(after) - potential(before)`; the potential of an end is 0.
+    Pays `gamma * potential(after) - potential(before)`; the potential of a terminal state is 0.
 
-    `of` is a function of (game, state, player), or names one as "module:function". Discounted and
-    summed over an episode this is minus the potential of its first state, whatever was played, so
-    that no policy gains on another (Ng, Harada and Russell, 1999). With `dynamic` the potential
-    may change while it is learnt: a state counts with the value it had when it was entered, which
-    keeps the invariance (Devlin and Kudenko, 2012). A forfeit and a limit of steps are ends too.
+    `of` is a function of (game, state, player), or names one as "module:function". The discounted
+    sum over an episode is minus the potential of its first state, whatever was played, so no policy
+    gains on another (Ng, Harada and Russell, 1999). With `dynamic` the potential may change while
+    it is learnt: a state keeps the value it had when it was entered, which preserves the invariance
+    (Devlin and Kudenko, 2012). A forfeit and a step limit end an episode too.
     """
 
     def __init__(
@@ -49,7 +49,10 @@ class PotentialShaper:
             bool, Meta(description="whether the potential changes while it is learnt")
         ] = False,
         vectorised: Annotated[
-            bool, Meta(description="whether `of` takes an array of states and gives one of numbers")
+            bool,
+            Meta(
+                description="whether `of` takes an array of states and returns an array of numbers"
+            ),
         ] = False,
     ) -> None:
         self._potential: Potential = load_entry_point(of) if isinstance(of, str) else of
@@ -76,7 +79,7 @@ class PotentialShaper:
         return {"potential": step.gamma * after - before}
 
     def batch(self, steps: Transitions) -> dict[str, Any]:
-        """The same for many lanes; where `vectorised`, of a potential of arrays of states."""
+        """The same for many lanes; if `vectorised`, with a potential of arrays of states."""
         before = self._potential(steps.game, steps.before, steps.seat)
         after = self._potential(steps.game, steps.after, steps.seat)
         return {"potential": np.where(steps.over, 0.0, steps.gamma * after) - before}

@@ -13,15 +13,15 @@ from palestra.shaping import Remembering, Shaper, is_potential_based, load_shape
     shape="step",
     paper="Reward-function schedules, as in Reward Design for RL Agents (2025)",
     check="test_a_schedule_goes_from_start_to_end",
-    cost="a step's own",
+    cost="linear in steps",
 )
 class Schedule:
     """Another shaper's rewards, faded in or out over play-throughs.
 
-    Multiplies the terms of shaper `of` by a weight from `start` to `end` over play-throughs.
+    Multiplies the terms of shaper `of` by a weight that goes from `start` to `end`.
 
-    `over` play-throughs after the first the weight is `end`; "linear" goes there evenly, "step"
-    all at once.
+    The weight reaches `end` `over` play-throughs after the first; "linear" moves evenly, "step"
+    switches at that point.
     """
 
     def __init__(

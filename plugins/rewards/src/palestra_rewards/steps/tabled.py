@@ -19,63 +19,63 @@ from palestra_rewards.tabular.mdp import action_key
     shape="step",
     needs=("table",),
     paper="Reward Design for Reinforcement Learning Agents (2025)",
-    summary="Few rewards that keep the teacher's policy and teach it best, also to one learner.",
+    summary="Sparse rewards that keep the teacher's policy and are easiest to learn it from.",
     check="test_designed_rewards_keep_the_teachers_policy_and_tell_more",
-    cost="a step's own",
+    cost="linear in steps",
 )
 @reward(
     "self-design",
     shape="step",
     needs=("table",),
     paper="Reward Design for Reinforcement Learning Agents (2025)",
-    summary="Rewards an agent made for itself, one a state, and a bonus for rarity.",
+    summary="Rewards that an agent designed for itself, one per state, and a bonus for rarity.",
     check="test_self_designed_rewards_raise_the_true_return",
-    cost="a step's own",
+    cost="linear in steps",
 )
 @reward(
     "barfi",
     shape="step",
     needs=("table",),
     paper="Gupta et al. (2023), Behavior Alignment via Reward Function Optimization",
-    summary="Own and auxiliary rewards, weighted for the true return.",
+    summary="The game's own and auxiliary rewards, weighted to maximise the true return.",
     check="test_barfi_drops_what_harms_and_keeps_what_helps",
-    cost="a step's own",
+    cost="linear in steps",
 )
 @reward(
     "mce-icrl",
     shape="step",
     needs=("table",),
     paper="Maximum Causal Entropy Inverse Constrained Reinforcement Learning (2023)",
-    summary="Costs that an expert avoids, read off its visits; give it a negative weight.",
+    summary="Costs that an expert avoids, inferred from its visits; use a negative weight.",
     check="test_constraint_costs_are_met_as_often_as_the_expert_meets_them",
-    cost="a step's own",
+    cost="linear in steps",
 )
 @reward(
     "mamql",
     shape="step",
     needs=("table",),
     paper="Multi-Agent Inverse Q-Learning from Demonstrations (2025)",
-    summary="Each seat's rewards, read off recorded play of all.",
+    summary="Each seat's rewards, inferred from recorded play of all seats.",
     check="test_learnt_rewards_lead_back_to_the_demonstrators_play",
-    cost="a step's own",
+    cost="linear in steps",
 )
 class TableReward:
     """Pays `weight` times the table's value of the state and action; 0 for those not in it.
 
-    `table` is what `palestra_rewards.tabular.Mdp.table` gives, or the path of a JSON file of it:
-    rewards of a teacher, of an agent's own design, blended, or read off demonstrations. Costs have
-    a negative weight. States are named by `game.state_key` of the seat, actions by their JSON.
-    `term` is what the reward is called; two tables at once need two names.
+    `table` is the result of `palestra_rewards.tabular.Mdp.table`, or the path of a JSON file of it:
+    rewards designed by a teacher or by the agent itself, blended, or inferred from demonstrations.
+    Give costs a negative weight. States are keyed by `game.state_key` of the seat, actions by their
+    JSON. `term` is the name of the reward; two tables at once need two names.
     """
 
     def __init__(
         self,
         *,
         table: Annotated[
-            str | Mapping[str, float], Meta(description="what Mdp.table gave, or a JSON file of it")
+            str | Mapping[str, float], Meta(description="the result of Mdp.table, or a JSON file")
         ],
         weight: Weight = 1.0,
-        term: Annotated[str, Meta(description="what the reward is called")] = "table",
+        term: Annotated[str, Meta(description="name of the reward")] = "table",
     ) -> None:
         found: Any = table
         if isinstance(table, str):

@@ -1,8 +1,8 @@
 """Rewards computed on tables of small decision problems: designed, blended or inferred.
 
-`Mdp.seen(records)` estimates the table. The step shaper named for each method pays the rewards it
-found, given as `mdp.table(values)` or as a JSON file of that. Advisors' values are acted on
-instead: `Advisors` learns them, and the agent `multi-advisor` plays by their sum.
+`Mdp.seen(records)` estimates the tables. Each method has a step shaper of its name that pays the
+rewards it found, given as `mdp.table(values)` or as a JSON file of that. Advisors are different:
+`Advisors` learns action values, and the agent `multi-advisor` plays by their sum.
 """
 
 from palestra_rewards.tabular.acting import Advisors, MultiAdvisor

@@ -29,12 +29,12 @@ NEAR = 1e-12  # sums this close are equal
 
 
 def whole(turn: Turn, term: str) -> object:
-    """All that the seat faces: the same for every advisor."""
+    """The whole state as the seat sees it, the same for every advisor."""
     return turn.state_key().hex()
 
 
 class Moved(NamedTuple):
-    """A seat's turn and its next: by advisor the state seen, what it was paid, and what follows."""
+    """A seat's turn and the next: for each advisor, the state seen, reward and next state."""
 
     seen: tuple[str, ...]
     action: str
@@ -46,12 +46,12 @@ class Moved(NamedTuple):
 class Advisors:
     """Action values of one advisor for every reward term, learnt from recorded play.
 
-    An advisor sees what `view` says of a turn for its term (a function of (turn, term), or names
-    one as "module:function"): by default all that the seat faces. It is paid its term alone. What
-    it assumes of later actions is the `planning` of the paper: its own best ("egocentric"), any at
-    random ("agnostic"), or the best by the sum of all advisors ("empathic"). An advisor of weight w
-    counts w times in that sum. Laroche et al., "Multi-Advisor Reinforcement Learning" (2017), with
-    tables in the place of networks.
+    An advisor sees the result of `view`, a function of (turn, term) or its name "module:function";
+    by default the whole state of the seat. Its only reward is its own term. `planning` says which
+    later actions it assumes, as in the paper: its own best ("egocentric"), random ones
+    ("agnostic"), or the best by the sum of all advisors ("empathic"). `weights` are the advisors'
+    factors in that sum. Laroche et al., "Multi-Advisor Reinforcement Learning" (2017), with tables
+    instead of networks.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class Advisors:
         seats: Collection[int] | None = None,
         sweeps: int = 200,
     ) -> Advisors:
-        """Value anew all that was seen so far, these records included; the same object.
+        """Compute all values again from all turns seen so far, these records included.
 
-        A value is the mean, over all turns at which the advisor saw the same and the same was
-        played, of what it was paid plus `gamma` times what its planning makes of the next turn;
-        every sweep updates all of them at once, until none changes. Records are played again, so
-        that their environments must be installed.
+        A value is the mean, over all turns at which the advisor saw the same state and the same
+        action was played, of its reward plus `gamma` times its planned value of the next turn.
+        Every sweep updates all values at once; it stops when none changes. Records are replayed, so
+        their environments must be installed. Returns this object.
         """
         for record in records:
             self._moves += self._read(record, seats)
@@ -107,7 +107,7 @@ class Advisors:
         return tuple(json.dumps(as_json(self._view(turn, term))) for term in self.terms)
 
     def sums(self, seen: Sequence[str], actions: Sequence[str]) -> list[float]:
-        """The weighted sum over advisors of every action's value; never seen is worth 0."""
+        """The weighted sum over advisors of every action's value; unseen actions count 0."""
         known = [values.get(key, {}) for values, key in zip(self.values, seen, strict=True)]
         weights = [self.weights[term] for term in self.terms]
         return [
@@ -116,7 +116,7 @@ class Advisors:
         ]
 
     def _read(self, record: EpisodeRecord, seats: Collection[int] | None) -> Iterator[Moved]:
-        """Every seat's own turns, each with what it was paid up to the seat's next."""
+        """Every seat's own turns, each with its rewards until the seat's next turn."""
         held: dict[int, tuple[tuple[str, ...], str, np.ndarray]] = {}
         for episode, step in zip(retrace(record), [*record.steps, None], strict=False):
             for seat in episode.to_act:
@@ -136,7 +136,7 @@ class Advisors:
             yield _moved(last, None, ())
 
     def _sweep(self) -> bool:
-        """One update of all values; whether any has changed."""
+        """Update all values once; returns whether any has changed."""
         totals: list[dict[tuple[str, str], list[float]]] = [{} for _ in self.terms]
         for move in self._moves:
             ahead = self._ahead(move)
@@ -155,7 +155,7 @@ class Advisors:
         return change > NEAR
 
     def _ahead(self, move: Moved) -> list[float]:
-        """What each advisor values the next turn at."""
+        """Each advisor's value of the next turn."""
         if move.after is None or not move.open:
             return [0.0] * len(self.terms)
         own = [
@@ -170,7 +170,7 @@ class Advisors:
         return [one[best] for one in own]
 
     def save(self, path: str | Path) -> None:
-        """Write what was learnt to a JSON file, which the agent `multi-advisor` plays by."""
+        """Write the learnt values to a JSON file for the agent `multi-advisor`."""
         kept = {
             "terms": self.terms,
             "planning": self.planning,
@@ -183,7 +183,7 @@ class Advisors:
 
     @classmethod
     def read(cls, path: str | Path, view: str | View = "") -> Advisors:
-        """What `save` wrote; `view` is for advisors that saw by a function without a name."""
+        """Read a file of `save`; pass `view` if the advisors' view was not given by name."""
         file = Path(path)
         if not file.is_file():
             raise InvalidOption(f"there are no advisors at {file}; write them with Advisors.save")
@@ -218,11 +218,12 @@ def _open(turn: Turn) -> list[str]:
     summary="Plays the largest sum of its advisors' values: multi-advisor:<file>.",
 )
 class MultiAdvisor(ScriptedAgent):
-    """Plays the action whose values, summed over advisors of one reward term each, are largest.
+    """Plays the action with the largest sum of values over advisors, one for each reward term.
 
-    `target` is a file that `Advisors.save` wrote. Equal sums are drawn among, and so is every
-    action with chance `epsilon`, which is how advisors see more than they would choose. Laroche et
-    al., "Multi-Advisor Reinforcement Learning" (2017): aggregation by the sum, all three plannings.
+    `target` is a file that `Advisors.save` wrote. Ties are broken at random. With probability
+    `epsilon` any legal action is played, so that advisors also see actions they would not choose.
+    Laroche et al., "Multi-Advisor Reinforcement Learning" (2017): aggregation by the sum, with all
+    three kinds of planning.
     """
 
     stream = 0xAD71
@@ -232,7 +233,7 @@ class MultiAdvisor(ScriptedAgent):
         *,
         target: Annotated[str, Meta(description="file of the advisors")] = "",
         epsilon: Annotated[
-            float, Meta(ge=0, le=1, description="chance to play any action at all")
+            float, Meta(ge=0, le=1, description="probability of playing a random action")
         ] = 0.0,
         seed: int | None = None,
         advisors: Advisors | None = None,

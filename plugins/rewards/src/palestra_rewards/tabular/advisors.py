@@ -25,7 +25,7 @@ def advise(mdp: Mdp, parts: Any, *, planning: str = "empathic") -> Floats:
     if planning not in PLANNING:
         raise InvalidOption(f"planning must be one of {', '.join(PLANNING)}, not {planning!r}")
     if given.ndim != 3 or given.shape[:2] != mdp.open.shape:
-        raise InvalidOption(f"parts have shape {(*mdp.open.shape, 'n')}, not {given.shape}")
+        raise InvalidOption(f"parts must have shape {(*mdp.open.shape, 'n')}, not {given.shape}")
     each = [given[:, :, advisor] for advisor in range(given.shape[2])]
     if planning == "egocentric":
         worth = [np.where(mdp.open, mdp.best(part)[1], 0.0) for part in each]

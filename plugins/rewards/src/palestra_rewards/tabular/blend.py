@@ -16,19 +16,19 @@ def blend(
 ) -> Floats:
     """Find weights of `parts` under which a learner gets the greatest return of `true`.
 
-    `true` has shape (states, actions), `parts` (states, actions, n); weights lie from -bound to
-    bound and start with 1 for the first part, the environment's own reward, and 0 for the rest.
-    The learner below is the soft-optimal policy of the weighted sum; the gradient above is its
-    exact implicit derivative. Gupta et al., "Behavior Alignment via Reward Function Optimization"
-    (2023), with tables instead of networks.
+    `true` has shape (states, actions), `parts` (states, actions, n); weights are from -bound to
+    bound and start at 1 for the first part, the environment's own reward, and 0 for the rest. The
+    inner problem's learner is the soft-optimal policy of the weighted sum; the outer gradient is
+    the exact implicit derivative. Gupta et al., "Behavior Alignment via Reward Function
+    Optimization" (2023), with tables instead of networks.
     """
     from scipy.optimize import minimize
 
     goal, given = floats(true), floats(parts)
     if given.ndim != 3 or given.shape[:2] != mdp.open.shape or goal.shape != mdp.open.shape:
         raise InvalidOption(
-            f"true has shape {mdp.open.shape}, parts {(*mdp.open.shape, 'n')}, not {goal.shape} "
-            f"and {given.shape}"
+            f"true must have shape {mdp.open.shape}, parts {(*mdp.open.shape, 'n')}, not "
+            f"{goal.shape} and {given.shape}"
         )
 
     def loss(weights: Floats) -> tuple[float, Floats]:
@@ -45,8 +45,8 @@ def true_return(
 ) -> tuple[float, Floats]:
     """Return under `true` of the soft-optimal policy of the weighted parts, and its gradient.
 
-    The derivative of soft values is the policy's own value of each part; that of its chances is
-    the chance times the part's advantage over the temperature.
+    The derivative of soft values is the policy's value of each part; that of its probabilities is
+    the probability times the part's advantage divided by the temperature.
     """
     policy, _ = mdp.soft(parts @ weights, temperature)
     values, worth = mdp.evaluate(policy, true)
@@ -68,9 +68,9 @@ def self_design(
 ) -> Floats:
     """Rewards that an agent designs for itself: a learned value per state and a novelty bonus.
 
-    Added to `true`, shape (states, actions): the numbers are found as `blend` finds weights, the
-    bonus is `novelty` over the root of visits (`mdp.counts`). "Reward Design for Reinforcement
-    Learning Agents" (2025), ExploRS.
+    Both are added to `true`, shape (states, actions). The values are optimised as in `blend`; the
+    bonus is `novelty` divided by the square root of visits (`mdp.counts`). "Reward Design for
+    Reinforcement Learning Agents" (2025), ExploRS.
     """
     goal, (states, actions) = floats(true), mdp.open.shape
     each = np.repeat(np.eye(states)[:, None, :], actions, axis=1)

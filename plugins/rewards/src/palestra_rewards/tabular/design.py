@@ -30,13 +30,14 @@ def design_rewards(
     most informative: they maximise the sum over states of the gap between the teacher's action and
     the next best within each of `horizons` steps, capped at the largest reward. States are added
     greedily, one linear program each. With the `learner`'s policy, states count by how often it
-    visits them, so that rewards adapt when designed anew. "Reward Design for Reinforcement
+    visits them; design again to adapt the rewards. "Reward Design for Reinforcement
     Learning Agents" (2025): ExpRD, and with a learner ExpAdaRD.
     """
     paid = floats(rewards)
     if paid.shape != mdp.open.shape or paid.size > LARGEST:
         raise InvalidOption(
-            f"rewards have shape {mdp.open.shape} and at most {LARGEST} entries, not {paid.shape}"
+            f"rewards must have shape {mdp.open.shape} and at most {LARGEST} entries, not "
+            f"{paid.shape}"
         )
     program = _Program(mdp, paid, horizons, learner)
     chosen = [int(state) for state in np.flatnonzero(paid.any(axis=1))]
@@ -98,7 +99,7 @@ class _Program:
             bounds=[(-self.bound, self.bound)] * len(columns) + [(None, self.bound)] * capped,
         )
         if found.x is None:
-            raise InvalidOption(f"these rewards cannot be designed anew: {found.message}")
+            raise InvalidOption(f"no such rewards were found: {found.message}")
         rewards = np.zeros(self.shape[0] * self.shape[1])
         rewards[columns] = found.x[: len(columns)]
         return -float(found.fun), floats(rewards.reshape(self.shape))

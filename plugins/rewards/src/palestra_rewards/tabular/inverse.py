@@ -33,7 +33,8 @@ def constraint_costs(
     paid, seen, table = floats(rewards), floats(expert), floats(features)
     if table.ndim != 3 or not paid.shape == seen.shape == table.shape[:2] == mdp.open.shape:
         raise InvalidOption(
-            f"rewards and expert have shape {mdp.open.shape}, features {(*mdp.open.shape, 'n')}"
+            f"rewards and expert must have shape {mdp.open.shape}, and features "
+            f"{(*mdp.open.shape, 'n')}"
         )
     wanted = np.einsum("sa,san->n", seen, table)
 
@@ -50,8 +51,8 @@ def constraint_costs(
 def learnt_rewards(mdp: Mdp, expert: Any, *, keep: float = 1.0) -> Floats:
     """The rewards that demonstrations imply, of shape (states, actions): `Q(s, a) - gamma E V(s')`.
 
-    `expert` are its visits of (states, actions), such as `mdp.counts`; the other seats are part of
-    the world, so that Q is the mean over what they did. Q is fitted by the inverse soft-Q
+    `expert` holds visits of shape (states, actions), such as `mdp.counts`. The other seats are part
+    of the environment, so Q averages over what they did. Q is fitted by the inverse soft-Q
     objective with a chi-squared penalty of weight `1 / (4 keep)` on rewards, and V is its
     log-sum-exp. "Multi-Agent Inverse Q-Learning from Demonstrations" (2025), MAMQL.
     """
@@ -59,7 +60,9 @@ def learnt_rewards(mdp: Mdp, expert: Any, *, keep: float = 1.0) -> Floats:
 
     weight = floats(expert)
     if weight.shape != mdp.open.shape or not weight.sum() > 0 or keep <= 0:
-        raise InvalidOption(f"expert has shape {mdp.open.shape} and counts something; keep is > 0")
+        raise InvalidOption(
+            f"expert must have shape {mdp.open.shape} and a sum above 0, and keep be > 0"
+        )
     weight = weight / weight.sum()
     at = weight.sum(axis=1)
 

@@ -19,10 +19,11 @@ from palestra_rewards.reading import turn_rewards
 class Mdp:
     """States, actions and transition probabilities; other seats are part of the environment.
 
-    `moves` has shape (states, actions, states) and rows that sum to 1, or less where the episode
-    may end. `start` are chances of first states. `open` says which actions a state has, by default
-    all. `rewards` and `counts`, shape (states, actions), are what was paid on average and how often
-    each action was seen, where the table is read from records. Names are those of `table`.
+    `moves` has shape (states, actions, states); its rows sum to 1, or to less if the episode may
+    end. `start` holds the probabilities of first states. `open` says which actions a state has, by
+    default all. If the tables are read from records, `rewards` and `counts`, shape (states,
+    actions), are each action's mean reward and how often it was seen. `states` and `actions` are
+    the names that `table` uses.
     """
 
     moves: Floats
@@ -38,7 +39,7 @@ class Mdp:
         size = self.moves.shape
         if len(size) != 3 or size[0] != size[2] or self.start.shape != (size[0],):
             raise InvalidOption(
-                f"moves have shape (states, actions, states) and start (states,), not {size} and "
+                f"moves must have shape (states, actions, states), start (states,); not {size} and "
                 f"{self.start.shape}"
             )
         if not 0 <= self.gamma < 1:
@@ -67,7 +68,7 @@ class Mdp:
         return _counted(visits, first, gamma)
 
     def table(self, values: Any) -> dict[str, float]:
-        """Values of open state-action pairs by name, as the step shapers read them."""
+        """Values of open state-action pairs by name, in the form that step shapers read."""
         found = floats(values)
         return {
             f"{self.states[s]} {self.actions[a]}": float(found[s, a])
@@ -84,12 +85,12 @@ class Mdp:
         return values, rewards + self.ahead(values)
 
     def visits(self, policy: Floats) -> Floats:
-        """Discounted visits of every state and action; they sum to 1/(1-gamma) where none ends."""
+        """Discounted visits, shape (states, actions); sum 1/(1-gamma) if episodes never end."""
         states = np.linalg.solve(self._stay(policy).T, self.start)
         return floats(states[:, None] * policy)
 
     def best(self, rewards: Floats) -> tuple[Floats, Floats]:
-        """An optimal policy (one action a state) and its action values, by policy iteration."""
+        """An optimal policy (one action per state) and its action values, by policy iteration."""
         everywhere = np.arange(self.start.size)
         chosen = self.open.argmax(axis=1)
         while True:
@@ -103,7 +104,7 @@ class Mdp:
             chosen = np.where(better, worth.argmax(axis=1), chosen)
 
     def soft(self, rewards: Floats, temperature: float) -> tuple[Floats, Floats]:
-        """The policy of greatest return plus `temperature` times entropy; and its soft values."""
+        """The policy that maximises return plus `temperature` times entropy; and its values."""
         if temperature <= 0:
             raise InvalidOption(f"temperature must be above 0, not {temperature}")
         values = np.zeros(self.start.size)
@@ -123,7 +124,7 @@ class Mdp:
 
 
 def action_key(action: Any) -> str:
-    """An action as text: its number, or a typed one as JSON."""
+    """An action as text: its number, or the JSON of a typed action."""
     return msgspec.json.encode(action).decode()
 
 

@@ -1,9 +1,9 @@
-"""Value systems of agents: what each value means, and how much each agent cares for it.
+"""Value systems of agents: what each value means, and how much each agent cares about it.
 
 Holgado-Sánchez et al., "Learning the Value Systems of Agents with Preference-based and Inverse
 Reinforcement Learning" (2026). The grounding of a value is a reward learnt from comparisons of
-trajectories by that value alone; an agent's value system is the weights of a mean of the grounded
-rewards under which what it did is likeliest. Rewards are tables or linear in features here, where
+trajectories by that value alone; an agent's value system is the weighting of the grounded rewards
+under which its behaviour is most likely. Rewards are tables or linear in features here, where
 the paper trains networks.
 """
 
@@ -31,7 +31,7 @@ def counts_of(mdp: Mdp, records: Sequence[EpisodeRecord], *, seat: int = 0) -> F
             for time, turn in enumerate(own if own[0].seat == seat else ()):
                 if turn.state_key not in state or action_key(turn.action) not in action:
                     raise InvalidOption(
-                        f"record {record.number} was somewhere that the problem's tables do not "
+                        f"record {record.number} has a state or action that the tables do not "
                         "hold; make them with Mdp.seen from all records"
                     )
                 cell = state[turn.state_key], action[action_key(turn.action)]
@@ -42,17 +42,20 @@ def counts_of(mdp: Mdp, records: Sequence[EpisodeRecord], *, seat: int = 0) -> F
 def ground(features: Any, pairs: Any, *, chances: Any = None, ridge: float = 1e-3) -> Floats:
     """A value's reward as weights of features, from comparisons of trajectories by that value.
 
-    features: shape (trajectories, n), such as `counts_of`: what each trajectory met, summed. pairs:
-    shape (m, 2), numbers of trajectories; chances: shape (m,), how surely the first promotes the
-    value more, by default 1. The weights maximise the Bradley-Terry likelihood of the comparisons,
-    `chance log sigmoid(gap) + (1 - chance) log sigmoid(-gap)`, less `ridge / 2` times their square.
+    features: shape (trajectories, n), summed over each trajectory, such as `counts_of`. pairs:
+    shape (m, 2), indices of trajectories. chances: shape (m,), the probability that the first one
+    promotes the value more, by default 1. The weights, shape (n,), maximise the Bradley-Terry
+    likelihood of the comparisons, `chance log sigmoid(gap) + (1 - chance) log sigmoid(-gap)`, minus
+    `ridge / 2` times their square.
     """
     table, sides = floats(features), np.asarray(pairs, dtype=np.int64)
     if table.ndim != 2 or sides.ndim != 2 or sides.shape[1] != 2 or not len(sides):
-        raise InvalidOption("features have shape (trajectories, n), pairs (m, 2) with m above 0")
+        raise InvalidOption(
+            "features must have shape (trajectories, n), pairs (m, 2) with m above 0"
+        )
     sure = np.ones(len(sides)) if chances is None else floats(chances)
     if sure.shape != (len(sides),) or ((sure < 0) | (sure > 1)).any():
-        raise InvalidOption("chances are one a pair, from 0 to 1")
+        raise InvalidOption("chances must be one per pair, from 0 to 1")
     if ridge <= 0:
         raise InvalidOption(f"ridge must be above 0, not {ridge}")
     from scipy.optimize import minimize
@@ -72,16 +75,16 @@ def ground(features: Any, pairs: Any, *, chances: Any = None, ridge: float = 1e-
 
 
 def grounding_accuracy(features: Any, weights: Any, pairs: Any) -> float:
-    """Share of comparisons (better, worse) by a value that its grounding decides rightly."""
+    """Share of (better, worse) comparisons by a value that its grounding decides correctly."""
     worth, sides = floats(features) @ floats(weights), np.asarray(pairs, dtype=np.int64)
     gaps = worth[sides[:, 0]] - worth[sides[:, 1]]
     return float(((gaps > 0) + (gaps == 0) / 2).mean())
 
 
 def value_system(mdp: Mdp, groundings: Any, visits: Any, *, temperature: float = 0.1) -> Floats:
-    """How much an agent cares for each value: weights, 0 or more, that sum to 1.
+    """How much an agent cares about each value: weights, 0 or more, that sum to 1.
 
-    groundings: shape (states, actions, values), the reward of each value, best scaled alike.
+    groundings: shape (states, actions, values), the reward of each value, preferably on one scale.
     visits: the agent's discounted visits, shape (states, actions), such as the mean of `counts_of`.
     Under the weighted mean of the rewards, a soft-optimal agent of this temperature makes the
     demonstrations likeliest (maximum causal entropy inverse reinforcement learning).
@@ -89,7 +92,7 @@ def value_system(mdp: Mdp, groundings: Any, visits: Any, *, temperature: float =
     table, seen = floats(groundings), floats(visits)
     if table.ndim != 3 or table.shape[:2] != mdp.open.shape or seen.shape != mdp.open.shape:
         raise InvalidOption(
-            f"groundings have shape {(*mdp.open.shape, 'values')}, visits {mdp.open.shape}"
+            f"groundings must have shape {(*mdp.open.shape, 'values')}, visits {mdp.open.shape}"
         )
     from scipy.optimize import minimize
 
@@ -109,7 +112,7 @@ def value_system(mdp: Mdp, groundings: Any, visits: Any, *, temperature: float =
 
 
 def alike(systems: Any, *, within: float = 0.1) -> list[list[int]]:
-    """Groups of agents whose value systems lie at most `within` apart, linked one to the next.
+    """Groups of agents linked by value systems that are at most `within` apart.
 
     systems: shape (agents, values). The distance of two is half the sum of absolute differences,
     from 0 to 1. Groups are in order of their first agent.
